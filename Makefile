@@ -7,11 +7,10 @@ SHELL := /bin/bash
 
 BIN := .venv/bin
 EXAMPLE := examples/support_triage
-NODE_FOLDERS := $(patsubst %/package.json,%,$(wildcard vscode-client/package.json grammars/package.json))
 
 # The steps of `test` build on one another, and its output is to be read.
 .NOTPARALLEL:
-.PHONY: help demo test test-quick test-python fuzz benchmark lint format setup setup-editors test-node vsix vscode clean
+.PHONY: help demo test test-editors test-quick test-python coverage oracle fuzz benchmark lint format setup setup-editors test-node vsix vscode lock audit clean
 
 help: ## list the tasks
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -19,18 +18,27 @@ help: ## list the tasks
 demo: setup ## check, render and run the example prompts on the embedded model
 	@scripts/demo.sh $(EXAMPLE)
 
-test: setup lint test-python test-node setup-editors ## everything that must pass
-	@printf '\nTests in VS Code, Neovim and Emacs\n'
+test: lint test-python test-node ## linters, types and all tests but those in editors
+
+test-editors: setup-editors ## the tests in VS Code, Neovim, Emacs, Vim and Kate
+	@printf '\nTests in editors\n'
 	@$(BIN)/pytest --numprocesses 2 --dist loadfile -m editor
 
 test-quick: setup ## the Python tests of a minute: from text to features, without processes, editors or models
 	@$(BIN)/pytest --numprocesses 2 --quiet -m "not thorough and not editor and not model and not install" \
-		$(addprefix tests/,text syntax systems meaning workspace tokens truncation datasets metrics library \
-			rules formatting conversions features results_view docgen grammars test_architecture.py)
+		$(addprefix tests/,text syntax dialects semantic workspace tokens truncation datasets metrics api \
+			lint format convert ide results_view docgen grammars test_architecture.py)
 
 test-python: setup ## the Python tests, but for those in editors
 	@printf '\nPython tests\n'
 	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor"
+
+coverage: setup ## the Python tests with the coverage of each module, in htmlcov/ too
+	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor and not install and not thorough" \
+		--cov --cov-report=term:skip-covered --cov-report=html
+
+oracle: setup ## ask the real Prompt Poet, Ragas and OpenCompass again, and compare with tests/oracle
+	@PYTHONPATH=tests $(BIN)/python -m oracle.ask
 
 fuzz: setup ## 100,000 random messages to the server, compared with a fresh one on the way
 	@PYTHONPATH=tests $(BIN)/python tests/robustness/random_session.py
@@ -45,24 +53,32 @@ benchmark: setup ## how long typing and rendering take, beside other servers and
 	@$(BIN)/python tests/benchmarks/experiments.py
 	@$(BIN)/python tests/benchmarks/panel_opening.py
 
-lint: setup ## ruff and mypy
+lint: setup ## ruff, mypy, ESLint and Prettier
 	@printf '\nLint and types\n'
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@scripts/lint-node.sh
 
-format: setup ## let ruff lay out the Python files
+format: setup ## let ruff lay out the Python files, and Prettier those of the VS Code client
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+	@scripts/lint-node.sh format
 
-test-node: setup ## the tests of the VS Code client and of the grammars
-	@scripts/test-node.sh $(NODE_FOLDERS)
+test-node: setup ## the tests of the VS Code client, of its pages and of the grammars
+	@scripts/test-node.sh
 
 vsix: setup ## build vscode-client/promptls.vsix
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/build-extension.sh
 
 vscode: setup ## open the example in VS Code, or in code-server where there is no `code`
 	@scripts/vscode.sh $(EXAMPLE)
+
+lock: ## write the lock files: what the extension installs, and the embedded model, with hashes
+	@scripts/lock.sh
+
+audit: ## look up known vulnerabilities of what the extension installs and contains
+	@scripts/audit.sh
 
 setup: ## make .venv with promptls, its test tools and the embedded model, and the pages of the preview
 	@scripts/setup-python.sh
@@ -72,5 +88,6 @@ setup-editors: setup
 	@scripts/setup-editors.sh
 
 clean: ## remove what the tasks made in this checkout
-	@rm -rf .venv dist test-artefacts .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
-	@rm -rf $(addsuffix /node_modules,$(NODE_FOLDERS)) vscode-client/out server/promptls/pages
+	@rm -rf .venv dist test-artefacts .mypy_cache .ruff_cache .pytest_cache .import_linter_cache htmlcov .coverage
+	@rm -rf vscode-client/node_modules vscode-client/out vscode-client/web/dist server/promptls/pages \
+		vscode-client/wheel vscode-client/LICENSE vscode-client/THIRD_PARTY_NOTICES.txt

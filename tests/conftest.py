@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from promptls.security.files import ANYWHERE, reading_within
+
+# Tests start hundreds of processes, and without byte code each of them compiles all modules again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # How long an example takes depends on what else the machine does. The examples are the same in every
 # run, so that a change is judged by what it changes; `--hypothesis-profile explore` tries others.
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("same")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def trusted_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Trust every folder, in a configuration of this session's own; tests of trust use another one."""
+    folder = tmp_path_factory.mktemp("configuration")
+    decisions = {"form": 1, "folders": {str(Path(folder.anchor)): True}, "keys": []}
+    (folder / "trust.json").write_text(json.dumps(decisions), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PROMPTLS_CONFIG_DIR", str(folder))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def unrestricted_reading() -> Iterator[None]:
+    """Begin each test without the restriction on files that a command of another test has set."""
+    with reading_within(lambda: ANYWHERE):
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
-// Builds the extension into out/: the extension itself, the pages of its panels, the grammars.
-// With --wheel also the server's Python wheel into wheel/; with --watch builds again on each change.
+// Builds the extension into out/: the extension itself, the pages of its panels, the grammars; and beside it
+// the licence, and the notices of the packages that it contains.
+// With --wheel also the server's Python wheel into wheel/, with the lock files of what it needs; with --watch builds again on each change.
 
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
@@ -8,10 +9,19 @@ import { fileURLToPath } from "node:url";
 
 import { build, context } from "esbuild";
 
+import { buildPages, watchPages } from "./web/build.mjs";
+import { packagesIn, writeNotices } from "./web/notices.mjs";
+
 const here = path.dirname(fileURLToPath(import.meta.url));
 const out = path.join(here, "out");
 const options = new Set(process.argv.slice(2));
-const shared = { bundle: true, minify: !options.has("--watch"), sourcemap: options.has("--watch"), absWorkingDir: here };
+const shared = {
+  bundle: true,
+  minify: !options.has("--watch"),
+  sourcemap: options.has("--watch"),
+  metafile: true,
+  absWorkingDir: here,
+};
 
 const extension = {
   ...shared,
@@ -23,42 +33,19 @@ const extension = {
   format: "cjs",
   external: ["vscode"],
 };
-const pages = {
-  ...shared,
-  // A page is a script and a style sheet of its name.
-  entryPoints: {
-    preview: "src/webview/preview/preview.tsx",
-    "preview-style": "src/webview/preview/page.css",
-    truncation: "src/webview/truncation/truncation.tsx",
-    "truncation-style": "src/webview/truncation/page.css",
-    results: "src/webview/results/results.tsx",
-    "results-style": "src/webview/results/page.css",
-    browser: "src/webview/shared/browser.css",
-  },
-  outdir: "out/webview",
-  platform: "browser",
-  // Also of the browsers in which `promptls preview` opens.
-  target: ["chrome122", "firefox128", "safari17"],
-  format: "iife",
-  jsx: "automatic",
-  jsxImportSource: "preact",
-};
-/** The pages that the Python package serves by itself: part of its wheel, and never of the repository. */
-const served = path.join(here, "..", "server", "promptls", "pages");
-
 rmSync(out, { recursive: true, force: true });
 cpSync(path.join(here, "..", "grammars"), path.join(out, "grammars"), {
   recursive: true,
   filter: (source) => !source.endsWith(`${path.sep}tests`),
 });
 if (options.has("--watch")) {
-  for (const each of [extension, pages]) {
-    await (await context(each)).watch();
-  }
+  await (await context(extension)).watch();
+  await watchPages(path.join(out, "webview"));
 } else {
-  await Promise.all([build(extension), build(pages)]);
-  rmSync(served, { recursive: true, force: true });
-  cpSync(path.join(out, "webview"), served, { recursive: true });
+  const [built, pages] = await Promise.all([build(extension), buildPages()]);
+  cpSync(pages.outdir, path.join(out, "webview"), { recursive: true });
+  writeNotices(here, new Set([...packagesIn(built, here), ...pages.packages]));
+  cpSync(path.join(here, "..", "LICENSE"), path.join(here, "LICENSE"));
 }
 if (options.has("--wheel")) {
   buildWheel();
@@ -73,7 +60,17 @@ function buildWheel() {
   try {
     execFileSync(
       python,
-      ["-m", "pip", "wheel", "--quiet", "--no-deps", "--disable-pip-version-check", "--wheel-dir", aside, path.dirname(here)],
+      [
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--disable-pip-version-check",
+        "--wheel-dir",
+        aside,
+        path.dirname(here),
+      ],
       { stdio: ["ignore", "inherit", "inherit"] },
     );
     const [built] = readdirSync(aside);
@@ -81,6 +78,12 @@ function buildWheel() {
       rmSync(path.join(wheels, old));
     }
     renameSync(path.join(aside, built), path.join(wheels, built));
+    for (const lock of [
+      path.join(here, "requirements.txt"),
+      path.join(here, "../server/promptls/models/smollm2.txt"),
+    ]) {
+      cpSync(lock, path.join(wheels, path.basename(lock)));
+    }
   } finally {
     rmSync(aside, { recursive: true, force: true });
   }

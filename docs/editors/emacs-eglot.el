@@ -16,7 +16,7 @@
 
 ;; The run commands are also code actions of the first line (M-x eglot-code-actions).
 (defun promptls--execute (command &rest arguments)
-  "Have the server execute COMMAND for this prompt, with ARGUMENTS; show what comes of it."
+  "Execute the server COMMAND for this prompt with ARGUMENTS and show the result."
   (jsonrpc-async-request
    (or (eglot-current-server) (user-error "The server does not run here"))
    :workspace/executeCommand
@@ -30,7 +30,7 @@
    :timeout 3600))
 
 (defun promptls-preview ()
-  "Show what the prompt renders to."
+  "Show the rendered prompt."
   (interactive)
   (promptls--execute "promptls.preview"))
 

@@ -20,7 +20,7 @@
 
 ;; The run commands are also code actions of the first line (M-x lsp-execute-code-action).
 (defun promptls--execute (command &rest arguments)
-  "Have the server execute COMMAND for this prompt, with ARGUMENTS; show what comes of it."
+  "Execute the server COMMAND for this prompt with ARGUMENTS and show the result."
   (lsp-request-async
    "workspace/executeCommand"
    (list :command command :arguments (vector (append (list :uri (lsp--buffer-uri)) arguments)))
@@ -32,7 +32,7 @@
    :mode 'detached))
 
 (defun promptls-preview ()
-  "Show what the prompt renders to."
+  "Show the rendered prompt."
   (interactive)
   (promptls--execute "promptls.preview"))
 

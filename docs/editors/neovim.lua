@@ -9,7 +9,7 @@ vim.lsp.config("promptls", {
 })
 vim.lsp.enable("promptls")
 
--- What stays off in Neovim unless it is asked for: completion while typing, hints and lenses.
+-- Off by default in Neovim: completion while typing, inlay hints and code lenses.
 vim.api.nvim_create_autocmd("LspAttach", {
   callback = function(attached)
     local client = assert(vim.lsp.get_client_by_id(attached.data.client_id))
@@ -30,8 +30,8 @@ vim.api.nvim_create_autocmd("LspAttach", {
   end,
 })
 
--- Colours by tree-sitter: with the parsers `jinja` and `yaml` of nvim-treesitter, and the folder
--- grammars/queries/neovim copied to ~/.config/nvim/queries/promptls.
+-- Colors from tree-sitter: install the parsers `jinja` and `yaml` of nvim-treesitter, and copy
+-- grammars/queries/neovim to ~/.config/nvim/queries/promptls.
 local jinja = vim.api.nvim_get_runtime_file("parser/jinja.so", false)[1]
 if jinja and vim.treesitter.language.add("promptls", { path = jinja, symbol_name = "jinja" }) then
   vim.api.nvim_create_autocmd("FileType", {

@@ -5,7 +5,7 @@ function! PromptlsRoot(buffer) abort
   return fnamemodify(empty(l:settings) ? bufname(a:buffer) : l:settings, ':p:h')
 endfunction
 
-" ALE counts bytes where other editors count UTF-16 units; the server is told so.
+" ALE counts bytes where other editors count UTF-16 units; this tells the server.
 call ale#linter#Define('promptls', {
 \ 'name': 'promptls',
 \ 'lsp': 'stdio',
@@ -15,7 +15,7 @@ call ale#linter#Define('promptls', {
 \ 'initialization_options': {'positionEncoding': 'utf-8'},
 \ })
 
-" Has the server execute a command for this prompt; shows what comes of it.
+" Execute a server command for this prompt and show the result.
 function! PromptlsExecute(command, arguments) abort
   let l:uri = ale#path#ToFileURI(expand('%:p'))
   let l:asked = {'command': a:command, 'arguments': [extend({'uri': l:uri}, a:arguments)]}

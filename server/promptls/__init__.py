@@ -1,36 +1,43 @@
-"""promptls: a language server, a command line and a library for prompt templates."""
+"""promptls: a language server, command-line tool and library for prompt templates."""
 
-from __future__ import annotations
-
+# Under `python -m promptls`, a module that is imported here may come from the working folder.
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from promptls.datasets.backends.backend import Backend
-    from promptls.datasets.table import Dataset, DatasetStream
-    from promptls.experiments.written.decorator import experiment
-    from promptls.experiments.written.results import ExperimentResults
-    from promptls.library.error import PromptError
-    from promptls.library.evaluation import EvaluationPrompt, RenderedEvaluation
-    from promptls.library.prompt import RAGAS_CACHE_HOME, Prompt
-    from promptls.library.prompt_value import PromptValue
-    from promptls.library.rendered import RenderedPrompt, TokenCounts
-    from promptls.library.template import PromptTemplate, load
-    from promptls.metrics.decorators import discrete_metric, numeric_metric, ranking_metric
+    from typing import Any
+
+    from promptls.api.error import PromptError
+    from promptls.api.evaluating import EvaluationResult, aevaluate, evaluate
+    from promptls.api.evaluation import EvaluationPrompt, RenderedEvaluation
+    from promptls.api.judge import Judge
+    from promptls.api.models import PromptValue
+    from promptls.api.prompt import RAGAS_CACHE_HOME, Prompt
+    from promptls.api.rendered import RenderedPrompt, TokenCounts
+    from promptls.api.samples import EvaluationDataset, MultiTurnSample, SingleTurnSample
+    from promptls.api.template import PromptTemplate, load
+    from promptls.datasets.backends import Backend
+    from promptls.datasets.dataset import Dataset, DatasetStream
+    from promptls.dialects.prompt_poet.cleanup import Markers
+    from promptls.dialects.prompt_poet.parts import PromptPart, PromptSection
+    from promptls.experiments.python.decorator import experiment
+    from promptls.experiments.python.results import ExperimentResults
+    from promptls.metrics.metric import discrete_metric, numeric_metric, ranking_metric
     from promptls.metrics.result import MetricResult
-    from promptls.systems.prompt_poet.cleanup import Markers
-    from promptls.systems.prompt_poet.parts import PromptPart
-    from promptls.systems.prompt_poet.sections import PromptSection
 
 __all__ = [
     "RAGAS_CACHE_HOME",
     "Backend",
     "Dataset",
     "DatasetStream",
+    "EvaluationDataset",
     "EvaluationPrompt",
+    "EvaluationResult",
     "ExperimentResults",
+    "Judge",
     "Markers",
     "MetricResult",
+    "MultiTurnSample",
     "Prompt",
     "PromptError",
     "PromptPart",
@@ -39,9 +46,12 @@ __all__ = [
     "PromptValue",
     "RenderedEvaluation",
     "RenderedPrompt",
+    "SingleTurnSample",
     "TokenCounts",
     "__version__",
+    "aevaluate",
     "discrete_metric",
+    "evaluate",
     "experiment",
     "load",
     "numeric_metric",
@@ -51,33 +61,40 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOME = {
-    "Backend": "promptls.datasets.backends.backend",
-    "Dataset": "promptls.datasets.table",
-    "DatasetStream": "promptls.datasets.table",
-    "ExperimentResults": "promptls.experiments.written.results",
-    "experiment": "promptls.experiments.written.decorator",
-    "Markers": "promptls.systems.prompt_poet.cleanup",
+    "Backend": "promptls.datasets.backends",
+    "Dataset": "promptls.datasets.dataset",
+    "DatasetStream": "promptls.datasets.dataset",
+    "ExperimentResults": "promptls.experiments.python.results",
+    "experiment": "promptls.experiments.python.decorator",
+    "Markers": "promptls.dialects.prompt_poet.cleanup",
     "MetricResult": "promptls.metrics.result",
-    "Prompt": "promptls.library.prompt",
-    "PromptError": "promptls.library.error",
-    "PromptPart": "promptls.systems.prompt_poet.parts",
-    "PromptSection": "promptls.systems.prompt_poet.sections",
-    "PromptTemplate": "promptls.library.template",
-    "PromptValue": "promptls.library.prompt_value",
-    "RAGAS_CACHE_HOME": "promptls.library.prompt",
-    "EvaluationPrompt": "promptls.library.evaluation",
-    "RenderedEvaluation": "promptls.library.evaluation",
-    "RenderedPrompt": "promptls.library.rendered",
-    "TokenCounts": "promptls.library.rendered",
-    "load": "promptls.library.template",
-    "discrete_metric": "promptls.metrics.decorators",
-    "numeric_metric": "promptls.metrics.decorators",
-    "ranking_metric": "promptls.metrics.decorators",
+    "Prompt": "promptls.api.prompt",
+    "PromptError": "promptls.api.error",
+    "PromptPart": "promptls.dialects.prompt_poet.parts",
+    "PromptSection": "promptls.dialects.prompt_poet.parts",
+    "PromptTemplate": "promptls.api.template",
+    "PromptValue": "promptls.api.models",
+    "RAGAS_CACHE_HOME": "promptls.api.prompt",
+    "EvaluationDataset": "promptls.api.samples",
+    "EvaluationPrompt": "promptls.api.evaluation",
+    "EvaluationResult": "promptls.api.evaluating",
+    "Judge": "promptls.api.judge",
+    "MultiTurnSample": "promptls.api.samples",
+    "SingleTurnSample": "promptls.api.samples",
+    "aevaluate": "promptls.api.evaluating",
+    "evaluate": "promptls.api.evaluating",
+    "RenderedEvaluation": "promptls.api.evaluation",
+    "RenderedPrompt": "promptls.api.rendered",
+    "TokenCounts": "promptls.api.rendered",
+    "load": "promptls.api.template",
+    "discrete_metric": "promptls.metrics.metric",
+    "numeric_metric": "promptls.metrics.metric",
+    "ranking_metric": "promptls.metrics.metric",
 }
 
 
-def __getattr__(name: str) -> Any:
-    """The library's names, imported when they are asked for: the server starts without them."""
+def __getattr__(name: str) -> "Any":
+    """Return the library's names, imported when they are asked for: the server starts without them."""
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

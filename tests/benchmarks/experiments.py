@@ -58,9 +58,9 @@ def right(response, expected_answer):
     return MetricResult("yes" if response == expected_answer else "no", f"expected {expected_answer}")
 """
 
-MOST_SLOWER = 1.10
-MOST_GROWTH = 10.0
-MOST_CANCEL = 1.0
+MAX_SLOWER = 1.10
+MAX_GROWTH = 10.0
+MAX_CANCEL = 1.0
 
 COMPLETION = json.dumps(
     {
@@ -215,9 +215,9 @@ def measured(url: str, folder: Path, arguments: argparse.Namespace) -> int:
     broken = [
         words
         for words, value, most in (
-            ("slower than the bare client", ratio, MOST_SLOWER),
-            ("megabytes more at the end", growth, MOST_GROWTH),
-            ("seconds to cancel", cancel, MOST_CANCEL),
+            ("slower than the bare client", ratio, MAX_SLOWER),
+            ("megabytes more at the end", growth, MAX_GROWTH),
+            ("seconds to cancel", cancel, MAX_CANCEL),
         )
         if value > most
     ]

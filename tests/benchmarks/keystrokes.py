@@ -33,10 +33,10 @@ from typist import BURST, KINDS_OF_KEYSTROKES, Typist
 
 WARM_UP = 12
 WARM_UP_SECONDS = 0.5
-MOST_SECONDS = 3
+MAX_SECONDS = 3
 """What one server may take in one phase, ahead of which it is asked a few times in any case."""
 FEWEST = 2
-MOST_OBJECT_LINES = 5000
+MAX_OBJECT_LINES = 5000
 """Prompt objects are as long as somebody writes by hand; longer ones are not measured."""
 
 
@@ -62,7 +62,7 @@ def main() -> None:
             for row, times in measure_template(folder, servers, lines, arguments.keystrokes):
                 print_row(f"{row}, {lines} lines", times)
                 measured[row, lines] = times
-            if lines <= MOST_OBJECT_LINES:
+            if lines <= MAX_OBJECT_LINES:
                 times = measure_object(folder, servers, lines, arguments.keystrokes)
                 print_row(f"keystroke in an object, {lines} lines", times)
         print_goals(measured)
@@ -148,7 +148,7 @@ def repeated_in_turn(
     for number in range(count + WARM_UP):
         turn = number % len(acts)
         for name, typist in list(typists.items()):
-            if spent[name] > MOST_SECONDS and all(len(each[name]) >= FEWEST for each in times):
+            if spent[name] > MAX_SECONDS and all(len(each[name]) >= FEWEST for each in times):
                 continue
             try:
                 acts[turn](typist)
@@ -169,14 +169,14 @@ def print_in_process(sizes: list[int], count: int) -> None:
     print("milliseconds                open      edit     check  (medians; edit and check of a keystroke)")
     for lines in sizes:
         print_analysis(f"{lines:>6} lines", template(lines), count)
-        if lines <= MOST_OBJECT_LINES:
+        if lines <= MAX_OBJECT_LINES:
             print_analysis(f"{lines:>6} in an object", prompt_object(lines), count)
 
 
 def print_analysis(row: str, text: str, count: int) -> None:
     """Print what opening, editing and checking one text take: a tag in it breaks and is mended in turn."""
-    from promptls.rules.checking.check import check
-    from promptls.text.span import Span
+    from promptls.lint.runner import check
+    from promptls.text.positions import Span
     from promptls.workspace.workspace import Workspace
 
     place = typing_place(text)

@@ -23,9 +23,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from client import Client
-from templates import HEADER, template
-
 from library import data_of, peer_environment, ranks_file
+from templates import HEADER, template
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -37,7 +36,7 @@ COLD = 5
 TURNS = 8
 PAUSE_SECONDS = 0.15
 """People do not type faster than this, and the server looks at the text meanwhile."""
-MOST = 2.0
+MAX = 2.0
 """How many times as long as Prompt Poet a preview may take."""
 
 
@@ -96,7 +95,7 @@ def main() -> None:
                 ours, theirs = measured(folder, peer, size, arguments.keys)
                 p50, p95, their = statistics.median(ours), sorted(ours)[-2], statistics.median(theirs)
                 print(f"{size:>8,}{p50:>16.1f}{p95:>9.1f}{their:>18.1f}{p50 / their:>8.2f}")
-    print(f"\na ratio of at most {MOST:g} is wanted")
+    print(f"\na ratio of at most {MAX:g} is wanted")
 
 
 def measured(folder: Path, peer: Peer, size: int, keys: int) -> tuple[list[float], list[float]]:

@@ -196,7 +196,7 @@ def test_a_program_that_is_no_configuration_is_left_alone(
 
 
 def test_a_comment_of_python_silences_a_rule(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    mark = "# promptls: ignore[unknown-field] the data set has it"
+    mark = "# promptls: ignore[unknown-field] the dataset has it"
     (folder / "a.py").write_text(CONFIGURATION.replace("'),\n    ret", f"'),  {mark}\n    ret"))
     (folder / "b.py").write_text(CONFIGURATION.replace("    prompt", f"    {mark}\n    prompt"))
     assert main(["check", "a.py", "b.py"]) == 0

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from promptls.cli.main import main
-from promptls.features.mending import edited
-from promptls.rules.rule import Edit
-from promptls.text.span import Span
+from promptls.ide.code_actions import edited
+from promptls.lint.rule import Edit
+from promptls.text.positions import Span
 
 pytestmark = pytest.mark.usefixtures("folder")
 

@@ -35,7 +35,10 @@ def test_it_can_be_chosen_by_its_rule(folder: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out == "No findings in 1 prompt.\n"
 
 
-def test_a_check_runs_no_functions_and_says_so_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_runs_no_functions_and_says_so_once(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROMPTLS_CONFIG_DIR", str(folder / "configuration"))
     (folder / "helpers.py").write_text("open('ran', 'w').close()\n\ndef shout(text):\n    return text\n")
     (folder / "a.yml.j2").write_text(
         "{#---\nfunctions: helpers.py\n---#}\n- name: a\n  content: {{ shout('a') }}\n"
@@ -45,8 +48,8 @@ def test_a_check_runs_no_functions_and_says_so_once(folder: Path, capsys: pytest
 
     assert not (folder / "ran").exists()
     assert capsys.readouterr().err == (
-        "promptls: a.yml.j2 calls functions of a functions file, which was not run: "
-        "what they render to is not checked (`--trust` runs it)\n"
+        "promptls: not trusted: helpers.py was not run (1 prompt); `--trust` or `promptls trust .` "
+        "includes it\n"
     )
 
 

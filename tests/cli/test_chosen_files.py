@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from promptls.cli.input.chosen_files import choose, choose_one
-from promptls.text.failure import WrongUse
+from promptls.text.errors import UsageError
 
 
 @pytest.fixture(autouse=True)
@@ -40,28 +40,28 @@ def test_a_file_that_is_named_and_found_is_taken_once(folder: Path) -> None:
 
 
 def test_a_missing_file_names_the_nearest_in_its_folder() -> None:
-    with pytest.raises(WrongUse) as raised:
+    with pytest.raises(UsageError) as raised:
         choose(["prompts/triag.yml.j2"])
     assert raised.value.message == "there is no such file or folder"
     assert raised.value.remedy == "did you mean triage.yml.j2?"
 
 
 def test_a_missing_folder_is_said_to_be_missing(folder: Path) -> None:
-    with pytest.raises(WrongUse) as raised:
+    with pytest.raises(UsageError) as raised:
         choose(["nowhere/triage.yml.j2"])
     assert raised.value.remedy == f"the folder {folder / 'nowhere'} is not there either; check the path"
 
 
 def test_a_folder_in_place_of_a_file_names_a_file_in_it() -> None:
-    with pytest.raises(WrongUse) as raised:
+    with pytest.raises(UsageError) as raised:
         choose_one("prompts")
     assert "prompts/triage.yml.j2" in str(raised.value.remedy)
 
 
 def test_the_root_is_the_folder_of_the_settings(folder: Path) -> None:
     (folder / "promptls.toml").write_text("")
-    snapshot, _ = choose_one("prompts/sections/tone.yml.j2")
-    assert snapshot.roots == (str(folder),)
+    chosen, _ = choose_one("prompts/sections/tone.yml.j2")
+    assert chosen.snapshot.roots == (str(folder),)
 
 
 def test_a_folder_with_settings_is_its_own_root(folder: Path) -> None:
@@ -72,28 +72,28 @@ def test_a_folder_with_settings_is_its_own_root(folder: Path) -> None:
 
 def test_without_settings_the_root_is_the_repository(folder: Path) -> None:
     (folder / ".git").mkdir()
-    snapshot, _ = choose_one("prompts/sections/tone.yml.j2")
-    assert snapshot.roots == (str(folder),)
+    chosen, _ = choose_one("prompts/sections/tone.yml.j2")
+    assert chosen.snapshot.roots == (str(folder),)
 
 
-def test_a_command_line_trusts_the_files_that_it_was_given() -> None:
-    assert choose_one("prompts/triage.yml.j2")[0].trusted
+def test_nobody_trusts_files_because_they_were_chosen() -> None:
+    assert not choose_one("prompts/triage.yml.j2")[0].snapshot.trusted
 
 
 def test_an_empty_path_is_no_folder() -> None:
-    with pytest.raises(WrongUse):
+    with pytest.raises(UsageError):
         choose([""])
 
 
 def test_a_file_that_may_not_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda _path, _mode: False)
-    with pytest.raises(WrongUse) as raised:
+    with pytest.raises(UsageError) as raised:
         choose(["notes.txt"])
     assert raised.value.message == "the file may not be read"
 
 
 def test_a_device_is_refused() -> None:
-    with pytest.raises(WrongUse) as raised:
+    with pytest.raises(UsageError) as raised:
         choose(["/dev/null"])
     assert raised.value.message == "this is neither a file nor a folder"
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from promptls.cli.main import main
-from promptls.features import diagnosis
-from promptls.features.diagnosis import Check
+from promptls.ide import diagnosis
+from promptls.ide.diagnosis import Check
 
 
 @pytest.fixture

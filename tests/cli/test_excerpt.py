@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from promptls.cli.reports.excerpt import WIDEST, excerpt
-from promptls.text.span import Span
+from promptls.text.positions import Span
 
 
 @pytest.fixture(autouse=True)

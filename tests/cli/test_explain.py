@@ -5,7 +5,7 @@ import json
 import pytest
 
 from promptls.cli.main import main
-from promptls.rules.registry import RULES
+from promptls.lint.registry import RULES
 
 
 @pytest.fixture(autouse=True)

@@ -100,7 +100,7 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture
 def loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, with the first version in it, a data set and a metric."""
+    """An empty folder, with the first version in it, a dataset and a metric."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "datasets").mkdir()
     rows = [f'{text.split()[0]},"{text}",{mood}' for mood, texts in REVIEWS.items() for text in texts]

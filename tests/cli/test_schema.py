@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from promptls.cli.main import main
-from promptls.rules.registry import RULES
+from promptls.lint.registry import RULES
 
 
 @pytest.mark.parametrize("of", ["settings", "header"])

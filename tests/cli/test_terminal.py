@@ -3,11 +3,13 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import TextIO, cast
 
 import pytest
 
 from promptls.cli.output import terminal
-from promptls.text.failure import FilePlace
+from promptls.cli.output.safe_stream import SafeStream
+from promptls.text.errors import FilePlace
 
 
 class Terminal(io.StringIO):
@@ -22,7 +24,10 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_terminal_gets_colours() -> None:
-    assert terminal.paint("error", "red", Terminal()) == "\033[1;31merror\033[0m"
+    inside = Terminal()
+    stream = cast("TextIO", SafeStream(inside))
+    stream.write(terminal.paint("error", "red", stream))
+    assert inside.getvalue() == "\033[1;31merror\033[0m"
 
 
 def test_a_file_gets_no_colours() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from promptls.datasets.registry import open_dataset
-from promptls.text.failure import Failure, WrongUse
+from promptls.datasets.files import open_dataset
+from promptls.text.errors import UsageError, UserError
 
 
 @pytest.fixture
@@ -41,12 +41,12 @@ def test_a_byte_order_mark_is_no_part_of_the_first_name(write: Callable[..., Pat
 def test_rows_are_read_while_they_are_asked_for(write: Callable[..., Path]) -> None:
     rows = open_dataset(write("a\n1\n2,too,many\n")).rows()
     assert next(rows).values == {"a": "1"}
-    with pytest.raises(Failure):
+    with pytest.raises(UserError):
         next(rows)
 
 
 def test_a_row_with_too_many_cells_is_named_with_its_line(write: Callable[..., Path]) -> None:
-    with pytest.raises(Failure, match="3 cells, but the file has 2 columns") as failure:
+    with pytest.raises(UserError, match="3 cells, but the file has 2 columns") as failure:
         list(open_dataset(write("a,b\n1,2\n1,2,3\n")).rows())
     assert failure.value.place.line == 2
 
@@ -58,7 +58,7 @@ def test_cells_that_a_row_lacks_are_empty(write: Callable[..., Path]) -> None:
 
 def test_a_missing_file_names_the_nearest_one(write: Callable[..., Path]) -> None:
     path = write("a\n1\n", "tickets.csv")
-    with pytest.raises(WrongUse) as failure:
+    with pytest.raises(UsageError) as failure:
         open_dataset(path.with_name("ticket.csv"))
     assert failure.value.place.path == path.with_name("ticket.csv")
     assert "`tickets.csv`" in failure.value.remedy
@@ -76,23 +76,23 @@ def test_a_missing_file_names_the_nearest_one(write: Callable[..., Path]) -> Non
 def test_a_file_without_clear_columns_is_refused(
     write: Callable[..., Path], content: Any, message: str
 ) -> None:
-    with pytest.raises(Failure, match=message):
+    with pytest.raises(UserError, match=message):
         open_dataset(write(content))
 
 
 def test_a_quote_that_is_never_closed_is_found_at_its_row(write: Callable[..., Path]) -> None:
-    with pytest.raises(Failure, match="never closed") as failure:
+    with pytest.raises(UserError, match="never closed") as failure:
         list(open_dataset(write('a,b\n1,2\n3,"4\n5,6\n')).rows())
     assert failure.value.place.line == 2
 
 
 def test_a_file_that_is_not_utf_8_is_refused(write: Callable[..., Path]) -> None:
-    with pytest.raises(Failure, match="not UTF-8: byte 0xe9"):
+    with pytest.raises(UserError, match="not UTF-8: byte 0xe9"):
         list(open_dataset(write("a\ncafé\n".encode("latin-1"))).rows())
 
 
 def test_an_unknown_ending_names_those_that_are_known(write: Callable[..., Path]) -> None:
-    with pytest.raises(WrongUse) as failure:
+    with pytest.raises(UsageError) as failure:
         open_dataset(write("", "rows.xlsx"))
     assert "`.csv`" in failure.value.remedy
 

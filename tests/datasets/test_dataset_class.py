@@ -12,8 +12,8 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from promptls import Backend, Dataset
-from promptls.datasets.backends.registry import backend_names
-from promptls.text.failure import Failure, WrongUse
+from promptls.datasets.backends import backend_names
+from promptls.text.errors import UsageError, UserError
 
 HAS_PYARROW = importlib.util.find_spec("pyarrow") is not None
 HAS_PANDAS = importlib.util.find_spec("pandas") is not None
@@ -73,14 +73,14 @@ def test_what_is_not_there_is_a_file_not_found_error_that_says_what_is(backend: 
     with pytest.raises(FileNotFoundError) as caught:
         Dataset.load("tickts", backend, **options)
     failure = caught.value
-    assert isinstance(failure, WrongUse)
+    assert isinstance(failure, UsageError)
     if options:
         assert failure.remedy == "did you mean `tickets`?"
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "", "a/../../b"])
 def test_a_name_cannot_lead_out_of_its_folder(name: str, tmp_path: Path) -> None:
-    with pytest.raises(WrongUse, match="no name of a data set"):
+    with pytest.raises(UsageError, match="no name of a dataset"):
         Dataset(name, "local/csv", root_dir=tmp_path, data=ROWS).save()
 
 
@@ -149,7 +149,7 @@ def test_a_package_can_register_a_back_end(tmp_path: Path, monkeypatch: pytest.M
     (info / "METADATA").write_text("Name: other\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[promptls.backends]\nother/memory = other_backend:make\n")
     (tmp_path / "other_backend.py").write_text(
-        "from promptls.datasets.backends.in_memory import InMemory\nclass make(InMemory):\n    pass\n"
+        "from promptls.datasets.backends import InMemory\nclass make(InMemory):\n    pass\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     assert "other/memory" in backend_names()
@@ -180,7 +180,7 @@ def test_json_that_is_no_list_of_objects_fails_at_its_place(
 ) -> None:
     (tmp_path / "datasets").mkdir()
     (tmp_path / "datasets" / "d.json").write_text(text)
-    with pytest.raises(Failure, match=said) as caught:
+    with pytest.raises(UserError, match=said) as caught:
         Dataset.load("d", "local/json", root_dir=tmp_path)
     assert caught.value.place is not None
     assert caught.value.place.line == line

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from promptls import Dataset
-from promptls.text.failure import Failure
+from promptls.text.errors import UserError
 
 
 class Drive(BaseHTTPRequestHandler):
@@ -115,7 +115,7 @@ def test_rows_come_back_from_the_folder_and_take_the_place_of_older_ones(options
 def test_what_is_not_there_or_refused_is_said(options: dict[str, Any]) -> None:
     with pytest.raises(FileNotFoundError):
         Dataset.load("none", "gdrive", root_dir="folder_id", **options)
-    with pytest.raises(Failure, match="status 403"):
+    with pytest.raises(UserError, match="status 403"):
         Dataset("refused", "gdrive", root_dir="folder_id", **options).save()
     with pytest.raises(ValueError, match="the id of the folder"):
         Dataset("d", "gdrive")

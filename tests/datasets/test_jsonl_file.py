@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.datasets.registry import open_dataset
-from promptls.text.failure import Failure
+from promptls.datasets.files import open_dataset
+from promptls.text.errors import UserError
 
 
 def test_columns_are_the_keys_of_all_rows_and_values_keep_their_types(tmp_path: Path) -> None:
@@ -23,6 +23,6 @@ def test_columns_are_the_keys_of_all_rows_and_values_keep_their_types(tmp_path: 
 def test_a_line_that_is_no_object_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"a": 1}\n' + line + "\n", encoding="utf-8")
-    with pytest.raises(Failure) as failure:
+    with pytest.raises(UserError) as failure:
         open_dataset(path)
     assert failure.value.place.line == 1

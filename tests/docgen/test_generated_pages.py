@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from promptls.docgen.pages import rules_page, settings_page
-from promptls.rules.registry import RULES
+from promptls.lint.registry import RULES
 from promptls.settings.header import Header
 from promptls.settings.project import Project
 
@@ -36,6 +36,6 @@ def test_a_default_that_is_a_list_is_shown() -> None:
 def test_a_table_of_settings_says_under_which_key_they_stand_and_what_for() -> None:
     page = settings_page()
 
-    assert "\n## `ask_above`\n\nWhat a run may spend without a question.\n" in page
+    assert "\n## `ask_above`\n\nWhat a run may spend without asking.\n" in page
     assert "\n## `experiments.<name>.budget`\n" in page
-    assert "| `diagnostics` | object |  | What is checked without being asked for. |" in page
+    assert "| `diagnostics` | object |  | Diagnostics in the editor. |" in page

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-import promptls.rules
+import promptls.lint
 from promptls.docgen.files import RULE_PAGES, stale_files
-from promptls.rules.page_files import page_file
-from promptls.rules.registry import RULES
+from promptls.lint.page_files import page_file
+from promptls.lint.registry import RULES
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -21,7 +21,7 @@ def test_the_page_of_each_rule_lies_in_the_package_as_it_is_now(rule: object) ->
 
 
 def test_there_is_no_page_of_a_rule_that_is_gone() -> None:
-    folder = Path(promptls.rules.__file__).parent / "pages"
+    folder = Path(promptls.lint.__file__).parent / "pages"
 
     assert {file.stem for file in folder.iterdir()} == {rule.name for rule in RULES}
 
@@ -31,5 +31,5 @@ def test_what_is_no_rule_has_no_page() -> None:
 
 
 def test_docgen_writes_the_pages() -> None:
-    assert Path(promptls.rules.__file__).parent / "pages" == CHECKOUT / RULE_PAGES
+    assert Path(promptls.lint.__file__).parent / "pages" == CHECKOUT / RULE_PAGES
     assert [path for path in stale_files(CHECKOUT) if path.parent.name == "pages"] == []

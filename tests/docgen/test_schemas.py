@@ -7,7 +7,7 @@ import pytest
 
 from promptls.docgen.schemas import header_schema, settings_schema
 from promptls.docgen.vscode_settings import vscode_settings
-from promptls.rules.registry import RULES
+from promptls.lint.registry import RULES
 
 
 @pytest.mark.parametrize(

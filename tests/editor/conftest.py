@@ -46,6 +46,7 @@ def extension() -> Path:
         path
         for folder in (
             "vscode-client/src",
+            "vscode-client/web/src",
             "vscode-client/icons",
             "vscode-client/walkthrough",
             "grammars",
@@ -57,6 +58,9 @@ def extension() -> Path:
     sources += [
         *(ROOT / "vscode-client").glob("*.json"),
         ROOT / "vscode-client/build.mjs",
+        ROOT / "vscode-client/web/build.mjs",
+        ROOT / "vscode-client/requirements.txt",
+        ROOT / "LICENSE",
         ROOT / "pyproject.toml",
     ]
     if not EXTENSION.exists() or EXTENSION.stat().st_mtime < max(path.stat().st_mtime for path in sources):

@@ -80,7 +80,7 @@ def pages() -> None:
 
 @pytest.fixture
 def chat(tmp_path: Path) -> Path:
-    """A prompt with a data set of 3,000 rows."""
+    """A prompt with a dataset of 3,000 rows."""
     rows = "".join(f"Ann {number},Where is bill {number}?\n" for number in range(3000))
     (tmp_path / "rows.csv").write_text(f"name,text\n{rows}", "utf-8")
     path = tmp_path / "chat.yml.j2"
@@ -268,7 +268,7 @@ def test_an_evaluation_prompt_shows_its_examples_and_lays_out_for_the_chosen_mod
 
 def test_what_a_part_holds_is_only_ever_text(open_preview: OpenPage, chat: Path) -> None:
     (chat.parent / "promptls.toml").write_text("[rendering]\ntimeout = 60\n", "utf-8")
-    long = "word " * 400_000
+    long = "word " * 390_000
     chat.write_text(
         f"- name: {json.dumps('<b>' + PAYLOAD)}\n  role: user\n  content: {json.dumps(PAYLOAD)}\n"
         f"- name: long\n  role: user\n  content: {long.strip()}\n",
@@ -277,7 +277,7 @@ def test_what_a_part_holds_is_only_ever_text(open_preview: OpenPage, chat: Path)
     page = open_preview(chat)
     expect(parts(page).first).to_contain_text("<img src=x onerror=alert(1)></script>")
     expect(parts(page).first).to_contain_text("▯effects▯")
-    expect(page.get_by_role("button", name="Show 60,000 more of 1,999,999 characters")).to_be_visible()
+    expect(page.get_by_role("button", name="Show 60,000 more of 1,949,999 characters")).to_be_visible()
     for view in ("Text", "Messages", "Tokens", "Request", "YAML", "Data", "Chat"):
         page.get_by_role("tab", name=view).click()
         expect(page.get_by_role("tab", name=view)).to_have_attribute("aria-selected", "true")

@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from served_page import served
 
 from support.experiment_folder import Folder
+from support.unfinished import unfinished_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -108,7 +109,7 @@ def test_a_run_that_is_cancelled_here_keeps_its_finished_rows(page: Page, folder
     page.get_by_role("dialog").get_by_role("button", name="Run", exact=True).click()
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("alert")).to_contain_text("its finished rows are kept")
-    assert len(list(folder.results.glob("*.partial.jsonl"))) == 1
+    assert unfinished_run(folder.results)
     page.get_by_role("button", name="Dismiss").click()
     expect(page.get_by_role("alert")).to_have_count(0)
 

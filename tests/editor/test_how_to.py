@@ -39,7 +39,7 @@ def test_from_an_empty_folder_to_whether_version_2_is_better(
     expect(workbench.lens(re.compile(r"string_presence \d+ %"))).to_be_visible()
     workbench.screenshot("first run")
 
-    # What went wrong stands in the data set, at the row.
+    # What went wrong stands in the dataset, at the row.
     workbench.open_file("quiz.csv")
     expect(workbench.problem("in the last run of `answers`").first).to_be_visible()
     expect(workbench.page.locator(".squiggly-info").first).to_be_visible()

@@ -134,6 +134,40 @@ def test_a_metric_is_renamed_in_the_header_and_in_its_file(workbench: Workbench,
     expect(workbench.line("def same_priority(")).to_be_visible()
 
 
+def test_a_metric_is_renamed_from_its_file(workbench: Workbench, example: Path) -> None:
+    workbench.open_file(PROMPT)
+    expect(workbench.lens("Preview")).to_be_visible()
+    workbench.open_file("metrics.py")
+    _rename(workbench, example / "metrics.py", "def priority_accuracy", "same_priority")
+    expect(workbench.line("def same_priority(")).to_be_visible()
+    workbench.open_file(PROMPT)
+    expect(workbench.line("metrics.py:same_priority")).to_be_visible()
+
+
+def test_a_column_is_renamed_from_its_data_set(workbench: Workbench, example: Path) -> None:
+    workbench.open_file(PROMPT)
+    expect(workbench.lens("Preview")).to_be_visible()
+    workbench.open_file("support_triage.csv")
+    _rename(workbench, example / "datasets" / "support_triage.csv", "id,text", "ticket")
+    expect(workbench.line("id,ticket,labels")).to_be_visible()
+    workbench.open_file(PROMPT)
+    expect(workbench.line("ticket: {type: string")).to_be_visible()
+    expect(workbench.line("- ticket: Nothing loads")).to_be_visible()
+
+
+def _rename(workbench: Workbench, path: Path, words: str, new_name: str) -> None:
+    """Rename the name that ends some words of the file in the active editor."""
+    lines = path.read_text("utf-8").splitlines()
+    number, line = next((number, line) for number, line in enumerate(lines, 1) if words in line)
+    name = words.replace(",", " ").split()[-1]
+    workbench.go_to(number, line.index(words) + len(words) - 1)
+    workbench.page.keyboard.press("F2")
+    box = workbench.page.locator(".rename-input")
+    expect(box).to_have_value(name)
+    box.fill(new_name)
+    workbench.page.keyboard.press("Enter")
+
+
 def test_every_edit_of_a_rename_is_ticked_in_its_preview(workbench: Workbench, example: Path) -> None:
     page = workbench.page
     workbench.open_file(PROMPT)

@@ -17,17 +17,37 @@ INSTALL_PATIENCE = 240_000
 OpenFolder = Callable[[CodeServer, Path], Workbench]
 
 
-def test_without_any_server_one_is_installed_from_the_carried_wheel(
+def test_without_any_server_one_is_installed_where_the_user_says_so(
     code_server_command: Path, extension: Path, project: Path, tmp_path: Path, open_folder: OpenFolder
 ) -> None:
     settings = {"promptls.server.python": sys.executable}
     with running(code_server_command, tmp_path / "home", extension, machine_settings=settings) as server:
         workbench = open_folder(server, project)
         workbench.open_file(PROMPT)
-        expect(workbench.notification("Python environment")).to_be_visible()
+        question = workbench.notification("promptls needs its Python server")
+        expect(question).to_be_visible()
+        workbench.screenshot("question")
+        assert list(server.storage.glob("environment-*")) == []
+        question.get_by_role("button", name="Install").click()
+        expect(workbench.notification("installing the server")).to_be_visible()
         expect(workbench.lens("Preview")).to_be_visible(timeout=INSTALL_PATIENCE)
         assert [path.parent.name for path in server.storage.glob("environment-*/.complete")] != []
         assert "(from the own environment)" in server.logs()
+
+
+def test_in_restricted_mode_nothing_is_installed_without_an_answer(
+    code_server_command: Path, extension: Path, project: Path, tmp_path: Path, open_folder: OpenFolder
+) -> None:
+    settings = {"promptls.server.python": sys.executable}
+    home = tmp_path / "home"
+    with running(code_server_command, home, extension, machine_settings=settings, trust=False) as server:
+        workbench = open_folder(server, project)
+        workbench.open_file(PROMPT)
+        question = workbench.notification("promptls needs its Python server")
+        question.get_by_role("button", name="Not now").click()
+        workbench.run_command("promptls: Restart Server")
+        expect(question).to_have_count(0)
+        assert list(server.storage.glob("environment-*")) == []
 
 
 def test_a_server_that_does_not_start_is_said_with_what_to_do(
@@ -58,7 +78,7 @@ def test_restricted_mode_checks_prompts_and_runs_nothing(
         expect(workbench.status("Restricted Mode")).to_be_visible()
         workbench.open_file(PROMPT)
         workbench.click_lens("Run triage")
-        expect(workbench.notification("a workspace that is not trusted")).to_be_visible()
+        expect(workbench.notification("in a folder that is not trusted")).to_be_visible()
         workbench.screenshot("refused")
         assert not (project / "experiments").exists()
         assert "/workspace/chose/this" not in server.logs()

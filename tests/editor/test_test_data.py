@@ -1,4 +1,4 @@
-"""A test data set out of documents, made in a real VS Code: asked for step by step, and opened."""
+"""A test dataset out of documents, made in a real VS Code: asked for step by step, and opened."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_data_set_is_made_of_the_documents_that_are_chosen(
         workbench.answer("How many queries", "3")
         workbench.screenshot("choosing a model")
         workbench.choose("The project's model")
-        workbench.answer("The file of the data set", "tests.csv")
+        workbench.answer("The file of the dataset", "tests.csv")
 
         tab = workbench.page.locator(".editor-group-container .tab.active", has_text="tests.csv")
         expect(tab).to_be_visible(timeout=MAKING_PATIENCE)

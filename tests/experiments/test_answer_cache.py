@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
@@ -8,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.answer_cache import AnswerCache
-from promptls.experiments.call_locks import CallLocks
-from promptls.experiments.kept_answers import KeptAnswers
+from promptls.experiments.answer_cache import AnswerCache, SharedAnswers
 from promptls.experiments.row_rendering import RenderedRow
-from promptls.models.digest import digest_of
+from promptls.experiments.run_index import known_runs
+from promptls.experiments.store import FILE, FOLDER
 from promptls.models.model import Completion
+from promptls.models.testing import digest_of
+from promptls.text.errors import FilePlace, UserError
 from support.experiment_folder import Folder, last_text, table
 from support.model_server import ModelServer, Reply
 from support.waiting import wait_until
@@ -104,17 +107,28 @@ async def test_messages_can_be_read_after_the_prompt_has_changed(folder: Folder,
     cache.close()
 
 
-async def test_a_broken_cache_is_made_anew(folder: Folder, asked: ModelServer) -> None:
-    await folder.ask()
-    cache = AnswerCache(folder.results)
-    path = cache.path
-    cache.close()
-    for left in path.parent.glob("answers*"):
-        left.unlink()
-    path.write_bytes(b"this is no database at all" * 100)
+@pytest.mark.parametrize("damage", ["no database", "another program's"])
+async def test_a_file_that_is_no_store_is_named_and_stays(
+    folder: Folder, asked: ModelServer, damage: str
+) -> None:
+    finished = await folder.ask()
+    path = folder.results / FOLDER / FILE
+    path.unlink()
+    if damage == "no database":
+        path.write_bytes(b"this is no database at all" * 100)
+    else:
+        with contextlib.closing(sqlite3.connect(path)) as other:
+            other.execute("CREATE TABLE theirs (a)")
+    before = path.read_bytes()
+    with pytest.raises(UserError, match="cannot be used") as failure:
+        await folder.ask()
+    assert failure.value.place == FilePlace(path)
+    assert "move it away" in str(failure.value.remedy)
+    assert path.read_bytes() == before
+    assert [run.name for run in known_runs(folder.results)] == [finished.manifest["run"]]
+    path.unlink()
     await folder.ask()
     assert len(asked.requests) == 20
-    assert (await folder.plan()).calls == 0
 
 
 async def test_two_processes_may_keep_answers_at_once(folder: Folder) -> None:
@@ -131,11 +145,11 @@ async def test_two_processes_may_keep_answers_at_once(folder: Folder) -> None:
 
 async def test_echo_and_what_is_replayed_are_not_kept(folder: Folder) -> None:
     finished = await folder.ask()
-    assert not (folder.results / ".cache").exists()
+    assert answers_in(folder) == 0
     folder.write(model=f"'replay:{finished.results}'")
     replayed = await folder.ask()
     assert [row["response"] for row in table(replayed)] == [f"text {number}" for number in range(1, 5)]
-    assert not (folder.results / ".cache").exists()
+    assert answers_in(folder) == 0
 
 
 async def test_a_prompt_that_was_not_recorded_cannot_be_replayed(folder: Folder) -> None:
@@ -192,7 +206,7 @@ def test_processes_that_run_a_prompt_at_once_pay_for_each_answer_once(
 async def test_a_process_that_was_stopped_while_it_asks_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     cache = AnswerCache(tmp_path)
     holder = subprocess.Popen(  # noqa: ASYNC220 - it must hold the lock beside this test
-        [sys.executable, "-c", HOLDER, str(cache.path.parent)], stdout=subprocess.PIPE, stdin=subprocess.PIPE
+        [sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, stdin=subprocess.PIPE
     )
     assert holder.stdout is not None
     holder.stdout.readline()
@@ -202,10 +216,10 @@ async def test_a_process_that_was_stopped_while_it_asks_is_not_waited_for_for_ev
         return answer
 
     try:
-        answers = KeptAnswers(cache, patience=0.05)
+        answers = SharedAnswers(cache, patience=0.05)
         assert await answers.answer(b"k" * 32, "digest", [], complete) == (answer, False)
         assert await answers.answer(b"k" * 32, "digest", [], complete) == (answer, True)
-        answers.close()
+        cache.close()
     finally:
         holder.communicate()
 
@@ -213,18 +227,41 @@ async def test_a_process_that_was_stopped_while_it_asks_is_not_waited_for_for_ev
 HOLDER = """
 import sys
 from pathlib import Path
-from promptls.experiments.call_locks import CallLocks
-assert CallLocks(Path(sys.argv[1])).take(b"k" * 32)
+from promptls.experiments.answer_cache import AnswerCache
+cache = AnswerCache(Path(sys.argv[1]))
+assert cache.claim(b"k" * 32)
 print("held", flush=True)
 sys.stdin.read()
 """
 
 
-def test_a_key_is_taken_once_and_free_again_with_whoever_took_it(tmp_path: Path) -> None:
-    one, other = CallLocks(tmp_path), CallLocks(tmp_path)
-    assert [one.take(b"a" * 32), other.take(b"a" * 32), other.take(b"b" * 32)] == [True, False, True]
-    other.free(b"a" * 32)
-    assert not other.take(b"a" * 32)
+def test_a_key_is_claimed_once_and_free_again_with_whoever_claimed_it(tmp_path: Path) -> None:
+    one, other = AnswerCache(tmp_path), AnswerCache(tmp_path)
+    assert [one.claim(b"a" * 32), other.claim(b"a" * 32), other.claim(b"b" * 32)] == [True, False, True]
+    other.release(b"a" * 32)
+    assert not other.claim(b"a" * 32)
     one.close()
-    assert other.take(b"a" * 32)
+    assert other.claim(b"a" * 32)
     other.close()
+
+
+def test_a_claim_ends_with_the_process_that_was_killed(tmp_path: Path) -> None:
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, stdin=subprocess.PIPE
+    )
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    cache = AnswerCache(tmp_path)
+    assert not cache.claim(b"k" * 32)
+    holder.kill()
+    holder.communicate()
+    assert cache.claim(b"k" * 32)
+    cache.close()
+
+
+def answers_in(folder: Folder) -> int:
+    cache = AnswerCache(folder.results)
+    (store,) = cache.stores
+    ((count,),) = store.query("SELECT count(*) FROM answers")
+    cache.close()
+    return int(count)

@@ -4,11 +4,10 @@ import json
 
 import pytest
 
-from promptls.experiments.budget import Budget, Expected, Spending
+from promptls.experiments.budget import Budget, BudgetSpentError, Expected, Spending
 from promptls.experiments.client import plan_in_process, run_in_process
 from promptls.experiments.events import Event, Planned, Stopped
 from promptls.experiments.request import RunRequest
-from promptls.experiments.runner import BudgetSpentError
 from support.experiment_folder import Folder
 from support.model_server import ModelServer, Reply
 

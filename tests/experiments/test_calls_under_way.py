@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from promptls.cli.main import main
-from promptls.experiments.disk_sync import synced
-from promptls.experiments.journal import read_header
+from promptls.experiments.store import Store, synced
 from support.experiment_folder import Folder, last_text, table
 from support.model_server import ModelServer, Reply
+from support.unfinished import unfinished_run
 from support.waiting import wait_until
 
 SLOW_METRIC = """
@@ -44,9 +44,7 @@ def killed(folder: Folder, is_time: Callable[[], bool], *more: str) -> Path:
     wait_until(lambda: is_time() or run.poll() is not None)
     os.kill(run.pid, signal.SIGKILL)
     assert run.wait() == -signal.SIGKILL
-    (journal,) = folder.results.glob("*.partial.jsonl")
-    assert read_header(journal) is not None
-    return journal
+    return unfinished_run(folder.results)
 
 
 @pytest.fixture
@@ -166,7 +164,9 @@ def test_calls_of_a_function_are_named_as_well(
     assert (code, sum("not made again" in line for line in lines)) == ((1, 2) if leave else (0, 0))
 
 
-async def test_what_is_written_is_brought_to_the_disk_while_the_run_goes_on() -> None:
+async def test_what_is_written_is_brought_to_the_disk_while_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     several = asyncio.Event()
     calls: list[int] = []
     loop = asyncio.get_running_loop()
@@ -176,7 +176,9 @@ async def test_what_is_written_is_brought_to_the_disk_while_the_run_goes_on() ->
         if len(calls) > 2:
             loop.call_soon_threadsafe(several.set)
 
-    async with synced(sync, every=0.0):
+    store = Store(tmp_path)
+    monkeypatch.setattr(store, "sync", sync)
+    async with synced(store, every=0.0):
         await several.wait()
     count = len(calls)
     await asyncio.sleep(0)

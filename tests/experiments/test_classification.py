@@ -7,7 +7,7 @@ import pytest
 from promptls.experiments.class_scores import NO_ANSWER, OTHER, Classification, classify
 from promptls.experiments.classification import classifications
 from promptls.experiments.history import RunSummary
-from promptls.text.failure import WrongUse
+from promptls.text.errors import UsageError
 from support.finished_run import write_run
 
 HEAD = "id,text,labels,priority,response,predicted_labels,predicted_priority,answer_match,error,model\n"
@@ -156,12 +156,12 @@ def test_every_model_has_its_own_report(tmp_path: Path) -> None:
 )
 def test_wrong_columns_are_said(tmp_path: Path, options: dict[str, str], words: str) -> None:
     run = run_with(tmp_path, "1,a,Billing,P1,x,Billing,P1,pass,,echo\n")
-    with pytest.raises(WrongUse, match=words):
+    with pytest.raises(UsageError, match=words):
         classifications(run, **options)
 
 
 def test_a_column_of_free_text_holds_no_classes(tmp_path: Path) -> None:
     lines = "".join(f"{number},text {number},x,,echo\n" for number in range(201))
     run = run_with(tmp_path, lines, "id,text,response,error,model\n")
-    with pytest.raises(WrongUse, match="201 different values"):
+    with pytest.raises(UsageError, match="201 different values"):
         classifications(run, expected="text")

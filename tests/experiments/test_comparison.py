@@ -8,7 +8,7 @@ import pytest
 from promptls.experiments.comparison import Comparison, compare_with
 from promptls.experiments.comparison_words import amount
 from promptls.experiments.history import RunSummary, read_run
-from promptls.text.failure import WrongUse
+from promptls.text.errors import UsageError
 from support.experiment_folder import Folder
 
 
@@ -108,7 +108,7 @@ async def test_rows_without_a_score_are_left_out_and_said_to_be(folder: Folder) 
 async def test_runs_without_a_common_metric_name_what_each_has(folder: Folder) -> None:
     before = await run_of(folder, metrics="metrics.py:right")
     after = await run_of(folder, metrics="metrics.py:length")
-    with pytest.raises(WrongUse, match="no metric in common") as failure:
+    with pytest.raises(UsageError, match="no metric in common") as failure:
         compared(before, after)
     assert "`right`" in failure.value.remedy
     assert "`length`" in failure.value.remedy

@@ -6,7 +6,7 @@ import pytest
 
 from promptls.experiments.experiment import adjusted, asked_from
 from promptls.experiments.results_folder import prompt_stem
-from promptls.text.failure import WrongUse
+from promptls.text.errors import UsageError
 from support.experiment_folder import Folder
 
 
@@ -53,40 +53,40 @@ def test_an_experiment_of_the_project_reads_its_paths_from_the_root(folder: Fold
 
 def test_a_missing_prompt_suggests_the_nearest(folder: Folder) -> None:
     folder.prompt.rename(folder.path / "asks.yml.j2")
-    with pytest.raises(WrongUse, match=r"does not exist; did you mean `asks\.yml\.j2`"):
+    with pytest.raises(UsageError, match=r"does not exist; did you mean `asks\.yml\.j2`"):
         folder.experiment()
 
 
 def test_a_prompt_without_an_experiment_says_what_to_write(folder: Folder) -> None:
     folder.prompt.write_text("- name: a\n  content: b\n", encoding="utf-8")
-    with pytest.raises(WrongUse, match="declares no experiment") as failure:
+    with pytest.raises(UsageError, match="declares no experiment") as failure:
         folder.experiment()
     assert "experiments:" in failure.value.remedy
     assert "dataset:" in failure.value.remedy
 
 
 def test_an_unknown_experiment_names_those_that_there_are(folder: Folder) -> None:
-    with pytest.raises(WrongUse, match="no experiment `mane`; did you mean `main`"):
+    with pytest.raises(UsageError, match="no experiment `mane`; did you mean `main`"):
         folder.experiment(name="mane")
 
 
 def test_a_wrong_key_in_the_header_is_named_with_its_line(folder: Folder) -> None:
     folder.write(settings="concurency: 3")
-    with pytest.raises(WrongUse, match=r"concurency.*did you mean `concurrency`") as failure:
+    with pytest.raises(UsageError, match=r"concurency.*did you mean `concurrency`") as failure:
         folder.experiment()
     assert failure.value.place.line == 8
 
 
 def test_an_unknown_model_is_named(folder: Folder) -> None:
     folder.write(model="local:smolm2")
-    with pytest.raises(WrongUse, match="there is no model `local:smolm2`") as failure:
+    with pytest.raises(UsageError, match="there is no model `local:smolm2`") as failure:
         folder.experiment()
     assert failure.value.place.path == folder.prompt
 
 
 def test_wrong_settings_are_named_with_their_line(folder: Folder) -> None:
     (folder.path / "promptls.toml").write_text('\nencodin = "x"\n', encoding="utf-8")
-    with pytest.raises(WrongUse, match="no setting `encodin`; did you mean `encoding`") as failure:
+    with pytest.raises(UsageError, match="no setting `encodin`; did you mean `encoding`") as failure:
         folder.experiment()
     assert failure.value.place.line == 1
 

@@ -334,7 +334,7 @@ def run_prompt(text, prompt_file):
 """
 
 
-@pytest.mark.skipif(not HAS_PANDAS, reason="the document reads its data set with pandas")
+@pytest.mark.skipif(not HAS_PANDAS, reason="the document reads its dataset with pandas")
 async def test_the_how_to_runs_on_its_data_set(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "run_prompt.py").write_text(RUN_PROMPT)
     (here / "datasets").mkdir()

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from promptls.datasets.registry import open_dataset
+from promptls.datasets.files import open_dataset
 from promptls.experiments.definition import define_experiment
 from promptls.experiments.row_rendering import RowRenderer
-from promptls.text.failure import WrongUse
+from promptls.text.errors import UsageError
 
 PROMPT = """\
 ice_template: {template: "Q: {q}; A: {a}"}
@@ -57,5 +57,5 @@ async def test_a_row_is_asked_with_its_own_examples_and_without_its_answer(promp
 
 def test_labels_that_are_weighed_cannot_be_asked(prompt: Path) -> None:
     prompt.write_text(PROMPT.replace("GenInferencer", "PPLInferencer"), "utf-8")
-    with pytest.raises(WrongUse, match="log-probabilities of whole prompts, which chat models do not tell"):
+    with pytest.raises(UsageError, match="log-probabilities of whole prompts, which chat models do not tell"):
         define_experiment(prompt, "second")

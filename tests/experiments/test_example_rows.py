@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.text.failure import WrongUse
+from promptls.text.errors import UsageError
 from support.experiment_folder import Folder, table
 
 EXAMPLES = """\
@@ -55,10 +55,10 @@ async def test_metrics_that_need_more_than_an_example_has_are_left_out(folder: F
 
 @pytest.mark.parametrize(("rows", "said"), [("example 3", "has 2 examples"), ("example 0", "has 2 examples")])
 async def test_an_example_that_is_not_there_is_said(folder: Folder, rows: str, said: str) -> None:
-    with pytest.raises(WrongUse, match=said):
+    with pytest.raises(UsageError, match=said):
         await folder.ask(rows=rows)
 
 
 async def test_a_prompt_without_examples_says_so(tmp_path: Path) -> None:
-    with pytest.raises(WrongUse, match="declares no examples"):
+    with pytest.raises(UsageError, match="declares no examples"):
         await Folder(tmp_path).write().ask(rows="examples")

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import json
 import os
 import resource
 import signal
@@ -13,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from promptls.experiments.unfinished import unfinished_runs
 from support.experiment_folder import Folder
-from support.journals import read_journal
 from support.model_server import ModelServer, Reply
+from support.unfinished import stored_results, unfinished_run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX's")
 
@@ -36,17 +36,15 @@ def run_with_limit(prompt: Path, limit: int) -> subprocess.CompletedProcess[str]
 
 def test_a_disk_that_fills_up_during_the_run_keeps_the_finished_rows(folder: Folder) -> None:
     folder.write(rows=40)
-    done = run_with_limit(folder.prompt, 6000)
+    done = run_with_limit(folder.prompt, 250_000)
     assert done.returncode == 1, done.stderr
-    assert "the results cannot be written: file too large" in done.stderr
+    assert "the results cannot be written: disk I/O error" in done.stderr
     assert "free some space" in done.stderr
-    (journal,) = folder.results.glob("*.jsonl")
+    journal = unfinished_run(folder.results)
     assert journal.name in done.stderr
-    lines = journal.read_bytes().splitlines()
-    assert all(json.loads(line) for line in lines)
-    kept = list(read_journal(journal))
+    kept = stored_results(journal)
     assert f"the {len(kept)} finished rows" in done.stderr
-    assert len(kept) == len(lines) - 1 > 0
+    assert len(kept) > 0
 
 
 def test_a_disk_without_any_space_is_said_before_a_model_is_asked(
@@ -84,7 +82,7 @@ def test_a_killed_run_leaves_its_finished_rows_readable(folder: Folder, server: 
         running.kill()
         running.communicate(timeout=10)
         held.set()
-    assert sorted(result.id for result in read_journal(journal)) == ["r1", "r2", "r3"]
+    assert sorted(result.id for result in stored_results(journal)) == ["r1", "r2", "r3"]
 
 
 def test_an_interrupted_run_says_where_its_finished_rows_are(folder: Folder, server: ModelServer) -> None:
@@ -118,9 +116,9 @@ def _journal_with(results: Path, count: int) -> Path:
 
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        for path in results.glob("*.partial.jsonl"):
-            if len(list(read_journal(path))) >= count:
-                return path
+        for run in unfinished_runs(results):
+            if run.done >= count:
+                return run.path
         time.sleep(0.02)
     raise AssertionError("the rows were not finished in time")
 
@@ -158,8 +156,8 @@ def test_a_run_goes_on_when_a_full_disk_has_space_again(small_disk: Path, server
     assert done.returncode == 1
     assert "the results cannot be written: no space left on device" in done.stderr
     assert "--resume" in done.stderr
-    (journal,) = folder.results.glob("*.partial.jsonl")
-    kept = len(list(read_journal(journal)))
+    journal = unfinished_run(folder.results)
+    kept = len(list(stored_results(journal)))
     asked = len(server.requests)
     for path in [ballast, *small_disk.glob("more*")]:
         path.unlink()

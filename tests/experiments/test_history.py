@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.find_run import find_run
 from promptls.experiments.history import last_run, row_results, runs_of
-from promptls.text.failure import WrongUse
+from promptls.text.errors import UsageError
 from support.experiment_folder import Folder
+from support.unfinished import unfinished_run
 
 
 async def test_a_prompt_without_runs_has_no_last_run(folder: Folder) -> None:
@@ -90,7 +92,6 @@ async def test_a_run_is_found_by_path_name_or_prompt(folder: Folder, monkeypatch
         ("experiments/nothing.csv", "no such run"),
         ("nothing", "no run or prompt file `nothing`"),
         ("rows.csv", "no manifest beside it"),
-        ("a.partial.jsonl", "did not end"),
         ("ask.yml.j2", "the prompt has no run"),
     ],
 )
@@ -98,6 +99,14 @@ def test_a_run_that_is_not_there_says_what_to_do(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, word: str, message: str
 ) -> None:
     monkeypatch.chdir(folder.path)
-    with pytest.raises(WrongUse, match=message) as failure:
+    with pytest.raises(UsageError, match=message) as failure:
         find_run(word)
     assert failure.value.remedy
+
+
+async def test_a_run_that_did_not_end_cannot_be_compared(folder: Folder) -> None:
+    with pytest.raises(BudgetSpentError):
+        await folder.ask(max_calls=1)
+    with pytest.raises(UsageError, match="did not end") as failure:
+        find_run(str(unfinished_run(folder.results)))
+    assert "--resume" in str(failure.value.remedy)

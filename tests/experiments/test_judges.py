@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from promptls.experiments.runner import BudgetSpentError
-from promptls.text.failure import Failure, WrongUse
+from promptls.experiments.budget import BudgetSpentError
+from promptls.text.errors import UsageError, UserError
 from promptls.tokens.counting import count
 from support.experiment_folder import Folder, last_text, table
+from support.grants import allow_key
 from support.model_server import ModelServer, Reply, model_server
+from support.unfinished import unfinished_run
 
 
 @pytest.fixture
@@ -58,14 +60,14 @@ async def test_a_metric_may_have_a_judge_of_its_own(tmp_path: Path, judge: Model
 async def test_a_metric_without_a_judge_says_before_the_run_what_to_set(
     tmp_path: Path, judge: ModelServer
 ) -> None:
-    with pytest.raises(WrongUse, match="`polite` asks a model that judges, and none is set") as refused:
+    with pytest.raises(UsageError, match="`polite` asks a model that judges, and none is set") as refused:
         await judged(tmp_path, judge).plan()
     assert "`promptls.toml`" in str(refused.value.remedy)
     assert "`model: provider:model`" in str(refused.value.remedy)
 
 
 async def test_a_judge_that_nobody_knows_is_said(tmp_path: Path, judge: ModelServer) -> None:
-    with pytest.raises(WrongUse, match="a metric names a model that judges: there is no model `jugde`"):
+    with pytest.raises(UsageError, match="a metric names a model that judges: there is no model `jugde`"):
         await judged(tmp_path, judge, top='judge = "jugde"').plan()
 
 
@@ -121,7 +123,7 @@ async def test_a_judge_that_fails_for_a_row_leaves_it_without_a_score(
 async def test_a_judge_that_never_answers_stops_the_run(tmp_path: Path, judge: ModelServer) -> None:
     judge.reply = lambda _body: Reply("no", status=401)
     folder = judged(tmp_path, judge, top='judge = "judge"')
-    with pytest.raises(Failure, match="the model that judges answered for none of the first 4 responses"):
+    with pytest.raises(UserError, match="the model that judges answered for none of the first 4 responses"):
         await folder.run()
 
 
@@ -144,6 +146,7 @@ async def test_a_planted_key_comes_out_of_no_judgement(
     tmp_path: Path, judge: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JUDGE_API_KEY", "planted-secret-123")
+    allow_key("JUDGE_API_KEY", judge.url)
     judge.reply = lambda _body: verdict(value=True, reason="the key is planted-secret-123")
     folder = judged(tmp_path, judge, top='judge = "judge"', settings="api_key_env = 'JUDGE_API_KEY'")
     await folder.run()
@@ -194,7 +197,7 @@ async def test_scores_whose_judge_failed_are_asked_for_again_and_the_model_is_no
     assert (len(server.requests), len(judge.requests)) == (4, 4 + 1)
     assert again.manifest["metrics"][0]["unscored"] == 0
     assert again.manifest["totals"]["judging"]["calls"] == 1
-    with pytest.raises(WrongUse, match="all of them have their scores"):
+    with pytest.raises(UsageError, match="all of them have their scores"):
         await folder.ask(retry_errors=again.results)
 
 
@@ -217,7 +220,7 @@ async def test_a_run_that_goes_on_asks_failed_judges_again(tmp_path: Path, judge
     judge.queue = [Reply("no", status=400)]
     with pytest.raises(BudgetSpentError):
         await folder.ask(max_calls=4)
-    (journal,) = folder.results.glob("*.partial.jsonl")
+    journal = unfinished_run(folder.results)
     finished = await folder.ask(resume=str(journal))
     assert [row["polite"] for row in table(finished)] == ["pass", "fail", "fail", "fail"]
     assert len(judge.requests) == 5
@@ -239,8 +242,8 @@ async def test_a_run_whose_judge_or_question_has_changed_is_not_gone_on_with(
         await folder.ask(max_calls=4)
     settings = tmp_path / "promptls.toml"
     settings.write_text(settings.read_text("utf-8").replace(*change), "utf-8")
-    (journal,) = folder.results.glob("*.partial.jsonl")
-    with pytest.raises(WrongUse, match=f"{told} changed after this run began"):
+    journal = unfinished_run(folder.results)
+    with pytest.raises(UsageError, match=f"{told} changed after this run began"):
         await folder.ask(resume=str(journal))
 
 

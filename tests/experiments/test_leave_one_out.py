@@ -10,7 +10,7 @@ from promptls.experiments.events import Event, Finished, RowFinished, Stopped
 from promptls.experiments.leave_one_out import prepared_left_out, run_left_out
 from promptls.experiments.leave_one_out_report import known_report
 from promptls.experiments.request import RunRequest
-from promptls.text.failure import WrongUse
+from promptls.text.errors import UsageError
 from support.experiment_folder import Folder, last_text
 from support.model_server import ModelServer, Reply
 
@@ -98,6 +98,6 @@ async def test_a_cancelled_one_keeps_its_answers(folder: Folder, server: ModelSe
 
 async def test_a_prompt_without_examples_says_what_examples_are(tmp_path: Path) -> None:
     folder = Folder(tmp_path).write()
-    with pytest.raises(WrongUse, match="shows no few-shot examples"):
+    with pytest.raises(UsageError, match="shows no few-shot examples"):
         async with prepared_left_out(RunRequest(prompt=str(folder.prompt))):
             pass

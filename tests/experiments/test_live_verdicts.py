@@ -4,18 +4,17 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from promptls.experiments.journal import Journal, create_journal
 from promptls.experiments.live_verdicts import LiveVerdicts
 from promptls.experiments.row_result import RowResult, Score
+from promptls.experiments.unfinished import UnfinishedRun, create_run
 
 METRICS = [{"name": "exact_match", "kind": "discrete", "allowed_values": ["pass", "fail"]}]
 MODELS = ["small", "large"]
 
 
-def journal_in(folder: Path, header: dict[str, Any]) -> Journal:
-    journal = create_journal(folder, "ask", datetime.now(timezone.utc))
-    journal.describe({"models": [{"name": name} for name in MODELS], **header}, MODELS, 1)
-    return journal
+def run_in(folder: Path, header: dict[str, Any]) -> UnfinishedRun:
+    models = {"models": [{"name": name} for name in MODELS]}
+    return create_run(folder, "ask", datetime.now(timezone.utc), {**models, **header})
 
 
 def result(number: int, model: str, score: str | None, error: str | None = None) -> RowResult:
@@ -30,32 +29,25 @@ def states(live: LiveVerdicts) -> dict[int, str]:
 
 
 def test_a_row_has_the_worst_verdict_of_its_results_so_far(tmp_path: Path) -> None:
-    journal = journal_in(tmp_path, {"experiment": "main", "settings": {"json_schema": None}})
-    live = LiveVerdicts(journal.path, METRICS)
+    run = run_in(tmp_path, {"experiment": "main", "settings": {"json_schema": None}})
+    live = LiveVerdicts(run.path, METRICS)
 
     assert states(live) == {}
-    journal.append(result(1, "small", "pass"))
-    journal.append(result(2, "small", None, "it broke"))
+    run.append(result(1, "small", "pass"))
+    run.append(result(2, "small", None, "it broke"))
     assert states(live) == {1: "passed", 2: "errored"}
     assert states(live) == {}
-    journal.append(result(1, "large", "fail"))
+    run.append(result(1, "large", "fail"))
     (verdict,) = live.fresh()
     assert (verdict.state, verdict.message) == ("failed", "exact_match says `fail` with `large`")
     assert (verdict.expected, verdict.actual, verdict.seconds) == ("yes", "no", 1.0)
-    journal.close()
+    run.close()
 
 
-def test_half_a_line_is_left_for_the_next_time_and_a_journal_that_is_gone_says_nothing(
-    tmp_path: Path,
-) -> None:
-    journal = journal_in(tmp_path, {"written_in": "../evals.py", "experiment": "main", "settings": {}})
-    live = LiveVerdicts(journal.path, METRICS)
-    journal.append(result(1, "small", "pass"))
-    whole = journal.path.read_bytes()
-    journal.path.write_bytes(whole[:-5])
-
-    assert states(live) == {}
-    journal.path.write_bytes(whole)
+def test_a_run_that_is_gone_says_nothing(tmp_path: Path) -> None:
+    run = run_in(tmp_path, {"written_in": "../evals.py", "experiment": "main", "settings": {}})
+    live = LiveVerdicts(run.path, METRICS)
+    run.append(result(1, "small", "pass"))
     assert states(live) == {1: "passed"}
-    journal.remove()
+    run.remove()
     assert states(live) == {}

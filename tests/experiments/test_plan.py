@@ -4,7 +4,7 @@ import pytest
 
 from promptls.experiments.plan import plan_run
 from promptls.models import weights
-from promptls.text.failure import Failure, WrongUse
+from promptls.text.errors import UsageError, UserError
 from support.experiment_folder import Folder
 from support.model_server import ModelServer
 
@@ -55,7 +55,7 @@ async def test_the_row_limit_is_kept(folder: Folder) -> None:
 
 async def test_a_missing_column_names_the_columns_that_there_are(folder: Folder) -> None:
     (folder.path / "rows.csv").write_text("id,txt,answer\n1,a,b\n", encoding="utf-8")
-    with pytest.raises(WrongUse, match=r"no column `text`.*did you mean `txt`") as failure:
+    with pytest.raises(UsageError, match=r"no column `text`.*did you mean `txt`") as failure:
         await plan_run(folder.experiment())
     assert failure.value.place.path == folder.path / "rows.csv"
     assert "`id`, `txt`, `answer`" in failure.value.remedy
@@ -70,13 +70,13 @@ async def test_an_input_with_a_default_needs_no_column(folder: Folder) -> None:
 
 async def test_a_metric_that_no_column_serves_fails_before_the_run(folder: Folder) -> None:
     (folder.path / "rows.csv").write_text("id,text\n1,a\n", encoding="utf-8")
-    with pytest.raises(WrongUse, match="the metric `right` needs `expected_answer`"):
+    with pytest.raises(UsageError, match="the metric `right` needs `expected_answer`"):
         await plan_run(folder.experiment())
 
 
 async def test_a_data_set_without_rows_is_refused(folder: Folder) -> None:
     (folder.path / "rows.csv").write_text("id,text,answer\n", encoding="utf-8")
-    with pytest.raises(WrongUse, match="no rows"):
+    with pytest.raises(UsageError, match="no rows"):
         await plan_run(folder.experiment())
 
 
@@ -85,7 +85,7 @@ async def test_a_model_that_is_not_installed_fails_before_the_run(
 ) -> None:
     monkeypatch.setattr(weights, "find_spec", lambda _name: None)
     folder.write(model="local:smollm2")
-    with pytest.raises(Failure, match="not installed"):
+    with pytest.raises(UserError, match="not installed"):
         await plan_run(folder.experiment())
 
 
@@ -94,7 +94,7 @@ async def test_a_missing_key_fails_before_the_run(
 ) -> None:
     monkeypatch.delenv("PLANTED", raising=False)
     folder.serve(server, api_key_env="PLANTED").write(model="office")
-    with pytest.raises(Failure, match="`PLANTED` is not set"):
+    with pytest.raises(UserError, match="`PLANTED` is not set"):
         await plan_run(folder.experiment())
 
 

@@ -11,10 +11,10 @@ import pytest
 from promptls.experiments.client import run_in_process
 from promptls.experiments.events import Event, Finished, Planned, RowFinished, Started, Stopped
 from promptls.experiments.request import RunRequest
-from promptls.text.failure import Failure
+from promptls.text.errors import UserError
 from support.experiment_folder import Folder
-from support.journals import read_journal
 from support.model_server import ModelServer, Reply
+from support.unfinished import stored_results
 
 
 async def test_a_run_in_a_process_ends_with_its_manifest(folder: Folder) -> None:
@@ -53,7 +53,7 @@ async def test_a_metric_reads_files_beside_it(folder: Folder) -> None:
 
 async def test_a_failure_comes_with_place_and_remedy(folder: Folder) -> None:
     (folder.path / "rows.csv").unlink()
-    with pytest.raises(Failure, match="the data set does not exist") as failure:
+    with pytest.raises(UserError, match="the dataset does not exist") as failure:
         await run_in_process(RunRequest(str(folder.prompt)), lambda _event: None)
     assert failure.value.place.path == str(folder.path / "rows.csv")
     assert failure.value.remedy
@@ -93,7 +93,7 @@ async def test_a_cancelled_run_stops_within_a_second_and_tells_where_its_rows_ar
     assert loop.time() - began < 1.5
     held.set()
     assert isinstance(events[-1], Stopped)
-    assert len(list(read_journal(Path(events[-1].journal)))) == 3
+    assert len(list(stored_results(Path(events[-1].path)))) == 3
 
 
 async def test_a_run_whose_process_dies_fails_with_the_place_of_its_rows(
@@ -101,11 +101,11 @@ async def test_a_run_whose_process_dies_fails_with_the_place_of_its_rows(
 ) -> None:
     running, events, held = await held_run(folder, server)
     os.kill(_only_child_named("promptls.experiments.process"), signal.SIGKILL)
-    with pytest.raises(Failure, match=r"ended unexpectedly \(signal 9\)") as failure:
+    with pytest.raises(UserError, match=r"ended unexpectedly \(signal 9\)") as failure:
         await running
     held.set()
-    assert failure.value.place.path == events[1].journal
-    assert len(list(read_journal(Path(events[1].journal)))) == 3
+    assert failure.value.place.path == events[1].path
+    assert len(list(stored_results(Path(events[1].path)))) == 3
 
 
 def _only_child_named(module: str) -> int:

@@ -15,16 +15,17 @@ from typing import Any
 import pytest
 
 from promptls.cli.main import main
+from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.events import Event, RowFinished, Stopped
-from promptls.experiments.runner import BudgetSpentError
 from promptls.models import ray_nodes
 from promptls.models.model import ModelError
 from promptls.models.openai_compatible import OpenAiCompatible
 from promptls.models.ray_cluster import RayCluster, connected_cluster
 from promptls.models.registry import find_model
-from promptls.text.failure import Failure
+from promptls.text.errors import UserError
 from support.experiment_folder import Folder, last_text, table
 from support.model_server import ModelServer, Reply
+from support.unfinished import unfinished_run
 
 ray: Any = pytest.importorskip("ray")
 
@@ -99,7 +100,7 @@ async def test_a_budget_stops_it_and_a_resume_goes_on_there(
     folder.serve(server).write(model="office", rows=9, settings="concurrency: 2")
     with pytest.raises(BudgetSpentError):
         await folder.ask(max_calls=4, engine="ray", ray_address=address)
-    (journal,) = folder.results.glob("*.partial.jsonl")
+    journal = unfinished_run(folder.results)
     finished = await folder.ask(resume=str(journal))
     assert finished.manifest["settings"]["engine"] == "ray"
     assert [row["id"] for row in table(finished)] == [f"r{number}" for number in range(1, 10)]
@@ -146,7 +147,7 @@ def test_a_killed_run_goes_on_with_no_row_lost_and_none_paid_twice(
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
     server.reply = lambda body: Reply(f"to {last_text(body)}")
-    (journal,) = folder.results.glob("*.partial.jsonl")
+    journal = unfinished_run(folder.results)
     subprocess.run([*command, "--resume", str(journal)], check=True, capture_output=True)
     (results,) = folder.results.glob("*.csv")
     assert [line.split(",")[0] for line in results.read_text("utf-8").splitlines()[1:]] == [
@@ -201,7 +202,7 @@ async def test_a_lost_node_is_a_failure_that_passes_and_others_answer(address: s
 async def test_each_node_has_a_local_model_of_its_own(address: str) -> None:
     cluster = await opened(address, "local:smollm2")
     try:
-        assert cluster.most_at_once("local:smollm2") == 2
+        assert cluster.max_at_once("local:smollm2") == 2
         answers = await asyncio.gather(*(cluster.complete("local:smollm2", *ASKED) for _ in range(2)))
         assert all(answer.text for answer in answers)
     finally:
@@ -230,6 +231,6 @@ def test_an_address_where_nothing_listens_is_said_before_anything_is_asked(
 
 async def test_without_ray_it_says_what_to_install(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_nodes, "find_spec", lambda _name: None)
-    with pytest.raises(Failure, match="needs the package `ray`") as failure:
+    with pytest.raises(UserError, match="needs the package `ray`") as failure:
         await folder.ask(engine="ray")
     assert failure.value.remedy == 'run `pip install "promptls[ray]"`'

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from promptls.cli.main import main
-from promptls.experiments.written.ray_function_worker import FunctionWorker, SentFunction
+from promptls.experiments.python.ray_function_worker import FunctionWorker, SentFunction
 from promptls.models.ray_worker import Declined
 from support.model_server import ModelServer, Reply
+from support.unfinished import unfinished_run
 from support.waiting import wait_until
 
 ray: Any = pytest.importorskip("ray")
@@ -62,7 +63,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ModelServer
     monkeypatch.setenv("OFFICE_URL", server.url)
     monkeypatch.setenv("OFFICE_KEY", KEY)
     server.reply = lambda body: Reply(body["messages"][0]["content"].removeprefix("please: "))
-    (tmp_path / "promptls.toml").touch()
+    (tmp_path / "promptls.toml").write_text('environment = ["OFFICE_URL", "OFFICE_KEY"]\n', encoding="utf-8")
     (tmp_path / "triage.yml.j2").write_text(PROMPT, encoding="utf-8")
     (tmp_path / "wording.py").write_text("def polite(text):\n    return 'please: ' + text.strip()\n")
     (tmp_path / "evals.py").write_text(EVALS, encoding="utf-8")
@@ -116,7 +117,7 @@ def test_a_killed_run_goes_on_there_and_calls_for_no_finished_row_again(
     run.wait()
     server.reply = answer
     server.stop.set()
-    (journal,) = (project / "experiments").glob("*.partial.jsonl")
+    journal = unfinished_run(project / "experiments")
     done = subprocess.run(
         command(cluster, "--resume", str(journal)), check=False, capture_output=True, text=True
     )

@@ -15,8 +15,8 @@ from promptls.experiments.result_pages import (
     rows_at,
     run_json,
 )
-from promptls.experiments.table_index import index_of
-from promptls.text.failure import WrongUse
+from promptls.experiments.result_table import table_of
+from promptls.text.errors import UsageError
 from support.experiment_folder import Folder
 from support.model_server import ModelServer
 
@@ -33,7 +33,7 @@ def ids(run: RunSummary, query: RowQuery) -> list[str]:
 
 
 async def test_a_column_is_read_without_the_others(run: RunSummary) -> None:
-    columns = index_of(run).columns_of("id", "text", "no such column")
+    columns = table_of(run).columns_of("id", "text", "no such column")
     assert list(columns["id"]) == [f"r{number}" for number in range(1, 8)]
     assert columns["text"][2] == 'text, 3\n"so"'
     assert set(columns["no such column"]) == {""}
@@ -59,10 +59,10 @@ async def test_rows_are_filtered_searched_and_sorted(run: RunSummary) -> None:
 
 
 async def test_a_column_that_is_not_there_and_a_table_that_is_gone_are_said(run: RunSummary) -> None:
-    with pytest.raises(WrongUse, match="no column `nope`"):
+    with pytest.raises(UsageError, match="no column `nope`"):
         found_places(run, RowQuery(sort="nope"))
     run.results.unlink()
-    with pytest.raises(WrongUse, match="table of the run is gone"):
+    with pytest.raises(UsageError, match="table of the run is gone"):
         found_places(run)
 
 

@@ -12,29 +12,27 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.journal import is_running, read_header, reopen_journal
-from promptls.experiments.runner import BudgetSpentError
+from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.under_way import CallUnderWay, unsure_calls
-from promptls.text.failure import Failure, WrongUse
+from promptls.experiments.unfinished import read_header, reopen_run, unfinished_runs
+from promptls.text.errors import UsageError, UserError
 from support.experiment_folder import Folder, last_text, table
-from support.journals import read_journal
 from support.model_server import ModelServer, Reply
+from support.unfinished import stored_results, unfinished_run
 from support.waiting import wait_until
 
 
-def journal_of(folder: Folder) -> Path:
-    (journal,) = folder.results.glob("*.partial.jsonl")
-    return journal
+def run_of(folder: Folder) -> Path:
+    return unfinished_run(folder.results)
 
 
 def calls_in_doubt(path: Path) -> tuple[CallUnderWay, ...]:
     """What a run that goes on would say may have been paid for."""
-    journal = reopen_journal(path)
+    run = reopen_run(path)
     try:
-        journal.read_back(["office"], repeats=1)
-        return unsure_calls(journal.under_way, path.parent)
+        return unsure_calls(run.calls_in_flight, path.parent)
     finally:
-        journal.close()
+        run.close()
 
 
 async def broken_off(folder: Folder, server: ModelServer, calls: int = 3) -> Path:
@@ -43,36 +41,26 @@ async def broken_off(folder: Folder, server: ModelServer, calls: int = 3) -> Pat
     server.reply = lambda body: Reply(f"to {last_text(body)}")
     with pytest.raises(BudgetSpentError):
         await folder.ask(max_calls=calls, fresh=True)
-    return journal_of(folder)
+    return run_of(folder)
 
 
 async def test_a_run_goes_on_where_it_stopped_and_asks_for_no_row_twice(
     folder: Folder, server: ModelServer
 ) -> None:
-    journal = await broken_off(folder, server)
-    finished = await folder.ask(resume=str(journal), fresh=True)
+    run = await broken_off(folder, server)
+    finished = await folder.ask(resume=str(run), fresh=True)
     assert [row["response"] for row in table(finished)] == [f"to text {number}" for number in range(1, 10)]
     assert max(Counter(map(last_text, server.requests)).values()) == 1
-    assert Path(finished.results).name == journal.name.replace(".partial.jsonl", ".csv")
-    assert not journal.exists()
+    assert Path(finished.results).name == f"{run.name}.csv"
+    assert unfinished_runs(folder.results) == []
     assert finished.manifest["totals"]["results"] == 9
 
 
 async def test_a_run_that_is_gone_on_with_says_how_much_is_there(folder: Folder, server: ModelServer) -> None:
-    journal = await broken_off(folder, server)
+    run = await broken_off(folder, server)
     for fresh in (True, False):
-        planned = await folder.plan(resume=str(journal), fresh=fresh)
+        planned = await folder.plan(resume=str(run), fresh=fresh)
         assert (planned.rows, planned.calls, planned.cached) == (9, 6, 0)
-
-
-async def test_a_line_that_was_cut_short_is_asked_for_again(folder: Folder, server: ModelServer) -> None:
-    journal = await broken_off(folder, server)
-    content = journal.read_bytes()
-    journal.write_bytes(content[:-7])
-    finished = await folder.ask(resume=str(journal), fresh=True)
-    assert [row["id"] for row in table(finished)] == [f"r{number}" for number in range(1, 10)]
-    # The answer itself was kept before its line was written.
-    assert len(server.requests) == 3 + 6
 
 
 async def test_a_run_that_asks_everything_anew_does_so_when_it_goes_on(
@@ -84,9 +72,9 @@ async def test_a_run_that_asks_everything_anew_does_so_when_it_goes_on(
     server.reply = lambda _body: Reply("new")
     with pytest.raises(BudgetSpentError):
         await folder.ask(max_calls=3, fresh=True)
-    planned = await folder.plan(resume=str(journal_of(folder)))
+    planned = await folder.plan(resume=str(run_of(folder)))
     assert (planned.calls, planned.cached) == (6, 0)
-    finished = await folder.ask(resume=str(journal_of(folder)))
+    finished = await folder.ask(resume=str(run_of(folder)))
     assert {row["response"] for row in table(finished)} == {"new"}
     assert len(server.requests) == 9 + 9
 
@@ -99,44 +87,44 @@ async def test_rows_that_failed_are_asked_again_by_a_run_that_goes_on(
     with pytest.raises(BudgetSpentError):
         await folder.ask(max_calls=3)
     server.reply = lambda _body: Reply("fine")
-    finished = await folder.ask(resume=str(journal_of(folder)))
+    finished = await folder.ask(resume=str(run_of(folder)))
     assert [row["error"] for row in table(finished)] == [""] * 6
 
 
-@pytest.mark.parametrize("change", ["prompt", "data set"])
+@pytest.mark.parametrize("change", ["prompt", "dataset"])
 async def test_a_run_whose_prompt_or_data_changed_is_not_mixed_with_another(
     folder: Folder, server: ModelServer, change: str
 ) -> None:
-    journal = await broken_off(folder, server)
+    run = await broken_off(folder, server)
     path = folder.prompt if change == "prompt" else folder.path / "rows.csv"
     path.write_text(
         path.read_text("utf-8").replace("text 5", "texts 5").replace("{{ esc", "x {{ esc"), "utf-8"
     )
-    with pytest.raises(WrongUse, match=f"the {change} changed after this run began") as failure:
-        await folder.ask(resume=str(journal))
+    with pytest.raises(UsageError, match=f"the {change} changed after this run began") as failure:
+        await folder.ask(resume=str(run))
     assert "cache" in failure.value.remedy
-    assert journal.exists()
+    assert run_of(folder) == run
 
 
 async def test_a_run_that_is_going_on_cannot_be_taken_over(folder: Folder, server: ModelServer) -> None:
-    journal = await broken_off(folder, server)
+    run = await broken_off(folder, server)
     held = threading.Event()
     server.reply = lambda _body: Reply(wait=held)
     going_on = subprocess.Popen(  # noqa: ASYNC220 - it must run beside this test
-        [sys.executable, "-m", "promptls", "run", "--resume", str(journal), "--fresh"],
+        [sys.executable, "-m", "promptls", "run", "--resume", str(run), "--fresh"],
         stderr=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )
     try:
         wait_until(lambda: len(server.requests) > 3)
-        assert is_running(journal)
-        with pytest.raises(WrongUse, match="going on in another process"):
-            await folder.ask(resume=str(journal))
+        assert [run.is_running for run in unfinished_runs(folder.results)] == [True]
+        with pytest.raises(UsageError, match="going on in another process"):
+            await folder.ask(resume=str(run))
     finally:
         going_on.kill()
         going_on.wait()
         held.set()
-    assert not is_running(journal)
+    assert [run.is_running for run in unfinished_runs(folder.results)] == [False]
 
 
 async def test_only_the_rows_that_failed_are_asked_again(folder: Folder, server: ModelServer) -> None:
@@ -155,7 +143,7 @@ async def test_only_the_rows_that_failed_are_asked_again(folder: Folder, server:
     assert second.manifest["continues"] == first.manifest["run"]
     right = second.manifest["metrics"][0]
     assert (right["scored"], right["unscored"]) == (6, 0)
-    with pytest.raises(WrongUse, match=r"no row of .* failed"):
+    with pytest.raises(UsageError, match=r"no row of .* failed"):
         await folder.ask(retry_errors=second.results)
 
 
@@ -179,13 +167,13 @@ def test_no_row_is_lost_and_none_paid_twice_however_often_a_run_is_killed(
             kills += 1
         _, said = run.communicate()
         assert run.returncode in {0, -signal.SIGKILL}, said
-        journals = list(folder.results.glob("*.partial.jsonl"))
+        left = unfinished_runs(folder.results)
         # A run may also be killed between its last file and its end.
-        if not journals and list(folder.results.glob("*.json")):
+        if not left and list(folder.results.glob("*.json")):
             break
-        if journals and read_header(journals[0]) is not None:
-            command = [sys.executable, "-m", "promptls", "run", "--resume", str(journals[0])]
-            unsure = calls_in_doubt(journals[0])
+        if left:
+            command = [sys.executable, "-m", "promptls", "run", "--resume", str(left[0].path)]
+            unsure = calls_in_doubt(left[0].path)
             assert len({call.number for call in unsure}) <= at_once
             doubted |= Counter(f"text {call.number}" for call in unsure)
     assert kills >= 2
@@ -206,16 +194,16 @@ def test_no_row_is_lost_and_none_paid_twice_however_often_a_run_is_killed(
 async def test_a_run_killed_between_its_files_ends_by_going_on(
     folder: Folder, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from promptls.experiments import runner
+    from promptls.experiments import job
 
     folder.serve(server).write(model="office")
     with monkeypatch.context() as patched:
-        patched.setattr(runner, "write_manifest", lambda *_words: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(job, "write_manifest", lambda *_words: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             await folder.ask()
-    journal = journal_of(folder)
-    (folder.results / f".{journal.name.replace('.partial.jsonl', '.csv')}-half").write_text("half", "utf-8")
-    finished = await folder.ask(resume=str(journal))
+    run = run_of(folder)
+    (folder.results / f".{run.name}.csv-half").write_text("half", "utf-8")
+    finished = await folder.ask(resume=str(run))
     assert len(server.requests) == 4
     assert len(table(finished)) == 4
     assert not list(folder.results.glob(".*-half"))
@@ -229,18 +217,59 @@ async def test_a_provider_that_goes_away_stops_the_run_and_lets_it_go_on(
         Reply("ok") if int(last_text(body).split()[1]) <= 20 else Reply(status=403, raw=b"{}")
     )
     folder.serve(server).write(model="office", rows=rows, metrics="metrics.py:length")
-    with pytest.raises(Failure, match="none of the last 50 rows") as failure:
+    with pytest.raises(UserError, match="none of the last 50 rows") as failure:
         await folder.ask()
     assert "--resume" in failure.value.remedy
     server.reply = lambda _body: Reply("ok")
-    finished = await folder.ask(resume=str(journal_of(folder)))
+    finished = await folder.ask(resume=str(run_of(folder)))
     assert finished.manifest["totals"]["failed"] == 0
     assert len(table(finished)) == rows
 
 
-async def test_the_journal_of_a_stopped_run_is_readable(folder: Folder, server: ModelServer) -> None:
-    journal = await broken_off(folder, server)
-    header = read_header(journal)
-    assert header is not None
+async def test_the_results_of_a_stopped_run_are_readable(folder: Folder, server: ModelServer) -> None:
+    run = await broken_off(folder, server)
+    header = read_header(run)
     assert header["experiment"] == "main"
-    assert sorted(result.id for result in read_journal(journal)) == ["r1", "r2", "r3"]
+    assert sorted(result.id for result in stored_results(run)) == ["r1", "r2", "r3"]
+
+
+def test_two_processes_killed_at_random_on_one_folder_pay_for_no_finished_call_twice(
+    folder: Folder, server: ModelServer
+) -> None:
+    rows, at_once = 24, 3
+    server.reply = lambda body: Reply(f"to {last_text(body)}", pause=0.02)
+    folder.serve(server).write(model="office", rows=rows, settings=f"concurrency: {at_once}")
+    chance = random.Random(11)
+    promptls = [sys.executable, "-m", "promptls", "run"]
+    commands = [[*promptls, str(folder.prompt)]] * 2
+    doubted: Counter[str] = Counter()
+    for _ in range(20):
+        processes = [
+            subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            for command in commands
+        ]
+        enough = len(server.requests) + chance.randrange(2, 10)
+        wait_until(
+            lambda enough=enough, processes=processes: (
+                len(server.requests) >= enough or all(each.poll() is not None for each in processes)
+            )
+        )
+        for process in processes:
+            process.kill()
+            process.wait()
+        left = [run.path for run in unfinished_runs(folder.results)]
+        for path in left:
+            doubted += Counter({f"text {call.number}" for call in calls_in_doubt(path)})
+        ended = len(list(folder.results.glob("*.json")))
+        if ended == 2:
+            break
+        # A process may have been killed before it had a run.
+        commands = [[*promptls, "--resume", str(path)] for path in left]
+        commands += [[*promptls, str(folder.prompt)]] * (2 - ended - len(left))
+    for results in folder.results.glob("*.csv"):
+        with results.open(encoding="utf-8", newline="") as stream:
+            responses = [line["response"] for line in csv.DictReader(stream)]
+        assert responses == [f"to text {number}" for number in range(1, rows + 1)]
+    assert unfinished_runs(folder.results) == []
+    asked = Counter(map(last_text, server.requests))
+    assert {text: count - 1 for text, count in asked.items() if count - 1 > doubted[text]} == {}

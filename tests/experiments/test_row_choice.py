@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.datasets.dataset import Row
+from promptls.datasets.files import Row
 from promptls.experiments.row_choice import as_ranges, numbered_rows, parse_rows
-from promptls.text.failure import WrongUse
+from promptls.text.errors import UsageError
 from support.experiment_folder import Folder, table
 
 ROWS = [
@@ -34,19 +34,19 @@ def test_rows_are_chosen_by_count_number_or_condition(word: str, numbers: list[i
 
 @pytest.mark.parametrize("word", ["0", "priority =", "{{ text }}", ""])
 def test_what_chooses_nothing_that_can_be_read_is_wrong_use(word: str) -> None:
-    with pytest.raises(WrongUse):
+    with pytest.raises(UsageError):
         parse_rows(word)
 
 
 @pytest.mark.parametrize("word", ["prio == 1", "text > 3", "text.x.y", "1 / 0"])
 def test_a_condition_that_a_row_cannot_answer_names_the_columns(word: str) -> None:
-    with pytest.raises(WrongUse, match="cannot be answered for row 1") as failure:
+    with pytest.raises(UsageError, match="cannot be answered for row 1") as failure:
         list(parse_rows(word).of(ROWS))
     assert "`text`, `priority`" in failure.value.remedy
 
 
 def test_a_condition_cannot_reach_out_of_its_sandbox() -> None:
-    with pytest.raises(WrongUse, match="unsafe"):
+    with pytest.raises(UsageError, match="unsafe"):
         list(parse_rows("text.__class__.__mro__[1].__subclasses__()").of(ROWS))
 
 

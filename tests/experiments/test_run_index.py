@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from promptls.experiments import run_index
+from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.run_index import known_runs
-from promptls.experiments.runner import BudgetSpentError
+from promptls.experiments.store import FILE, FOLDER
 from support.experiment_folder import Folder
 from support.model_server import ModelServer, Reply
 
@@ -71,8 +72,8 @@ async def test_only_what_is_new_is_read(folder: Folder, monkeypatch: pytest.Monk
         shutil.copy(manifest, folder.results / f"{name}.json")
     assert len(known_runs(folder.results)) == 201
     read: list[Path] = []
-    known = run_index._known
-    monkeypatch.setattr(run_index, "_known", lambda path: read.append(path) or known(path))
+    known = run_index._of_manifest
+    monkeypatch.setattr(run_index, "_of_manifest", lambda path: read.append(path) or known(path))
     assert len(known_runs(folder.results, most=5)) == 5
     assert read == []
     (folder.results / "20200101-000007-ask.json").unlink()
@@ -85,9 +86,8 @@ async def test_a_broken_manifest_and_a_broken_index_are_passed_over(folder: Fold
     await folder.ask()
     (folder.results / "20200101-000000-ask.json").write_text("{", "utf-8")
     (folder.results / "20200101-000001-ask.json").write_text(json.dumps({"run": 1}), "utf-8")
-    (folder.results / "20200101-000002-ask.partial.jsonl").write_bytes(b"")
     assert len(known_runs(folder.results)) == 1
-    (folder.results / ".cache" / run_index.FILE).write_bytes(b"no database" * 500)
+    (folder.results / FOLDER / FILE).write_bytes(b"no database" * 500)
     assert len(known_runs(folder.results)) == 1
 
 

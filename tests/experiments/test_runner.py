@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped, from_json, to_json
-from promptls.experiments.journal import create_journal
 from promptls.experiments.plan import plan_run
 from promptls.experiments.runner import run_plan
-from promptls.text.failure import Failure
+from promptls.experiments.unfinished import create_run
+from promptls.text.errors import UserError
 from support.experiment_folder import Folder, last_text, table
-from support.journals import read_journal
 from support.model_server import ModelServer, Reply
+from support.unfinished import stored_results
 
 KEY = "planted-0123456789abcdef"
 
@@ -72,7 +72,7 @@ async def test_the_manifest_says_what_was_run_and_what_it_came_to(folder: Folder
 async def test_nothing_but_table_and_manifest_is_left(folder: Folder) -> None:
     finished = await folder.run()
     left = sorted(path.name for path in folder.results.iterdir())
-    assert left == [Path(finished.results).name, Path(finished.manifest_path).name]
+    assert left == [".cache", Path(finished.results).name, Path(finished.manifest_path).name]
 
 
 async def test_rows_stand_in_the_order_of_the_data_set_whoever_answers_first(
@@ -98,14 +98,14 @@ async def test_no_more_rows_are_asked_at_once_than_allowed(folder: Folder, serve
     full = threading.Event()
 
     def reply(_body: dict[str, Any]) -> Reply:
-        if server.most_at_once >= 3:
+        if server.max_at_once >= 3:
             full.set()
         return Reply(wait=full)
 
     server.reply = reply
     folder.serve(server).write(model="office", rows=12, settings="concurrency: 3")
     await folder.run()
-    assert server.most_at_once == 3
+    assert server.max_at_once == 3
 
 
 async def test_a_failing_row_is_a_row_with_an_error(folder: Folder, server: ModelServer) -> None:
@@ -223,7 +223,7 @@ async def test_a_cancelled_run_keeps_its_finished_rows(folder: Folder, server: M
     held.set()
     assert isinstance(events[-1], Stopped)
     assert (events[-1].done, events[-1].total) == (3, 9)
-    kept = read_journal(Path(events[-1].journal))
+    kept = stored_results(Path(events[-1].path))
     assert sorted((result.id, result.response) for result in kept) == [
         ("r1", "ok"),
         ("r2", "ok"),
@@ -235,10 +235,10 @@ async def test_a_server_that_is_down_ends_the_run_early_with_what_to_do(folder: 
     settings = '[models.office]\nprovider = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n'
     (folder.path / "promptls.toml").write_text(settings, encoding="utf-8")
     folder.write(model="office", rows=50)
-    with pytest.raises(Failure, match=r"answered none of the first 5 rows: nothing answers at") as failure:
+    with pytest.raises(UserError, match=r"answered none of the first 5 rows: nothing answers at") as failure:
         await folder.run()
     assert "start the server" in failure.value.remedy
-    assert len(list(read_journal(Path(failure.value.place.path)))) >= 5
+    assert len(list(stored_results(Path(failure.value.place.path)))) >= 5
 
 
 async def test_two_runs_that_begin_in_one_second_have_different_names(folder: Folder) -> None:
@@ -256,7 +256,7 @@ def test_a_name_of_a_finished_run_is_not_taken_again(tmp_path: Path) -> None:
 
     now = datetime(2026, 11, 21, 10, tzinfo=timezone.utc)
     (tmp_path / "20261121-100000-a.csv").touch()
-    assert create_journal(tmp_path, "a", now).name == "20261121-100000-a-2"
+    assert create_run(tmp_path, "a", now, {"models": []}).name == "20261121-100000-a-2"
 
 
 async def test_the_key_is_in_no_file(

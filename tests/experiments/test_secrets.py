@@ -11,9 +11,10 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from promptls.models.keys import key_mask
-from promptls.models.reference import ModelReference
+from promptls.models.model import ModelReference
 from support.experiment_folder import Folder, last_text, table
 from support.model_server import ModelServer, Reply
+from support.unfinished import stored_results, unfinished_run
 
 PLANTED = {
     "OFFICE_KEY": "planted-office-0123456789",
@@ -94,12 +95,15 @@ def test_no_key_is_in_a_file_or_in_what_is_printed(leaking: Folder, server: Mode
 def test_a_run_that_stopped_has_no_key_in_its_journal(leaking: Folder) -> None:
     run = promptls(leaking, "run", str(leaking.prompt), "--max-calls", "3")
     assert run.returncode == 1
-    assert list(leaking.results.glob("*.partial.jsonl"))
+    assert stored_results(unfinished_run(leaking.results))
     assert leaks(leaking, run) == []
 
 
 def test_a_failure_does_not_tell_a_key(leaking: Folder) -> None:
     (leaking.path / "leaks.py").write_text(FAILS, "utf-8")
+    settings = leaking.path / "promptls.toml"
+    known = settings.read_text("utf-8") if settings.is_file() else ""
+    settings.write_text('environment = ["DATABASE_PASSWORD"]\n' + known, "utf-8")
     run = promptls(leaking, "run", str(leaking.prompt))
     assert run.returncode == 1
     assert "cannot log in with [key]" in run.stderr
@@ -186,7 +190,7 @@ async def test_every_word_of_an_answer_is_masked(
     server.reply = lambda _body: Reply(raw=json.dumps(answer).encode())
     finished = await folder.ask()
     assert {(row["response"], row["finish_reason"]) for row in table(finished)} == {("[key]", "[key]")}
-    assert (folder.results / ".cache" / "answers.sqlite").is_file()
+    assert (folder.results / ".cache" / "results.sqlite").is_file()
     kept = b"".join(path.read_bytes() for path in folder.results.rglob("*") if path.is_file())
     assert b"sk-awkward" not in kept
 
@@ -212,7 +216,7 @@ def test_a_long_error_that_quotes_every_key_tells_none_of_them(leaking: Folder, 
         "id,text,expected\n" + "".join(f"{n},text 9,a\n" for n in range(8)), "utf-8"
     )
     run = promptls(leaking, "run", str(leaking.prompt), "--fresh", "--junit", "report.xml")
-    files = [path for path in leaking.path.rglob("*") if path.is_file() and path.name != "answers.sqlite"]
-    told = run.stdout + run.stderr + "".join(path.read_text("utf-8") for path in files)
+    files = [path for path in leaking.path.rglob("*") if path.is_file()]
+    told = run.stdout + run.stderr + "".join(path.read_text("utf-8", "replace") for path in files)
     assert "xxxx" in told
     assert "planted-" not in told.replace("planted-[key]", "")

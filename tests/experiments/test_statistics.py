@@ -7,7 +7,7 @@ import pytest
 
 from promptls.experiments.comparison_words import Chance, in_words
 from promptls.experiments.statistics import corrected, is_clear, paired_difference, pooled_spread
-from promptls.text.failure import Failure
+from promptls.text.errors import UserError
 
 
 def series(both: int, lost: int, won: int, neither: int) -> tuple[list[float], list[float]]:
@@ -119,7 +119,7 @@ def test_series_that_are_no_pairs_are_refused(before: list[float], after: list[f
 
 def test_a_missing_scipy_says_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy", None)
-    with pytest.raises(Failure, match="`scipy`") as failure:
+    with pytest.raises(UserError, match="`scipy`") as failure:
         paired_difference([1.0], [2.0], two_valued=False)
     assert "promptls[metrics]" in failure.value.remedy
 

@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 
 from promptls.metrics.binding import bound_arguments, check_binding
-from promptls.metrics.decorators import numeric_metric
-from promptls.text.failure import WrongUse
+from promptls.metrics.metric import numeric_metric
+from promptls.text.errors import UsageError
 
 ROW = {"id": "1", "labels": "A;B", "reply": "hello"}
 
@@ -64,6 +64,6 @@ def test_a_parameter_that_nothing_gives_names_metric_parameter_and_columns() -> 
     def score(response: str, expected_label: str) -> int:
         return len(response + expected_label)
 
-    with pytest.raises(WrongUse, match=r"the metric `score` needs `expected_label`.*`labels`") as failure:
+    with pytest.raises(UsageError, match=r"the metric `score` needs `expected_label`.*`labels`") as failure:
         bind(score)
     assert "`id`, `labels`, `reply`" in failure.value.remedy

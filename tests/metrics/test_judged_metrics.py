@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from promptls.metrics.grading import question, read_verdict, verdict_schema
-from promptls.metrics.registry import READY_METRICS
+from promptls.metrics.registry import BUILTIN_METRICS
 from promptls.metrics.result import MetricResult
-from promptls.text.failure import Failure
+from promptls.text.errors import UserError
 from support.judges import Saying
 
 YES = {"reason": "It is.", "verdict": True}
@@ -18,13 +18,13 @@ SCHEMA = verdict_schema({"type": "boolean"})
 
 def polite(judge: Saying, **given: Any) -> MetricResult:
     arguments = {"response": "Gladly!", "definition": "Is it polite?", **given}
-    return READY_METRICS["aspect_critic"].score(judge=judge, **arguments)
+    return BUILTIN_METRICS["aspect_critic"].score(judge=judge, **arguments)
 
 
 def grade(*grades: int, **given: Any) -> MetricResult:
     answers = [{"reason": f"Worth {number}.", "verdict": number} for number in grades]
     arguments = {"response": "Gladly!", "definition": "How polite is it?", "repeats": len(grades), **given}
-    return READY_METRICS["simple_criteria"].score(judge=Saying(*answers), **arguments)
+    return BUILTIN_METRICS["simple_criteria"].score(judge=Saying(*answers), **arguments)
 
 
 def test_most_of_several_verdicts_count() -> None:
@@ -58,12 +58,12 @@ def test_a_judge_that_gives_no_verdict_is_asked_once_more() -> None:
 
 
 def test_a_judge_that_fails_is_a_score_without_value() -> None:
-    result = polite(Saying(Failure("the judge is busy", remedy="wait")))
+    result = polite(Saying(UserError("the judge is busy", remedy="wait")))
     assert result == MetricResult(None, "the judge is busy")
 
 
 def test_verdicts_that_are_there_count_when_others_are_not() -> None:
-    result = polite(Saying(YES, Failure("the judge is busy"), YES), repeats=3)
+    result = polite(Saying(YES, UserError("the judge is busy"), YES), repeats=3)
     assert result.value == "pass"
     assert str(result.reason).endswith("(1 gave no verdict: the judge is busy)")
 
@@ -119,7 +119,7 @@ def test_a_verdict_is_found_in_what_models_write_around_it(text: str) -> None:
     ],
 )
 def test_what_is_no_verdict_is_said(text: str, words: str) -> None:
-    with pytest.raises(Failure, match="the judge gave no verdict") as caught:
+    with pytest.raises(UserError, match="the judge gave no verdict") as caught:
         read_verdict(text, SCHEMA)
     assert words in caught.value.message
     assert len(caught.value.message) < 400
@@ -135,6 +135,6 @@ def test_what_is_no_verdict_is_said(text: str, words: str) -> None:
     ],
 )
 def test_rubrics_that_cannot_be_read_are_said(rubrics: object, words: str) -> None:
-    result = READY_METRICS["rubrics"].score(response="a", judge=Saying(YES), rubrics=rubrics)
+    result = BUILTIN_METRICS["rubrics"].score(response="a", judge=Saying(YES), rubrics=rubrics)
     assert result.value is None
     assert words in str(result.reason)

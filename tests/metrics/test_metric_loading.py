@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from promptls.metrics.loading import load_metric
-from promptls.text.failure import Failure, WrongUse
+from promptls.text.errors import UsageError, UserError
 
 FILE = """
 from promptls import discrete_metric, MetricResult
@@ -55,30 +55,30 @@ async def test_an_object_of_another_library_is_a_metric_by_its_score(folder: Pat
 
 
 def test_a_ready_metric_needs_no_file(folder: Path) -> None:
-    assert load_metric("exact_match", folder).score(response="a ", expected="a").value == "pass"
+    assert load_metric("exact_match", folder).score(response="a", expected="a").value == "pass"
 
 
 def test_an_unknown_ready_metric_suggests_the_nearest(folder: Path) -> None:
-    with pytest.raises(WrongUse) as failure:
+    with pytest.raises(UsageError) as failure:
         load_metric("exactmatch", folder)
     assert "did you mean `exact_match`?" in failure.value.remedy
 
 
 def test_a_missing_file_is_named(folder: Path) -> None:
-    with pytest.raises(WrongUse, match="does not exist") as failure:
+    with pytest.raises(UsageError, match="does not exist") as failure:
         load_metric("metric.py:is_right", folder)
     assert failure.value.place.path == folder / "metric.py"
     assert "`metrics.py`" in failure.value.remedy
 
 
 def test_a_missing_function_suggests_the_nearest(folder: Path) -> None:
-    with pytest.raises(WrongUse, match="no metric `is_wright`") as failure:
+    with pytest.raises(UsageError, match="no metric `is_wright`") as failure:
         load_metric("metrics.py:is_wright", folder)
     assert failure.value.remedy == "did you mean `is_right`?"
 
 
 def test_what_is_no_metric_is_refused(folder: Path) -> None:
-    with pytest.raises(WrongUse, match="`NUMBER` is no metric"):
+    with pytest.raises(UsageError, match="`NUMBER` is no metric"):
         load_metric("metrics.py:NUMBER", folder)
 
 
@@ -95,6 +95,6 @@ def test_a_file_that_cannot_be_run_is_named_with_its_line(
     folder: Path, code: str, message: str, line: int | None
 ) -> None:
     (folder / "bad.py").write_text(code, encoding="utf-8")
-    with pytest.raises(Failure, match=message) as failure:
+    with pytest.raises(UserError, match=message) as failure:
         load_metric("bad.py:any", folder)
     assert failure.value.place.line == line

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 import promptls
-from promptls.metrics.ragas.conversation import conversation, texts, tool_calls
-from promptls.metrics.ragas.table import RAGAS_METRICS
-from promptls.metrics.registry import READY_METRICS, page_of_metric
-from promptls.text.failure import Failure
+from promptls.metrics.ragas.registry import RAGAS_METRICS
+from promptls.metrics.ragas.scoring import conversation, texts, tool_calls
+from promptls.metrics.registry import BUILTIN_METRICS, page_of_metric
+from promptls.text.errors import UserError
 from support.model_server import ModelServer, Reply, model_server
 
 CACHE = Path(os.environ.get("PROMPTLS_CACHE") or Path.home() / ".cache" / "promptls")
@@ -154,7 +154,7 @@ def test_without_ragas_a_score_says_what_to_install(monkeypatch: pytest.MonkeyPa
 
     scoring._ragas.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "ragas", None)
-    result = READY_METRICS["tool_call_f1"].score(user_input="a", response="b", reference_tool_calls=CALLS)
+    result = BUILTIN_METRICS["tool_call_f1"].score(user_input="a", response="b", reference_tool_calls=CALLS)
     scoring._ragas.cache_clear()
     assert result.value is None
     assert 'pip install "promptls[ragas]"' in str(result.reason)
@@ -190,11 +190,11 @@ def test_tool_calls_of_openai_are_understood() -> None:
 
 @pytest.mark.parametrize("value", ["prose", '[{"args": {}}]', '[{"name": "a", "args": 3}]', "[3]"])
 def test_what_is_no_tool_call_is_said(value: str) -> None:
-    with pytest.raises(Failure):
+    with pytest.raises(UserError):
         tool_calls(value)
 
 
 @pytest.mark.parametrize("value", ['[{"role": "robot", "content": "a"}]', "[3]"])
 def test_what_is_no_message_is_said(value: str) -> None:
-    with pytest.raises(Failure):
+    with pytest.raises(UserError):
         conversation(value, "response")

@@ -10,8 +10,7 @@ import pytest
 
 from promptls.models.embedding import check_embeddings, find_embeddings, open_embeddings
 from promptls.models.keys import key_mask
-from promptls.models.model import ModelError
-from promptls.models.reference import ModelReference
+from promptls.models.model import ModelError, ModelReference
 from support.model_server import ModelServer, Reply, model_server
 
 needs_minilm = pytest.mark.skipif(

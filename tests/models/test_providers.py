@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from promptls.models import steady
-from promptls.models.model import Completion, ModelError
+from promptls.models.model import Completion, ModelError, ModelReference
 from promptls.models.providers import TABLE
-from promptls.models.reference import ModelReference
 from promptls.models.registry import address_of, check_model, find_model, open_model
 from support.model_server import ModelServer, Reply, model_server
 

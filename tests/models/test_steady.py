@@ -10,8 +10,7 @@ from promptls.models import steady
 from promptls.models.keys import KeyMask
 from promptls.models.model import Completion, ModelError
 from promptls.models.openai_compatible import OpenAiCompatible
-from promptls.models.pace import Pace
-from promptls.models.steady import SteadyModel
+from promptls.models.steady import Pace, SteadyModel
 from support.model_server import ModelServer, Reply, model_server
 
 MESSAGES = [{"role": "user", "content": "hello"}]
@@ -79,8 +78,8 @@ async def test_a_broken_server_is_asked_again_with_growing_waits_and_then_given_
     server.reply = lambda _body: BUSY
     with pytest.raises(ModelError, match="HTTP 500: “out of memory”"):
         await ask(steady_model(server.url))
-    assert len(server.requests) == steady.MOST_ATTEMPTS
-    assert len(waits) == steady.MOST_ATTEMPTS - 1
+    assert len(server.requests) == steady.MAX_ATTEMPTS
+    assert len(waits) == steady.MAX_ATTEMPTS - 1
     assert all(0.25 * 2**index <= wait <= 0.5 * 2**index for index, wait in enumerate(waits))
 
 
@@ -113,7 +112,7 @@ async def test_a_server_that_has_answered_and_is_gone_is_waited_for(waits: list[
         server.reply = lambda _body: Reply("x", cut=True)
     with pytest.raises(ModelError):
         await ask(model)
-    assert len(waits) == steady.MOST_ATTEMPTS - 1
+    assert len(waits) == steady.MAX_ATTEMPTS - 1
 
 
 async def test_an_answer_that_takes_too_long_is_not_asked_for_twice(

@@ -44,6 +44,7 @@ def editor(request: pytest.FixtureRequest, tmp_path: Path) -> Editor:
         # The server of this environment is the one that the configuration finds.
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PROMPTLS_HOME": str(home),
+        "PROMPTLS_CONFIG_DIR": os.environ["PROMPTLS_CONFIG_DIR"],
     }
     configuration = DOCS / request.param
     if configuration.suffix == ".lua":

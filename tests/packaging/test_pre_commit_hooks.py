@@ -35,7 +35,11 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hooks")
     listed = git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     for name in filter(None, listed.split("\0")):
-        if name.startswith(("server/", ".pre-commit-hooks")) or name in {"pyproject.toml", "README.md"}:
+        if name.startswith(("server/", ".pre-commit-hooks")) or name in {
+            "pyproject.toml",
+            "README.md",
+            "LICENSE",
+        }:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, folder / name)
     git(folder, "init", "--quiet")

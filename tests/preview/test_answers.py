@@ -8,9 +8,8 @@ import pytest
 
 from promptls.preview.answers import committed, rows_of, tokens_of
 from promptls.preview.choice import Choice
-from promptls.rendering.limits import Limits
-from promptls.rendering.worker import RenderWorker
-from promptls.text.failure import Failure
+from promptls.rendering.worker import Limits, RenderWorker
+from promptls.text.errors import UserError
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 
@@ -64,7 +63,7 @@ async def test_tokens_have_their_ids_and_their_places_in_utf_16(worker: RenderWo
 async def test_tokens_of_an_unknown_encoding_are_refused_with_a_name_that_is_known(
     worker: RenderWorker,
 ) -> None:
-    with pytest.raises(Failure, match="o200k_base"):
+    with pytest.raises(UserError, match="o200k_base"):
         await tokens_of(worker, ["a"], "o300k_base")
 
 
@@ -107,5 +106,5 @@ async def test_without_a_commit_the_reason_is_said(
     if is_repository:
         git(tmp_path, "init")
 
-    with pytest.raises(Failure, match="no commit yet" if is_repository else "no git repository"):
+    with pytest.raises(UserError, match="no commit yet" if is_repository else "no git repository"):
         await committed(snapshot, path, Choice(), worker.render)

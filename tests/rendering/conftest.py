@@ -10,8 +10,7 @@ import pytest
 import pytest_asyncio
 
 from promptls.rendering.job import RenderJob
-from promptls.rendering.limits import Limits
-from promptls.rendering.worker import RenderWorker
+from promptls.rendering.worker import Limits, RenderWorker
 
 MakeJob = Callable[..., RenderJob]
 

@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 
-from promptls.rendering.evaluation_request import evaluation_job
+from promptls.rendering.evaluation_data import evaluation_job
 from promptls.rendering.execute import execute
 from promptls.rendering.job import RenderJob
-from promptls.rendering.make import COMPARING_SECONDS, limits_for
-from promptls.rendering.outcome import RenderFailure, Rendering
-from promptls.rendering.outcome_frame import packed_outcome, unpacked_outcome
-from promptls.rendering.request import job_for
+from promptls.rendering.make import COMPARING_SECONDS, job_for, limits_for
+from promptls.rendering.outcome import RenderFailure, Rendering, packed_outcome, unpacked_outcome
 from promptls.rendering.samples import row_sample, samples_of
 from promptls.workspace.workspace import Workspace
 

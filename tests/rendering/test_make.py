@@ -1,4 +1,4 @@
-"""A file's rendering with its counts, and what the rows of its data set come to."""
+"""A file's rendering with its counts, and what the rows of its dataset come to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from promptls.rendering import make
 from promptls.rendering.file_rendering import RowTokens, TokenRange
 from promptls.rendering.make import render_file, weigh_rows
 from promptls.rendering.worker import RenderWorker
-from promptls.text.failure import Failure
+from promptls.text.errors import UserError
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 
@@ -98,7 +98,7 @@ async def test_something_more_urgent_ends_the_weighing(worker: RenderWorker, tmp
 async def test_what_was_tried_in_time_counts(
     worker: RenderWorker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(make, "MOST_WEIGHING_SECONDS", -1.0)
+    monkeypatch.setattr(make, "MAX_WEIGHING_SECONDS", -1.0)
     snapshot, path = opened(tmp_path)
 
     assert (await weigh_rows(worker, snapshot, await render_file(worker, snapshot, path))).rows is None
@@ -108,7 +108,7 @@ async def test_samples_that_cannot_be_read_are_a_failure(worker: RenderWorker, t
     snapshot, path = opened(tmp_path)
 
     def sample() -> None:
-        raise Failure("the samples file is gone")
+        raise UserError("the samples file is gone")
 
     made = await render_file(worker, snapshot, path, sample)  # type: ignore[arg-type]  # it never returns
 

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 
 from promptls.rendering.job import RenderJob
-from promptls.rendering.once import render_once
 from promptls.rendering.outcome import Rendering
+from promptls.rendering.worker import render_once
 
 MakeJob = Callable[..., RenderJob]
 
@@ -21,7 +21,7 @@ def test_rendering_once_needs_no_event_loop(make_job: MakeJob) -> None:
 
 def test_the_servers_side_imports_no_engine() -> None:
     code = (
-        "import sys, promptls.rendering.worker, promptls.rendering.once;"
+        "import sys, promptls.rendering.worker, promptls.rendering.worker;"
         "print([name for name in ('jinja2', 'yaml', 'tiktoken', 'pydantic') if name in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

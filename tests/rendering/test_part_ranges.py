@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest_asyncio
 
-from promptls.features.hover import hover
-from promptls.features.inlay_hints import inlay_hints
+from promptls.ide.hover import hover
+from promptls.ide.inlay_hints import inlay_hints
 from promptls.rendering.file_rendering import FileRendering, PartRange
-from promptls.rendering.make import render_file
-from promptls.rendering.part_ranges import weigh_parts
+from promptls.rendering.make import render_file, weigh_parts
 from promptls.rendering.worker import RenderWorker
-from promptls.text.span import Span
+from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from oracle import recorded
+from promptls.dialects.prompt_poet import document
+from promptls.dialects.prompt_poet.environment import FolderLoader, make_environment
+from promptls.dialects.prompt_poet.failures import PromptPoetError
+from promptls.dialects.prompt_poet.parts import PromptPart
+from promptls.dialects.prompt_poet.render import RenderOptions, parse_parts, render_text
 from promptls.rendering.source_map.data_paths import turns_of
 from promptls.rendering.source_map.parts import part_segments
 from promptls.rendering.source_map.render import render_mapped
 from promptls.rendering.source_map.rendered import RenderedMap, Segment
-from promptls.systems.prompt_poet import document
-from promptls.systems.prompt_poet.environment import FolderLoader, make_environment
-from promptls.systems.prompt_poet.failure import PromptPoetError
-from promptls.systems.prompt_poet.parts import PromptPart
-from promptls.systems.prompt_poet.render import RenderOptions, parse_parts, render_text
 from support.generated_prompts import Generator
 from support.mapped import FOLDER, PATH, check, mapped
-from support.prompt_poet_cases import cases_folder
+from support.prompt_poet_cases import data_of, written
 
 GENERATED = 300
 _ADDRESS = re.compile("0x[0-9a-f]{6,}", re.IGNORECASE)
@@ -251,27 +251,16 @@ def test_the_map_of_a_generated_prompt_is_true(seed: int) -> None:
         check(content, segments, files)
 
 
-def templates() -> list[Any]:
-    folder = cases_folder()
-    if folder is None:
-        return [pytest.param(None, marks=pytest.mark.skip(reason="the recorded results are not here"))]
-    return [
-        pytest.param(path, id=str(path.relative_to(folder))) for path in sorted(folder.rglob("*.data.json"))
-    ]
+RENDERED = {
+    name: case for name, case in recorded.cases("prompt_poet").items() if "rendered" in case["expected"]
+}
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("path", templates())
-def test_the_map_of_a_real_template_is_true(path: Path) -> None:
-    template = path.with_name(path.name.removesuffix(".data.json") + ".yml.j2")
-    data = json.loads(path.read_text()).get("data")
-    if not template.is_file() or not isinstance(data, dict):
-        pytest.skip("no template beside the data")
-    try:
-        rendered, source_map = render_mapped(str(template), data)
-    except PromptPoetError:
-        pytest.skip("it does not render without its functions")
-    assert rendered.text == render_text(str(template), data).text
+@pytest.mark.parametrize("name", RENDERED)
+def test_the_map_of_a_recorded_template_is_true(name: str, tmp_path: Path) -> None:
+    case = RENDERED[name]
+    rendered, source_map = render_mapped(str(written(case, tmp_path)), data_of(case))
+    assert rendered.text == case["expected"]["rendered"]
     files = {file: Path(file).read_bytes().decode() for file in rendered.files}
     check(source_map.text, source_map.segments, files)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from promptls.rendering.execute import execute
+from promptls.rendering.make import job_for
 from promptls.rendering.outcome import Rendering
-from promptls.rendering.request import job_for
 from promptls.rendering.samples import placeholder_sample
 from promptls.workspace.workspace import Workspace
 

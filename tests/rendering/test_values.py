@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptls.rendering.job import pack, plain, unpack
 from promptls.rendering.outcome import (
     RenderedPart,
     RenderedSection,
     RenderFailure,
     Rendering,
+    packed_outcome,
+    unpacked_outcome,
 )
-from promptls.rendering.outcome_frame import packed_outcome, unpacked_outcome
-from promptls.rendering.values import pack, plain, unpack
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
 SCALARS |= st.dates() | st.datetimes()

@@ -14,11 +14,9 @@ from pathlib import Path
 import pytest
 
 from promptls.rendering.execute import execute
-from promptls.rendering.job import RenderJob
-from promptls.rendering.limits import Limits
+from promptls.rendering.job import RenderJob, RowMessages
 from promptls.rendering.outcome import RenderFailure, Rendering
-from promptls.rendering.rows import RowMessages
-from promptls.rendering.worker import CountingError, RenderWorker, SupersededError
+from promptls.rendering.worker import CountingError, Limits, RenderWorker, SupersededError
 
 MakeJob = Callable[..., RenderJob]
 
@@ -285,7 +283,7 @@ async def test_a_prompt_object_becomes_one_message(worker: RenderWorker, make_jo
     string = 'Sort the ticket.\n\nticket: "It broke"\nlabel: {"kind": "bug"}\n\nticket: Help\nlabel: \n'
     assert found.messages == [{"role": "user", "content": string}]
     wrong = await failure(worker, make_job("input_keys: [a]\noutput_key: b", kind="prompt object"))
-    assert (wrong.kind, "`instruction` cannot be empty" in wrong.message) == ("prompt object", True)
+    assert (wrong.kind, "has no `instruction`" in wrong.message) == ("prompt object", True)
 
 
 async def test_a_library_name_in_the_working_folder_is_not_imported(

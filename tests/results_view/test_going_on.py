@@ -9,6 +9,7 @@ import pytest
 from promptls.experiments.events import Event, RowFinished
 from promptls.results_view.going_on import RunGoingOn, RunsGoingOn, going_on_answer
 from support.experiment_folder import Folder
+from support.unfinished import unfinished_run
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ async def test_a_run_that_was_broken_off_does_not_go_on(folder: Folder) -> None:
 
     with pytest.raises(asyncio.CancelledError):
         await folder.run(stop)
-    assert list(folder.results.glob("*.partial.jsonl"))
+    assert unfinished_run(folder.results)
     assert RunsGoingOn(folder.results).look() == []
 
 

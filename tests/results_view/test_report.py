@@ -79,7 +79,7 @@ def test_a_payload_never_stands_in_the_page_and_only_its_own_script_may_run(runs
 def test_of_too_many_rows_those_that_are_not_good_stay_and_the_report_says_so(
     runs: list[RunSummary],
 ) -> None:
-    tables, left_out = packed_rows(runs, most_cells=100)
+    tables, left_out = packed_rows(runs, max_cells=100)
     assert [(table["places"], table["states"]) for table in tables] == [
         ([0, 1, 2], "gff"),
         ([0, 2, 3], "geg"),

@@ -11,7 +11,7 @@ import pytest
 from promptls.experiments.history import RunSummary
 from promptls.results_view.answers import export_answer, note_answer, numbers_answer, rows_answer
 from promptls.results_view.notes import notes_file
-from promptls.text.failure import Failure, WrongUse
+from promptls.text.errors import UsageError, UserError
 from support.finished_run import write_run
 
 CASES = json.loads((Path(__file__).parent / "row_queries.json").read_text("utf-8"))
@@ -54,14 +54,14 @@ def test_a_note_is_kept_beside_the_table_and_taken_away_again(run: RunSummary) -
     [({"thumb": "sideways"}, "no thumb"), ({"place": 99}, "no row 100"), ({"text": "x" * 20_001}, "at most")],
 )
 def test_a_note_that_cannot_be_is_refused(run: RunSummary, change: dict[str, Any], message: str) -> None:
-    with pytest.raises(WrongUse, match=message):
+    with pytest.raises(UsageError, match=message):
         note_answer({"run": str(run.results), "place": 0, "thumb": "up", **change})
     assert not notes_file(run).exists()
 
 
 def test_notes_that_somebody_has_broken_are_not_written_over(run: RunSummary) -> None:
     notes_file(run).write_text("mine", "utf-8")
-    with pytest.raises(Failure, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         note_answer({"run": str(run.results), "place": 0, "thumb": "up"})
     assert notes_file(run).read_text("utf-8") == "mine"
 
@@ -81,12 +81,12 @@ def test_found_rows_are_exported_with_their_notes(run: RunSummary, tmp_path: Pat
     ]
     suite = ET.parse(tmp_path / "junit").getroot()
     assert suite.get("tests") == str(len(CASES["rows"]))
-    with pytest.raises(WrongUse, match="cannot be written as `xls`"):
+    with pytest.raises(UsageError, match="cannot be written as `xls`"):
         export_answer({"run": str(run.results), "form": "xls", "to": str(tmp_path / "xls")})
 
 
 def test_rows_are_run_again_by_their_numbers(run: RunSummary) -> None:
     answer = numbers_answer({"run": str(run.results), "wanted": {"places": [0, 1, 3]}})
     assert answer == {"rows": "1-2,4,", "count": 3, "experiment": "main"}
-    with pytest.raises(WrongUse, match="none of these rows"):
+    with pytest.raises(UsageError, match="none of these rows"):
         numbers_answer({"run": str(run.results), "wanted": {"places": []}})

@@ -10,7 +10,7 @@ import pytest
 
 from promptls.experiments.history import RunSummary
 from promptls.results_view.client import ResultsProcess
-from promptls.text.failure import Failure, WrongUse
+from promptls.text.errors import UsageError, UserError
 from support.finished_run import write_run
 
 TABLE = "id,response,exact_match,error\na,yes,pass,\nb,no,fail,\n"
@@ -77,10 +77,10 @@ async def test_runs_of_other_prompts_beside_are_there_to_compare_with(
 async def test_a_wrong_question_is_answered_with_what_is_wrong(
     results: ResultsProcess, run: RunSummary
 ) -> None:
-    with pytest.raises(WrongUse, match="no column `nobody`"):
+    with pytest.raises(UsageError, match="no column `nobody`"):
         await results.ask("rows", {"run": str(run.results), "wanted": {"sort": "nobody"}})
     run.results.unlink()
-    with pytest.raises(WrongUse, match="the table of the run is gone") as caught:
+    with pytest.raises(UsageError, match="the table of the run is gone") as caught:
         await results.ask("rows", {"run": str(run.results)})
     assert caught.value.place is not None
     assert caught.value.place.path == str(run.results)
@@ -95,7 +95,7 @@ async def test_a_process_that_ends_fails_its_questions_and_the_next_one_starts_a
     asked, _ = await asyncio.gather(
         results.ask("rows", {"run": str(run.results)}), results.close(), return_exceptions=True
     )
-    assert isinstance(asked, Failure)
+    assert isinstance(asked, UserError)
     assert "the process that reads the results ended" in asked.message
     assert (await results.ask("rows", {"run": str(run.results)}))["total"] == 2
 

@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from promptls.protocol.dispatch import ExpectedAnswers
-from promptls.protocol.server import PromptServer, create_server
+from promptls.server.server import ExpectedAnswers, PromptServer, create_server
 
 Json = dict[str, Any]
 
@@ -39,7 +38,7 @@ class InProcess:
         """What a writer must have."""
 
     def send(self, **message: Any) -> None:
-        self.server.protocol.receive([json.dumps({"jsonrpc": "2.0", **message}).encode()])
+        self.server.protocol.receive(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
     async def ask(self, method: str, params: Any) -> Any:
         """The result of a request; fails where it is answered with an error."""

@@ -26,7 +26,7 @@ from session_documents import TEXTS, Document, random_edit, random_offset, rando
 from session_requests import POSITIONAL, WHOLE, Answers, params_of, requests_of
 from session_workspace import FILES, SETTINGS, prepared, random_file_change
 
-MOST_PENDING = 30
+MAX_PENDING = 30
 _OF_ONE_ANSWER = frozenset({"resultId", "seconds"})
 SETTLED_SECONDS = 20.0
 """How long what comes by and by, such as renderings, may take until two servers agree."""
@@ -96,7 +96,7 @@ class Session:
         self.dice.choices([act for _, act in self.steps], weights)[0]()
         connection = self.connection
         connection.take_incoming()
-        if len(connection.pending) > MOST_PENDING:
+        if len(connection.pending) > MAX_PENDING:
             connection.wait(lambda: not connection.pending)
         self._take_answers()
 

@@ -13,7 +13,7 @@ from support.texts import OWN, example_texts, page_texts
 Json = dict[str, Any]
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
-MOST_CHARACTERS = 5000
+MAX_CHARACTERS = 5000
 """Texts of an ordinary length: longer ones are cut."""
 TEXTS = [
     *OWN.values(),
@@ -88,7 +88,7 @@ LIKE = (re.compile(r"\w+"), re.compile(r"\w+(?=[^{}\n]*[%}]\})"), re.compile(r"[
 def random_edit(dice: random.Random, document: Document, encoding: str) -> Json:
     """A change to the document, as the protocol has it; the document has it applied."""
     text = document.text
-    if dice.random() < 0.02 or len(text) > MOST_CHARACTERS:
+    if dice.random() < 0.02 or len(text) > MAX_CHARACTERS:
         document.text = dice.choice(TEXTS)
         return {"text": document.text}
     if dice.random() < 0.25 and (like := list(dice.choice(LIKE).finditer(text))):

@@ -8,13 +8,13 @@ from typing import Any
 
 from lsprotocol import types
 
-from promptls.protocol.method_table import METHODS
+from promptls.server.features import FEATURES
 
 Json = dict[str, Any]
 _REQUESTS = [
-    method.name
-    for method in METHODS
-    if method.name in types.METHOD_TO_TYPES and types.METHOD_TO_TYPES[method.name][1] is not None
+    method
+    for method in FEATURES
+    if method in types.METHOD_TO_TYPES and types.METHOD_TO_TYPES[method][1] is not None
 ]
 _ENDS = {types.SHUTDOWN, types.INITIALIZE}
 _ITEM_METHODS = {

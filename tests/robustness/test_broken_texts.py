@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.syntax.source import Source
-from promptls.text.span import Span
+from promptls.text.positions import Span
 from support.soundness import assert_same_as_fresh, assert_sound
 from support.texts import OWN, example_texts, page_texts
 

@@ -7,26 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from promptls.features.completion import Completion, complete
-from promptls.features.completion.documentation import documentation
-from promptls.features.signature_help import signature_help
+from promptls.ide.callables import signature_help
+from promptls.ide.completion import Completion, complete
+from promptls.ide.completion.documentation import documentation
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 from support.accepting import accepted, filled
+from support.corpus import corpus
 from support.texts import OWN, example_texts
 
 PATH = "/project/main.yml.j2"
 STEP = 1 if os.environ.get("PROMPTLS_LONG_TESTS") else 5
 TEXTS = {**OWN, **example_texts()}
-REAL = next(
-    (
-        folder
-        for parent in Path(__file__).resolve().parents
-        if (folder := parent / "shared/corpus/prompts").is_dir()
-    ),
-    None,
-)
-REAL_FILES = sorted(path for path in REAL.rglob("*") if path.is_file()) if REAL else []
 
 
 def opened(text: str) -> Snapshot:
@@ -85,10 +77,9 @@ def test_a_place_is_answered_although_the_rest_of_its_line_is_gone(name: str) ->
         look(opened(cut), cut, offset)
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("path", REAL_FILES, ids=lambda path: path.name)
-def test_real_prompts_are_answered_everywhere(path: Path) -> None:
-    text = path.read_bytes().decode("utf-8", "replace")
+@pytest.mark.parametrize("path", corpus("prompts"))
+def test_prompts_of_projects_are_answered_everywhere(path: Path) -> None:
+    text = path.read_bytes().decode()
     step = max(len(text) // 60, 1)
     snapshot = opened(text)
     for offset in range(0, len(text) + 1, step):

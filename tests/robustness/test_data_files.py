@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.conversions.registry import convert
+from promptls.convert.registry import convert
 from promptls.rendering.samples import samples_of
-from promptls.text.failure import Failure
+from promptls.text.errors import UserError
 from promptls.workspace.workspace import Workspace
 
 TEXTS = {
@@ -32,7 +32,7 @@ def test_samples_that_cannot_be_read_are_named(tmp_path: Path, name: str) -> Non
     workspace = Workspace([tmp_path])
     workspace.open(path, f"{{#---\nsamples: {name}\n---#}}\n- name: a\n  content: x\n", 1)
 
-    with pytest.raises(Failure, match="samples file"):
+    with pytest.raises(UserError, match="samples file"):
         list(samples_of(workspace.snapshot, path))
 
 
@@ -43,5 +43,5 @@ FIT_TO_CONVERT = {"itself.yml", "large.yml"}
     "name", [name for name in TEXTS if name.endswith(".yml") and name not in FIT_TO_CONVERT]
 )
 def test_what_cannot_be_read_is_not_converted(name: str) -> None:
-    with pytest.raises(Failure, match="the file is no"):
+    with pytest.raises(UserError, match="the file is no"):
         convert(TEXTS[name], name, "object", "parts")

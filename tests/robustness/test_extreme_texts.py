@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from promptls.meaning.template import Template
+from promptls.semantic.template import Template
 from promptls.syntax.source import Source
 from support.soundness import assert_sound
 

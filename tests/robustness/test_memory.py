@@ -8,7 +8,7 @@ from pathlib import Path
 
 from in_process import InProcess
 
-from promptls.meaning.template import Template
+from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.source import Source
 from promptls.workspace.snapshot import Snapshot
@@ -31,13 +31,13 @@ def kept_by(server: InProcess) -> dict[str, int]:
     """How much the server's own tables hold, by their names."""
     protocol, session = server.server.protocol, server.server.session
     owners = {"session": session, "diagnostics": session.diagnostics, "protocol": protocol}
-    owners |= {"renderings": session.renderings, "runs": session.runs, "reports": session.reports}
+    owners |= {"renderings": session.renderings, "runs": session.runs}
     return {
         f"{name}.{field}": len(value)
         for name, owner in owners.items()
         for field, value in vars(owner).items()
         if isinstance(value, dict | set | list)
-    }
+    } | {f"context.{field}": len(getattr(session.context, field)) for field in ("uris", "tasks")}
 
 
 async def ask_everything(server: InProcess, uri: str) -> None:

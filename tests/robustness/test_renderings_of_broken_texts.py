@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from promptls.meaning.kind import Kind
-from promptls.rules.checking.renderings import check_rendering
+from promptls.lint.renderings import check_rendering
+from promptls.semantic.kind import Kind
 from support.fixture import opened
 from support.rendered import rendered
 from support.soundness import errors_raised

@@ -5,23 +5,22 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from promptls.features.call_hierarchy import call_item, incoming, outgoing
-from promptls.features.definition import declaration_steps, definition_steps
-from promptls.features.highlights import highlights
-from promptls.features.linked_editing import linked_places
-from promptls.features.rename import prepare_steps, rename_steps
-from promptls.features.symbols import Symbol, occurrences, places_here, symbol_at
-from promptls.meaning.variables import chunk_names, variables_named
-from promptls.text.failure import Failure
-from promptls.text.span import Span
+from promptls.ide.call_hierarchy import call_item, incoming, outgoing
+from promptls.ide.navigation import declaration_steps, definition_steps
+from promptls.ide.rename import prepare_steps, rename_steps
+from promptls.ide.selection import highlights, linked_places
+from promptls.ide.symbols import Symbol, occurrences, places_here, symbol_at
+from promptls.semantic.names.variables import chunk_names, variables_named
+from promptls.text.errors import UserError
+from promptls.text.positions import Span
 from promptls.text.steps import finished
-from promptls.workspace.disk import read_text
+from promptls.workspace.disk import text_on_disk
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
+from support.corpus import corpus
 from support.texts import OWN, example_texts, page_texts
 
 ROOT = Path("/project")
@@ -82,7 +81,7 @@ def test_questions_about_any_place_of_any_text_have_answers_inside_it(whole: str
                 outgoing(snapshot, item)
             try:
                 renaming = finished(prepare_steps(snapshot, PATH, offset))
-            except Failure:
+            except UserError:
                 continue
             assert symbol is not None
             assert renaming.span in [each.span for each in occurrences(snapshot, symbol)]
@@ -112,7 +111,7 @@ def check_rename_and_back(snapshot: Snapshot, path: str, most: int) -> None:
         seen |= {(each.path, each.span) for each in occurrences(snapshot, symbol)}
         try:
             edits = finished(rename_steps(snapshot, path, symbol.span.start, "a_new_name"))
-        except Failure:
+        except UserError:
             continue
         workspace = Workspace([Path(root) for root in snapshot.roots])
         workspace.take_scan({each: snapshot.graph.names(each) for each in snapshot.graph.paths})
@@ -150,20 +149,11 @@ def test_variables_agree_with_names_and_are_renamed_there_and_back(text: str) ->
     check_rename_and_back(snapshot, PATH, 12)
 
 
-def _real_files() -> list[Any]:
-    for parent in Path(__file__).resolve().parents:
-        folder = parent / "shared" / "corpus" / "prompts"
-        if folder.is_dir():
-            return [pytest.param(path, id=path.name) for path in sorted(folder.rglob("*.j2"))]
-    return [pytest.param(None, marks=pytest.mark.skip(reason="the real files are not here"))]
-
-
-@pytest.mark.oracle
-@pytest.mark.parametrize("path", _real_files())
-def test_variables_of_real_files_are_renamed_there_and_back(path: Path) -> None:
+@pytest.mark.parametrize("path", corpus("prompts", suffixes={".j2"}))
+def test_variables_of_files_are_renamed_there_and_back(path: Path) -> None:
     workspace = Workspace([path.parent])
     workspace.scan()
-    text = read_text(str(path))
+    text = text_on_disk(str(path))
     assert text is not None
     workspace.open(str(path), text, 1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from promptls.features.completion import Completion, Item
+from promptls.ide.completion import Completion, Item
 
 _CHOICE = re.compile(r"\$\{\d+\|([^,|]*)[^|]*\|\}")
 _NAMED = re.compile(r"\$\{\d+:((?:[^}\\]|\\.)*)\}")

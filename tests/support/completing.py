@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from promptls.features.completion import Completion, complete
+from promptls.ide.completion import Completion, complete
 from support.fixture import opened
 from support.rendered import rendered
 

@@ -16,6 +16,7 @@ from promptls.experiments.plan import plan_run
 from promptls.experiments.prepare import prepared
 from promptls.experiments.request import RunRequest
 from promptls.experiments.runner import run_plan
+from support.grants import allow_key
 from support.model_server import ModelServer
 
 # The vocabulary of this encoding takes a worker half as long to load as that of the default.
@@ -56,7 +57,7 @@ def broken(response):
 
 @dataclass
 class Folder:
-    """A folder with a prompt `ask.yml.j2`, a data set `rows.csv` and metrics."""
+    """A folder with a prompt `ask.yml.j2`, a dataset `rows.csv` and metrics."""
 
     path: Path
 
@@ -87,6 +88,9 @@ class Folder:
         return self
 
     def serve(self, server: ModelServer, **settings: str | float) -> Folder:
+        """A server that the project names as `office`, which the user lets have the key."""
+        if (variable := settings.get("api_key_env")) is not None:
+            allow_key(str(variable), server.url)
         lines = ["[models.office]", 'provider = "openai"', 'model = "small"', f'base_url = "{server.url}"']
         lines += [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
         (self.path / "promptls.toml").write_text("\n".join(lines), encoding="utf-8")

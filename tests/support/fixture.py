@@ -17,18 +17,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from promptls.experiments.history import RunSummary
-from promptls.rendering.request import RENDERED_KINDS
-from promptls.rules.checking.check import check
-from promptls.rules.checking.renderings import RENDERING_RULES, check_rendering
-from promptls.rules.checking.runs import check_runs
-from promptls.rules.rule import Finding
-from promptls.text.span import Span
+from promptls.lint.renderings import RENDERING_RULES, check_rendering
+from promptls.lint.rule import Finding
+from promptls.lint.runner import check
+from promptls.lint.runs import check_runs
+from promptls.rendering.make import RENDERED_KINDS
+from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 from support.finished_run import write_run
 from support.rendered import rendered
 
 MAIN = "main.yml.j2"
+SAVED = "saved.json"
+"""A prompt that Ragas saved, which is open; other JSON is data."""
 LAST_RUN = "last-run.csv"
 """The results of a run of the first experiment, in a fixture that has one."""
 DATA_SUFFIXES = frozenset({".csv", ".jsonl", ".json", ".py", ".toml"})
@@ -59,7 +61,7 @@ def parse(fixture: str) -> dict[str, Marked]:
     files: dict[str, list[str]] = {}
     name = MAIN
     for line in fixture.splitlines(keepends=True):
-        header = _HEADER.match(line.rstrip("\n"))
+        header = _HEADER.match(line.rstrip("\r\n"))
         if header:
             name = header.group(1)
             files[name] = []
@@ -72,7 +74,7 @@ def _marked(lines: list[str]) -> Marked:
     kept: list[str] = []
     marked = Marked("")
     for line in lines:
-        mark = _MARK.match(line.rstrip("\n"))
+        mark = _MARK.match(line.rstrip("\r\n"))
         if mark:
             assert kept, "a mark with nothing above it"
             start = sum(len(above) for above in kept[:-1]) + mark.start(1)
@@ -94,12 +96,12 @@ def _fixed_text(match: re.Match[str]) -> str:
 def opened(fixture: str, root: Path = Path("/project")) -> tuple[Snapshot, dict[str, Marked]]:
     """A snapshot in which every template of the fixture is open below `root`, and the files' marks.
 
-    Other files, such as data sets, are written below `root`, which is there then.
+    Other files, such as datasets, are written below `root`, which is there then.
     """
     files = parse(fixture)
     workspace = Workspace([root])
     for name, marked in files.items():
-        if Path(name).suffix in DATA_SUFFIXES:
+        if Path(name).suffix in DATA_SUFFIXES and name != SAVED:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(marked.text, "utf-8")
         else:
@@ -110,22 +112,31 @@ def opened(fixture: str, root: Path = Path("/project")) -> tuple[Snapshot, dict[
 
 
 def check_findings(
-    fixture: str, rule: str | None = None, root: Path = Path("/project"), *, with_rendering: bool = False
+    fixture: str,
+    rule: str | None = None,
+    root: Path = Path("/project"),
+    *,
+    with_rendering: bool = False,
+    hints: str | None = None,
+    fixable: bool = True,
 ) -> None:
     """Assert that the findings of every file are the marked ones, one to one; of one rule if given.
 
-    Hints count only where a mark, or the argument, names their rule. Files are rendered where that
-    is asked for, or where a mark or the argument names a rule that looks at renderings.
+    Hints count only if a mark, `rule` or `hints` names their rule. Files are rendered if that
+    is asked for, or if a mark, `rule` or `hints` names a rule that looks at renderings.
+    Unless the fixture is `fixable`, no finding may have a fix.
     """
     snapshot, files = opened(fixture, root)
-    named = {rule, *(mark.label for marked in files.values() for mark in marked.marks)}
+    named = {rule, hints, *(mark.label for marked in files.values() for mark in marked.marks)}
     with_rendering = with_rendering or any(rule.name in named for rule in RENDERING_RULES)
     for name, marked in files.items():
-        found = [
-            Mark(finding.span, finding.rule, finding.message)
+        findings = [
+            finding
             for finding in found_in(snapshot, str(root / name), with_rendering=with_rendering)
             if rule in {None, finding.rule} and (finding.severity != "hint" or finding.rule in named)
         ]
+        assert fixable or not any(finding.fixes for finding in findings)
+        found = [Mark(finding.span, finding.rule, finding.message) for finding in findings]
         expected = sorted(marked.marks, key=lambda mark: (mark.span, mark.label))
         for mark, finding in zip(expected, found, strict=False):
             assert _shown(marked.text, finding, with_message=bool(mark.message)) == _shown(
@@ -171,15 +182,22 @@ def check_fix(
     title: str | None = None,
     *,
     root: Path = Path("/project"),
-    with_rendering: bool = False,
+    rule: str | None = None,
 ) -> None:
-    """Assert that the first (or the named) fix of the first finding turns one text into the other."""
+    """Assert that the first (or the named) fix, of one rule if given, turns one text into the other."""
     snapshot, files = opened(before, root)
-    path = str(root / MAIN)
-    found = found_in(snapshot, path, with_rendering=with_rendering)
-    fixes = [fix for finding in found for fix in finding.fixes if title in {None, fix.title}]
+    name = SAVED if SAVED in files else MAIN
+    path = str(root / name)
+    found = found_in(snapshot, path, with_rendering=any(each.name == rule for each in RENDERING_RULES))
+    fixes = [
+        fix
+        for finding in found
+        if rule in {None, finding.rule}
+        for fix in finding.fixes
+        if title in {None, fix.title}
+    ]
     assert fixes, "no fix is offered"
-    text = files[MAIN].text
+    text = files[name].text
     for edit in sorted(fixes[0].edits, key=lambda edit: edit.span, reverse=True):
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]
-    assert text == parse(after)[MAIN].text
+    assert text == parse(after)[name].text

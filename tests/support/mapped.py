@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from promptls.dialects.prompt_poet.render import render_text
 from promptls.rendering.source_map.render import render_mapped
 from promptls.rendering.source_map.rendered import RenderedMap, Segment
-from promptls.systems.prompt_poet.render import render_text
 
 FOLDER = "/project"
 PATH = f"{FOLDER}/main.yml.j2"

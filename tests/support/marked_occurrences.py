@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptls.features.symbols import occurrences, places_here, symbol_at
+from promptls.ide.symbols import occurrences, places_here, symbol_at
 from support.fixture import Mark, Marked, opened
 
 

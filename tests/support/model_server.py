@@ -45,7 +45,7 @@ class ModelServer:
         self.reply: Callable[[dict[str, Any]], Reply] = lambda _body: Reply()
         self.asked = threading.Event()
         self.stop = threading.Event()
-        self.most_at_once = 0
+        self.max_at_once = 0
         self._now = 0
         self._lock = threading.Lock()
 
@@ -55,7 +55,7 @@ class ModelServer:
             self.asked.set()
             self.headers.append(headers)
             self._now += 1
-            self.most_at_once = max(self.most_at_once, self._now)
+            self.max_at_once = max(self.max_at_once, self._now)
             reply = self.queue.pop(0) if self.queue else self.reply(body)
         if reply.wait is not None:
             reply.wait.wait(20)

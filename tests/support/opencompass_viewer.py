@@ -1,4 +1,4 @@
-"""The text that OpenCompass's Prompt Viewer prints for the first rows of a data set.
+"""The text that OpenCompass's Prompt Viewer prints for the first rows of a dataset.
 
 Source: `tools/prompt_viewer.py` of OpenCompass 0.5.4.
 """
@@ -9,17 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from promptls.systems.opencompass.evaluation_prompt import EvaluationPrompt
-from promptls.systems.opencompass.fitting import Fitted, fitted
-from promptls.systems.opencompass.meta_template import LaidOut, MetaTemplate, lay_out
-from promptls.systems.opencompass.prompt_list import Messages, Prompt, Row
-from promptls.systems.opencompass.retriever import Pick
-
-SHOWN_INFERENCERS: Final = (
-    "AgentInferencer", "PPLInferencer", "GenInferencer", "CLPInferencer", "PPLOnlyInferencer",
-    "ChatInferencer", "LLInferencer",
-)  # fmt: skip
-"""Inferencers that the viewer shows prompts of."""
+from promptls.dialects.opencompass.evaluation_prompt import EvaluationPrompt, Fitted, fitted
+from promptls.dialects.opencompass.meta_template import LaidOut, MetaTemplate, lay_out
+from promptls.dialects.opencompass.prompt_list import Messages, Prompt, Row
+from promptls.dialects.opencompass.retriever import Pick
 
 LINE: Final = "-" * 100
 
@@ -50,9 +43,6 @@ def viewer_lines(
 
     Without a `model`, dialogues are printed with nothing between their texts, and nothing is counted.
     """
-    if evaluation.inferencer_class not in SHOWN_INFERENCERS:
-        yield f"Only {', '.join(SHOWN_INFERENCERS)} are supported"
-        return
     for index in range(min(rows, len(test))):
         picked = tuple(pick(index))
         labels: list[Any] = [None]

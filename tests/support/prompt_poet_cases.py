@@ -1,4 +1,4 @@
-"""The recorded cases of the real Prompt Poet."""
+"""The cases of `tests/oracle/prompt_poet`, as files and data."""
 
 from __future__ import annotations
 
@@ -8,32 +8,27 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-STAGES = {"reserved-keys": "data", "load": "load", "render": "render", "yaml": "yaml", "parts": "parts"}
-"""The stages at which a case fails, by the names that they were recorded under."""
+TEMPLATE = "main.yml.j2"
+"""The file that the template of a case is written to."""
 
 
-def cases_folder() -> Path | None:
-    """The folder of the recorded cases, or None where it is not beside the project."""
-    for parent in Path(__file__).resolve().parents:
-        folder = parent / "shared" / "oracle" / "prompt_poet"
-        if folder.is_dir():
-            return folder
-    return None
+def written(case: dict[str, Any], folder: Path) -> Path:
+    """Write the files of a case into a folder, and return the path of its template."""
+    for name, text in {TEMPLATE: case["template"], **case.get("files", {})}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+    return folder / TEMPLATE
 
 
-def recorded_cases() -> list[Any]:
-    """One parameter a case, for `pytest.mark.parametrize`; one that is skipped where there are none."""
-    folder = cases_folder()
-    if folder is None:
-        return [pytest.param(None, marks=pytest.mark.skip(reason="the recorded results are not here"))]
-    names = sorted(data.name.removesuffix(".data.json") for data in folder.glob("*.data.json"))
-    return [pytest.param(folder / f"{name}.yml.j2", id=name) for name in names]
+def data_of(case: dict[str, Any]) -> dict[str, Any]:
+    """Return the data of a case, with its functions."""
+    functions = {name: _function(behaviour) for name, behaviour in case.get("functions", {}).items()}
+    return {**case["data"], **functions}
 
 
-def mock(behaviour: dict[str, Any]) -> Callable[..., Any]:
-    """A function of the data that does what was recorded of it."""
+def _function(behaviour: dict[str, Any]) -> Callable[..., Any]:
+    """Return a function that does what the case says."""
 
     def call(*arguments: Any, **named: Any) -> Any:
         if "raises" in behaviour:
@@ -46,7 +41,7 @@ def mock(behaviour: dict[str, Any]) -> Callable[..., Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value in the form of the recorded ones."""
+    """Return a value as it is recorded."""
     if isinstance(value, dt.date):
         return {"$type": type(value).__name__, "value": value.isoformat()}
     if isinstance(value, dict):

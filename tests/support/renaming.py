@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from promptls.features.rename import rename_steps
+from promptls.ide.rename import rename_steps
 from promptls.text.steps import finished
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promptls.rendering.execute import execute
 from promptls.rendering.file_rendering import FileRendering, included_texts, template_texts
-from promptls.rendering.request import job_for
+from promptls.rendering.make import job_for
 from promptls.rendering.samples import samples_of
 from promptls.tokens.counting import count
 from promptls.workspace.snapshot import Snapshot

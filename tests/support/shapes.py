@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from promptls.meaning.schema_shape import declared_over, shape_of_schema
-from promptls.meaning.shape import UNKNOWN, Shape
-from promptls.meaning.shapes import used_shapes
-from promptls.meaning.template import Template
+from promptls.semantic.flow.shapes import used_shapes
+from promptls.semantic.template import Template
+from promptls.semantic.types.schemas import declared_over, shape_of_schema
+from promptls.semantic.types.shape import UNKNOWN, Shape
 
 
 def input_shapes(template: Template) -> Mapping[str, Shape]:

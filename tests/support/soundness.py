@@ -6,9 +6,9 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from promptls.meaning.template import Template
+from promptls.lint.runner import check
 from promptls.rendering.samples import placeholder_sample
-from promptls.rules.checking.check import check
+from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import walk
 from promptls.syntax.jinja.problems import tag_tree
@@ -16,8 +16,7 @@ from promptls.syntax.projection import project
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.text.lines import Unit
-from promptls.text.span import Span
+from promptls.text.positions import Span, Unit
 from promptls.workspace.contract import contract_of
 from promptls.workspace.workspace import Workspace
 

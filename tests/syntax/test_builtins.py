@@ -4,19 +4,9 @@ import re
 
 import pytest
 
-from promptls.syntax.jinja.builtins import (
-    FILTERS,
-    TESTS,
-    filter_documentation,
-    filter_signature,
-)
-from promptls.syntax.jinja.builtins import (
-    test_documentation as documentation_of_test,
-)
-from promptls.syntax.jinja.builtins import (
-    test_signature as signature_of_test,
-)
-from promptls.syntax.jinja.docstrings import markdown
+from promptls.syntax.jinja.builtins import FILTERS, TESTS, filter_documentation, filter_signature, markdown
+from promptls.syntax.jinja.builtins import test_documentation as documentation_of_test
+from promptls.syntax.jinja.builtins import test_signature as signature_of_test
 
 _RST = re.compile(r":\w+:`|\.\. \w+|(?<!`)``(?!`)|::\s*$|^:\w+", re.MULTILINE)
 

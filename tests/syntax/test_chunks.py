@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from promptls.syntax.source import Source
-from promptls.text.span import Span
+from promptls.text.positions import Span
 
 PARTS = "- name: a\n  content: b\n- name: c\n  content: d\n"
 
@@ -24,7 +24,7 @@ def test_what_macros_hold_does_not_keep_the_parts_below_from_being_chunks(above:
 
 @pytest.mark.parametrize("above", ["Hi\n", "{% set x = 1 %}Hi\n", "{% macro a() %}{% endmacro %}Hi\n"])
 def test_what_is_printed_above_a_list_makes_the_text_one_chunk(above: str) -> None:
-    assert Source.of(above + PARTS).root.count == 1
+    assert len(Source.of(above + PARTS).root.chunks) == 1
 
 
 def test_a_macro_typed_above_the_parts_cuts_the_text_as_the_whole_text_is_cut() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from promptls.syntax.jinja.file_blocks import blocks_across, blocks_around, blocks_inside
 from promptls.syntax.source import Source
-from promptls.text.span import Span
+from promptls.text.positions import Span
 
 ITEM = "- name: a\n  content: x\n"
 PIECES = [

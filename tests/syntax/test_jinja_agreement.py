@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
-from promptls.meaning.template import Template
+from promptls.semantic.template import Template
 from promptls.syntax.jinja.nodes import Name, walk
 from promptls.syntax.jinja.problems import tag_problems, tag_tree
 from promptls.syntax.source import Source

@@ -10,7 +10,7 @@ import pytest
 from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.json_escapes import readable
 from promptls.syntax.yaml.nodes import Mapping, Scalar
-from promptls.text.span import Span
+from promptls.text.positions import Span
 from promptls.workspace.workspace import Workspace
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptls.syntax.yaml.compose import compose
-from promptls.text.span import Span
+from promptls.text.positions import Span
 
 NOT_CLOSED = "a quoted value that is not closed"
 CASES = {

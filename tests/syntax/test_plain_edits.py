@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptls.syntax.jinja.tag import retyped
+from promptls.syntax.jinja.scanner import retyped
 from promptls.syntax.source import Source
-from promptls.text.span import Span
+from promptls.text.positions import Span
 from support.soundness import assert_same_as_fresh
 
 pytestmark = pytest.mark.thorough

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping, Node, Sequence
 from promptls.syntax.yaml.under_jinja import ChunkYaml, chunk_yaml
-from promptls.text.span import Span
+from promptls.text.positions import Span
 from support.soundness import assert_same_as_fresh
 
 pytestmark = pytest.mark.thorough

@@ -12,7 +12,7 @@ from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Node
 from promptls.syntax.yaml.retyped import retyped
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.text.span import Span
+from promptls.text.positions import Span
 
 pytestmark = pytest.mark.thorough
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.syntax.jinja.scan import scan
-from promptls.syntax.jinja.tag import Tag
+from promptls.syntax.jinja.scanner import Tag, scan
 
 
 def tags(text: str) -> list[Tag]:

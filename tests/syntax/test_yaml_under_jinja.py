@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.meaning.template import Template
+from promptls.semantic.template import Template
 from promptls.syntax.chunk import cut
 from promptls.syntax.projection import project
 from promptls.syntax.source import Source

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.text.counted import counted
+from promptls.text.format import plural
 
 
 @pytest.mark.parametrize(
@@ -13,4 +13,4 @@ from promptls.text.counted import counted
     ],
 )
 def test_a_noun_is_in_the_plural_but_for_one(number: float, noun: str, text: str) -> None:
-    assert counted(number, noun) == text
+    assert plural(number, noun) == text

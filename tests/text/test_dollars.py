@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.text.dollars import in_dollars
+from promptls.text.format import in_dollars
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from promptls.syntax.source import Source
-from promptls.text.edited_lines import EditedLines, UnitPlace
-from promptls.text.lines import Unit
+from promptls.text.positions import EditedLines, Unit, UnitPlace
 
 TEXTS = some.text(some.sampled_from("ab\n\r🎉\u2028\x0c"), max_size=12)
 PLACES = some.builds(UnitPlace, some.integers(-1, 8), some.integers(0, 5))

@@ -4,7 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.syntax.source import Source
-from promptls.text.lines import Unit, column_from_units, line_end, line_starts, place_of, units_from_column
+from promptls.text.positions import (
+    Unit,
+    column_from_units,
+    line_end,
+    line_starts,
+    place_of,
+    units_from_column,
+)
 
 TEXTS = st.text(alphabet=st.sampled_from("aé—😀\u2028\x85\x0c\n\r\ud800\ufeff\t-{ "), max_size=30)
 

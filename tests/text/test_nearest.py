@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.text.nearest import did_you_mean, is_close, nearest
+from promptls.text.suggest import did_you_mean, is_close, nearest
 
 
 def test_the_nearest_name_is_found_whatever_its_case() -> None:

@@ -25,6 +25,6 @@ def test_a_packed_file_is_unpacked_and_another_is_as_it_is() -> None:
     ],
 )
 def test_what_cannot_be_unpacked_is_said(data: bytes, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "MOST_BYTES", 3)
+    monkeypatch.setattr(room, "MAX_BYTES", 3)
     with pytest.raises(OSError, match=why):
         unpacked("a.json.gz", data)

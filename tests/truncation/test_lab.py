@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from promptls.truncation.candidates import candidate_limits, candidate_steps
-from promptls.truncation.lab import Findings, Question, explore
+from promptls.truncation.lab import Findings, Question, candidate_limits, candidate_steps, explore
 from promptls.truncation.prefix_cache import CACHES
 from promptls.truncation.turns import Chat, Piece
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.systems.prompt_poet.truncation import NO_LIMIT, truncate
+from promptls.dialects.prompt_poet.truncation import NO_LIMIT, truncate
 from promptls.truncation.prefix_cache import CACHES, cache_of, shared_prefix
 from promptls.truncation.simulation import simulate
 from promptls.truncation.turns import Chat, Piece

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.meaning.misfit import misfit
-from promptls.meaning.schema_shape import shape_of_value
-from promptls.workspace.contract import inputs_of
-from promptls.workspace.needs import needed_shapes, needs_of
+from promptls.semantic.types.assignability import misfit
+from promptls.semantic.types.schemas import shape_of_value
+from promptls.workspace.contract import inputs_of, needed_shapes, needs_of
 from support.fixture import MAIN, opened
 
 ENTRY = f"/project/{MAIN}"

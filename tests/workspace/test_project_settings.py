@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.meaning.kind import Kind
-from promptls.workspace.project_settings import find_project
+from promptls.semantic.kind import Kind
+from promptls.workspace.settings import find_project
 from promptls.workspace.workspace import Workspace
 
 

@@ -1,4 +1,4 @@
-"""Experiments, metrics and data sets in Python files, found without running them."""
+"""Experiments, metrics and datasets in Python files, found without running them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.workspace.python_experiments import experiments_for
-from promptls.workspace.python_findings import PythonFindings
-from promptls.workspace.python_module import findings_in
+from promptls.workspace.python_experiments import PythonFindings, experiments_for, findings_in
 
 FILE = "/project/evals/evals.py"
 TEXT = """

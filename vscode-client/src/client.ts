@@ -1,115 +1,96 @@
-/** The language client: what it tells the server about itself, and what it keeps to itself. */
+/** The commands and notifications of the server. */
 
+import { errorMessage } from "@promptls/web/shared/errorMessage";
+import type { ChangedParams, KeyVariablesResult, RowVerdictsParams } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
-import {
-  type ClientCapabilities,
-  CloseAction,
-  LanguageClient,
-  type Middleware,
-  RevealOutputChannelOn,
-  State,
-  type StaticFeature,
-} from "vscode-languageclient/node";
+import { ExecuteCommandRequest, type LanguageClient } from "vscode-languageclient/node";
 
-import { DOCUMENTS } from "./documents";
-import { FirstAsked } from "./firstAsked";
-import type { ServerCommand } from "./server";
+import type { Keys } from "./keys";
+import { requestWithProgress } from "./progress";
+import { CHANGED, ROW_VERDICTS } from "./protocol";
+import type { ServerManager } from "./serverManager";
 
-export interface ClientChannels {
-  /** What the server logs. */
-  log: vscode.LogOutputChannel;
-  /** The messages between the two, when `promptls.trace.server` asks for them. */
-  trace: vscode.LogOutputChannel;
-}
+/** Sends commands to the running server, with the keys that they need. */
+export class Client implements vscode.Disposable {
+  readonly #manager: ServerManager;
+  readonly #keys: Keys;
+  readonly #changed = new vscode.EventEmitter<ChangedParams>();
+  readonly #verdicts = new vscode.EventEmitter<RowVerdictsParams>();
+  readonly #created: vscode.Disposable;
 
-/** Returns a client that is not started; `commands` are those that the extension registers by itself. */
-export function createClient(
-  server: ServerCommand,
-  cwd: string,
-  channels: ClientChannels,
-  commands: readonly string[],
-): LanguageClient {
-  const executable = { command: server.command, args: server.args, options: { cwd } };
-  const first = new FirstAsked(() => client);
-  const client: LanguageClient = new LanguageClient(
-    "promptls",
-    "promptls",
-    { run: executable, debug: executable },
-    {
-      documentSelector: DOCUMENTS,
-      initializationOptions: { trusted: vscode.workspace.isTrusted },
-      outputChannel: channels.log,
-      traceOutputChannel: channels.trace,
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
-      middleware: { ...withoutOwnSettings, handleRegisterCapability: first.take },
-      errorHandler: {
-        error: (...given) => errorHandler.error(...given),
-        // A server that ended before it ever answered would end again; the session says so, once.
-        closed: () =>
-          hasRun ? errorHandler.closed() : { action: CloseAction.DoNotRestart, handled: true },
-      },
-      initializationFailedHandler: () => false,
-    },
-  );
-  const errorHandler = client.createDefaultErrorHandler();
-  let hasRun = false;
-  client.onDidChangeState(({ newState }) => {
-    hasRun ||= newState === State.Running;
-  });
-  client.registerFeature(first);
-  client.registerFeature(panels(commands));
-  return client;
-}
+  /** The rendering of a file may have changed. */
+  readonly onChanged = this.#changed.event;
+  /** Rows of a followed run finished. */
+  readonly onVerdicts = this.#verdicts.event;
+  /** Another server answers from now on. */
+  readonly onStarted: vscode.Event<void>;
 
-/** Says to the server that the extension has something that other clients do not have. */
-export function sayOfUs(capabilities: ClientCapabilities, what: string): void {
-  const said = (capabilities.experimental ?? {}) as { promptls?: object };
-  capabilities.experimental = { ...said, promptls: { ...said.promptls, [what]: true } };
-}
+  constructor(manager: ServerManager, keys: Keys) {
+    this.#manager = manager;
+    this.#keys = keys;
+    this.onStarted = manager.onStarted;
+    this.#created = manager.onCreated((client) => {
+      client.onNotification(CHANGED, (params: ChangedParams) => {
+        this.#changed.fire(params);
+      });
+      client.onNotification(ROW_VERDICTS, (params: RowVerdictsParams) => {
+        this.#verdicts.fire(params);
+      });
+    });
+  }
 
-/**
- * Says that panels are there, so that the server answers with data and opens no document by itself; and takes
- * our commands from the server's list, because they are registered here, from the start and with a panel.
- */
-function panels(commands: readonly string[]): StaticFeature {
-  return {
-    fillClientCapabilities(capabilities) {
-      sayOfUs(capabilities, "panels");
-    },
-    preInitialize(capabilities) {
-      const provider = capabilities.executeCommandProvider;
-      if (provider !== undefined) {
-        provider.commands = provider.commands.filter((command) => !commands.includes(command));
+  get isRunning(): boolean {
+    return this.#manager.isRunning;
+  }
+
+  /** Returns the result of a command. Starts the server if need be; rejects if there is none. */
+  async execute<Result>(
+    command: string,
+    argument: object,
+    token?: vscode.CancellationToken,
+  ): Promise<Result> {
+    const client = await this.#manager.runningClient();
+    const params = { command, arguments: [await this.#withKeys(client, command, argument)] };
+    return (await client.sendRequest(ExecuteCommandRequest.type, params, token)) as Result;
+  }
+
+  /**
+   * Does the same as `execute`, with a notification that shows the progress and can cancel, as `token` does.
+   * `onProgress` gets the progress too. If a run lacks the embedded model, it is offered, and the run starts
+   * again once it is installed.
+   */
+  async executeWithProgress<Result>(
+    command: string,
+    argument: object,
+    title: string,
+    token?: vscode.CancellationToken,
+    onProgress?: (words: string, percentage: number) => void,
+  ): Promise<Result> {
+    const client = await this.#manager.runningClient();
+    const params = { command, arguments: [await this.#withKeys(client, command, argument)] };
+    const request = async () =>
+      (await requestWithProgress(client, params, title, token, onProgress)) as Result;
+    try {
+      return await request();
+    } catch (error) {
+      if (!(await this.#manager.offerModel(errorMessage(error)))) {
+        throw error;
       }
-    },
-    initialize() {
-      // Nothing depends on what the server can do.
-    },
-    getState: () => ({ kind: "static" }),
-    clear() {
-      // Nothing is kept.
-    },
-  };
-}
+      return await request();
+    }
+  }
 
-/** Settings that choose how the server is started: it has no use for them, and they name places of this machine. */
-const OWN_SETTINGS = ["server", "trace"];
+  dispose(): void {
+    this.#created.dispose();
+    this.#changed.dispose();
+    this.#verdicts.dispose();
+  }
 
-const withoutOwnSettings: Middleware = {
-  workspace: {
-    async configuration(params, token, next) {
-      const answers = await next(params, token);
-      return Array.isArray(answers)
-        ? answers.map((answer: unknown, index) =>
-            params.items[index]?.section === "promptls" ? withoutKeys(answer, OWN_SETTINGS) : answer,
-          )
-        : answers;
-    },
-  },
-};
-
-function withoutKeys(value: unknown, keys: readonly string[]): unknown {
-  return typeof value === "object" && value !== null
-    ? Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)))
-    : value;
+  #withKeys(client: LanguageClient, command: string, argument: object): Promise<object> {
+    return this.#keys.withKeys(command, argument, async (name, given) => {
+      const params = { command: "promptls.keyVariables", arguments: [{ command: name, arguments: given }] };
+      const result = (await client.sendRequest(ExecuteCommandRequest.type, params)) as KeyVariablesResult;
+      return result.variables;
+    });
+  }
 }

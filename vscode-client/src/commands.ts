@@ -1,20 +1,21 @@
 /** The commands of the palette, the editor's title, lenses and code actions. */
 
+import { errorMessage } from "@promptls/web/shared/errorMessage";
+import type { DatasetResult, LeaveOneOutResult, RunResult } from "@promptls/web/wire/commands";
+import type { ResultsArguments } from "@promptls/web/wire/results";
 import * as vscode from "vscode";
 
 import { argumentOf, type CommandArgument } from "./arguments";
+import type { Client } from "./client";
 import { activePrompt } from "./documents";
-import { askForDataset, type DatasetArgument, type MadeDataset } from "./generateDataset";
+import { askForDataset, type DatasetArgument } from "./generateDataset";
 import type { Keys } from "./keys";
-import type { PreviewPanel } from "./preview/panel";
-import type { RunResult } from "./protocol";
-import type { ResultsPanel } from "./results/panel";
-import type { ResultsArguments } from "./results/view";
-import type { Session } from "./session";
 import { newPrompt } from "./newPrompt";
+import type { PreviewPanel } from "./preview/panel";
+import type { ResultsPanel } from "./results/panel";
+import type { ServerManager } from "./serverManager";
 import { setKey } from "./setKey";
 import type { TruncationPanel } from "./truncation/panel";
-import { wordsOf } from "./words";
 
 /** Commands of the server that are registered here instead, because a panel belongs to them. */
 export const PANEL_COMMANDS = [
@@ -32,7 +33,8 @@ export const PANEL_COMMANDS = [
 const SHOW_LOG = "Show Log";
 
 export interface CommandContext {
-  session: Session;
+  manager: ServerManager;
+  client: Client;
   preview: PreviewPanel;
   truncation: TruncationPanel;
   results: ResultsPanel;
@@ -42,7 +44,7 @@ export interface CommandContext {
 }
 
 export function registerCommands(context: CommandContext): vscode.Disposable {
-  const { session, preview, truncation, results, keys, log } = context;
+  const { manager, client, preview, truncation, results, keys, log } = context;
   const onPrompt = (run: (argument: CommandArgument) => unknown) => async (given: unknown) => {
     const argument = argumentOf(given, activePrompt()?.uri.toString());
     if (argument === undefined) {
@@ -62,10 +64,9 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
     "promptls.runExperiment": onPrompt((argument) => runExperiment(argument, context)),
     "promptls.leaveOneOut": onPrompt((argument) => leaveOneOut(argument, context)),
     // A lens may name a run without a prompt.
-    "promptls.showResults": (given) =>
-      isRun(given) ? results.show(given) : showResults(given),
+    "promptls.showResults": (given) => (isRun(given) ? results.show(given) : showResults(given)),
     "promptls.compareRuns": onPrompt((argument) => results.show(argument, "Compare")),
-    "promptls.newPrompt": () => newPrompt(session),
+    "promptls.newPrompt": () => newPrompt(client),
     "promptls.generateDataset": async () => {
       const argument = await askForDataset();
       if (argument !== undefined) {
@@ -73,14 +74,17 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
       }
     },
     "promptls.setKey": () => setKey(keys),
-    "promptls.restartServer": () => session.start(true),
+    "promptls.installServer": () => manager.install(),
+    "promptls.restartServer": () => manager.start(true),
     "promptls.showLog": () => {
       log.show();
     },
     "promptls.debugInformation": () => showDebugInformation(context),
   };
   return vscode.Disposable.from(
-    ...Object.entries(handlers).map(([command, handler]) => vscode.commands.registerCommand(command, handler)),
+    ...Object.entries(handlers).map(([command, handler]) =>
+      vscode.commands.registerCommand(command, handler),
+    ),
   );
 }
 
@@ -90,11 +94,11 @@ function isRun(given: unknown): given is ResultsArguments & { run: string } {
 
 /** Runs with progress that can be cancelled, and shows the results. */
 async function runExperiment(argument: CommandArgument, context: CommandContext): Promise<void> {
-  const { session, results } = context;
+  const { client, results } = context;
   const run = Symbol("run");
   try {
-    const title = typeof argument["experiment"] === "string" ? argument["experiment"] : "the experiment";
-    const result = await session.executeWithProgress<RunResult | null>(
+    const title = typeof argument.experiment === "string" ? argument.experiment : "the experiment";
+    const result = await client.executeWithProgress<RunResult | null>(
       "promptls.runExperiment",
       argument,
       `Running ${title}`,
@@ -116,7 +120,7 @@ async function runExperiment(argument: CommandArgument, context: CommandContext)
     }
   } catch (error) {
     results.ended(run);
-    if (await showFailure(wordsOf(error), context)) {
+    if (await showFailure(errorMessage(error), context)) {
       await runExperiment(argument, context);
     }
   }
@@ -124,9 +128,9 @@ async function runExperiment(argument: CommandArgument, context: CommandContext)
 
 /** Runs the experiment without each few-shot example in turn; the server opens the page with what each is worth. */
 async function leaveOneOut(argument: CommandArgument, context: CommandContext): Promise<void> {
-  const { session } = context;
+  const { client } = context;
   try {
-    const result = await session.executeWithProgress<{ message: string }>(
+    const result = await client.executeWithProgress<LeaveOneOutResult>(
       "promptls.leaveOneOut",
       argument,
       "Leaving out each example in turn",
@@ -134,17 +138,21 @@ async function leaveOneOut(argument: CommandArgument, context: CommandContext): 
     // Not awaited: the message may stand for long.
     void vscode.window.showInformationMessage(`promptls: ${result.message}`);
   } catch (error) {
-    if (await showFailure(wordsOf(error), context)) {
+    if (await showFailure(errorMessage(error), context)) {
       await leaveOneOut(argument, context);
     }
   }
 }
 
-/** Makes a test data set with progress that can be cancelled, and opens it. */
+/** Makes a test dataset with progress that can be cancelled, and opens it. */
 async function generateDataset(argument: DatasetArgument, context: CommandContext): Promise<void> {
-  const { session } = context;
+  const { client } = context;
   try {
-    const made = await session.executeWithProgress<MadeDataset>("promptls.generateDataset", argument, "Making test data");
+    const made = await client.executeWithProgress<DatasetResult>(
+      "promptls.generateDataset",
+      argument,
+      "Making test data",
+    );
     if (made.uri !== "" && !made.uri.endsWith(".parquet")) {
       await vscode.window.showTextDocument(vscode.Uri.parse(made.uri), { preview: false });
     }
@@ -155,7 +163,7 @@ async function generateDataset(argument: DatasetArgument, context: CommandContex
       void vscode.window.showInformationMessage(`promptls: ${made.message}`);
     }
   } catch (error) {
-    if (await showFailure(wordsOf(error), context)) {
+    if (await showFailure(errorMessage(error), context)) {
       await generateDataset(argument, context);
     }
   }
@@ -180,8 +188,8 @@ async function showFailure(message: string, { keys, log }: CommandContext): Prom
 }
 
 /** Opens a text that an issue can hold: versions, places and settings, and never a secret. */
-async function showDebugInformation({ session, extensionVersion }: CommandContext): Promise<void> {
-  const server = session.server;
+async function showDebugInformation({ manager, client, extensionVersion }: CommandContext): Promise<void> {
+  const server = manager.server;
   const lines = [
     `extension   ${extensionVersion}`,
     `VS Code     ${vscode.version} (${vscode.env.appName}, ${vscode.env.uiKind === vscode.UIKind.Web ? "web" : "desktop"})`,
@@ -189,20 +197,23 @@ async function showDebugInformation({ session, extensionVersion }: CommandContex
     `trusted     ${String(vscode.workspace.isTrusted)}`,
     `server      ${server === undefined ? "none" : [server.command, ...server.args].join(" ")}`,
     `source      ${server?.source ?? ""}`,
-    `state       ${session.isRunning ? "running" : "not running"}`,
+    `state       ${manager.isRunning ? "running" : "not running"}`,
     "",
-    await serverInformation(session),
+    await serverInformation(client),
   ];
-  const document = await vscode.workspace.openTextDocument({ content: lines.join("\n"), language: "plaintext" });
+  const document = await vscode.workspace.openTextDocument({
+    content: lines.join("\n"),
+    language: "plaintext",
+  });
   await vscode.window.showTextDocument(document, { preview: true });
 }
 
 /** A server that cannot answer is just the case in which this page is asked for. */
-async function serverInformation(session: Session): Promise<string> {
+async function serverInformation(client: Client): Promise<string> {
   try {
-    const information = await session.execute<unknown>("promptls.debugInformation", {});
+    const information = await client.execute<unknown>("promptls.debugInformation", {});
     return typeof information === "string" ? information : JSON.stringify(information, null, 2);
   } catch (error) {
-    return `The server did not answer: ${error instanceof Error ? error.message : String(error)}`;
+    return `The server did not answer: ${errorMessage(error)}`;
   }
 }

@@ -26,7 +26,9 @@ export function isPrompt(document: vscode.TextDocument): boolean {
   return (
     document.languageId === LANGUAGE ||
     (document.uri.scheme === "file" && NAME.test(document.uri.path)) ||
-    (document.languageId === "json" && vscode.languages.match(DOCUMENTS, document) > 0 && holdsSavedKey(document))
+    (document.languageId === "json" &&
+      vscode.languages.match(DOCUMENTS, document) > 0 &&
+      holdsSavedKey(document))
   );
 }
 

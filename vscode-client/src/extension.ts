@@ -1,63 +1,67 @@
 /** Where VS Code begins and ends the extension. */
 
+import type { TokensResult } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
 
+import { Client } from "./client";
 import { PANEL_COMMANDS, registerCommands } from "./commands";
+import { debounce } from "./debounce";
 import { activePrompt, isPrompt } from "./documents";
-import { Keys, withoutKeys } from "./keys";
-import { latestOnly } from "./latest";
+import { Keys, redactSecrets } from "./keys";
 import { PREVIEW_VIEW, PreviewPanel } from "./preview/panel";
-import type { TokensResult } from "./protocol";
 import { onSelectedPython } from "./python";
 import { ResultsPanel } from "./results/panel";
-import { Session } from "./session";
+import { ServerManager } from "./serverManager";
 import { ServerStatus, TokenStatus } from "./status";
 import { ExperimentTests } from "./tests/controller";
 import { TruncationPanel } from "./truncation/panel";
 
 const TYPING_PAUSE_MILLISECONDS = 300;
 
-let session: Session | undefined;
+let manager: ServerManager | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
   const keys = new Keys(context);
-  const log = withoutKeys(vscode.window.createOutputChannel("promptls", { log: true }), keys);
-  const trace = withoutKeys(vscode.window.createOutputChannel("promptls messages", { log: true }), keys);
+  const log = redactSecrets(vscode.window.createOutputChannel("promptls", { log: true }), keys);
+  const trace = redactSecrets(vscode.window.createOutputChannel("promptls messages", { log: true }), keys);
   const status = new ServerStatus();
-  const started = new Session(context, { log, trace }, status, PANEL_COMMANDS, keys);
-  session = started;
-  const preview = new PreviewPanel(started, context.extensionUri);
-  const truncation = new TruncationPanel(started, context.extensionUri);
-  const results = new ResultsPanel(started, context.extensionUri);
+  const server = new ServerManager(context, { log, trace }, status, PANEL_COMMANDS);
+  const client = new Client(server, keys);
+  manager = server;
+  const preview = new PreviewPanel(client, context.extensionUri);
+  const truncation = new TruncationPanel(client, context.extensionUri);
+  const results = new ResultsPanel(client, context.extensionUri);
   const extensionVersion = String((context.extension.packageJSON as { version: unknown }).version);
 
   context.subscriptions.push(
     log,
     trace,
     status,
-    started,
+    server,
+    client,
     preview,
     truncation,
     results,
-    registerCommands({ session: started, preview, truncation, results, keys, log, extensionVersion }),
+    registerCommands({ manager: server, client, preview, truncation, results, keys, log, extensionVersion }),
     vscode.window.registerWebviewPanelSerializer(PREVIEW_VIEW, {
-      deserializeWebviewPanel: async (panel, state: unknown) => {
+      deserializeWebviewPanel: (panel, state: unknown) => {
         preview.adopt(panel, (state as { uri?: string } | undefined)?.uri);
+        return Promise.resolve();
       },
     }),
-    countTokens(started),
-    startWhenNeeded(started),
-    testsWhenTrusted(started, log),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => started.start(true)),
+    countTokens(client),
+    startWhenNeeded(server),
+    testsWhenTrusted(client, log),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => server.start(true)),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("promptls.server")) {
-        void started.start();
+        void server.start();
       }
     }),
   );
   void onSelectedPython(() => {
-    if (started.server?.dependsOnPython === true) {
-      void started.start();
+    if (server.dependsOnPython) {
+      void server.start();
     }
   }).then((subscription) => {
     if (subscription !== undefined) {
@@ -67,17 +71,17 @@ export function activate(context: vscode.ExtensionContext): void {
 }
 
 export async function deactivate(): Promise<void> {
-  await session?.stop();
+  await manager?.stop();
 }
 
 /** A run executes what the workspace holds, so that tests are offered in a trusted one alone. */
-function testsWhenTrusted(started: Session, log: vscode.LogOutputChannel): vscode.Disposable {
+function testsWhenTrusted(client: Client, log: vscode.LogOutputChannel): { dispose(): void } {
   if (vscode.workspace.isTrusted) {
-    return new ExperimentTests(started, log);
+    return new ExperimentTests(client, log);
   }
   let tests: ExperimentTests | undefined;
   const trusted = vscode.workspace.onDidGrantWorkspaceTrust(() => {
-    tests ??= new ExperimentTests(started, log);
+    tests ??= new ExperimentTests(client, log);
   });
   return new vscode.Disposable(() => {
     trusted.dispose();
@@ -86,31 +90,33 @@ function testsWhenTrusted(started: Session, log: vscode.LogOutputChannel): vscod
 }
 
 /** A folder without prompts gets no server, and so no environment of ours. */
-function startWhenNeeded(started: Session): vscode.Disposable {
+function startWhenNeeded(server: ServerManager): vscode.Disposable {
   if (vscode.workspace.textDocuments.some(isPrompt)) {
-    void started.start();
+    void server.start();
     return new vscode.Disposable(() => undefined);
   }
   const waiting = vscode.workspace.onDidOpenTextDocument((document) => {
     if (isPrompt(document)) {
       waiting.dispose();
-      void started.start();
+      void server.start();
     }
   });
   return waiting;
 }
 
 /** Keeps the token count of the active prompt in the status bar, asked for when typing pauses. */
-function countTokens(started: Session): vscode.Disposable {
+function countTokens(client: Client): vscode.Disposable {
   const status = new TokenStatus();
   let counted: string | undefined;
-  const refresh = latestOnly(async (token) => {
+  const refresh = debounce(async (token) => {
     const prompt = activePrompt();
-    if (prompt === undefined || !started.isRunning) {
+    if (prompt === undefined || !client.isRunning) {
       return;
     }
     const uri = prompt.uri.toString();
-    const result = await started.execute<TokensResult | null>("promptls.tokens", { uri }, token).catch(() => null);
+    const result = await client
+      .execute<TokensResult | null>("promptls.tokens", { uri }, token)
+      .catch(() => null);
     if (token.isCancellationRequested || activePrompt()?.uri.toString() !== uri) {
       return;
     }
@@ -125,15 +131,18 @@ function countTokens(started: Session): vscode.Disposable {
   return vscode.Disposable.from(
     status,
     refresh,
-    started.onStarted(() => {
+    client.onStarted(() => {
       refresh.request();
     }),
-    started.onChanged(() => {
+    client.onChanged(() => {
       refresh.request();
     }),
     vscode.window.onDidChangeActiveTextEditor(() => {
       // A panel that takes the focus is no other file: the count of the prompt beside it stays.
-      if (activePrompt() === undefined && !vscode.window.visibleTextEditors.some(({ document }) => isPrompt(document))) {
+      if (
+        activePrompt() === undefined &&
+        !vscode.window.visibleTextEditors.some(({ document }) => isPrompt(document))
+      ) {
         status.hide();
       }
       refresh.request();

@@ -1,26 +1,17 @@
-/** `promptls.generateDataset`: what a test data set is to be made of, asked for step by step. */
+/** `promptls.generateDataset`: what a test dataset is to be made of, asked for step by step. */
 
 import * as vscode from "vscode";
 
 /** Endings of documents; the server reads others too where they are named. */
 const DOCUMENTS = "**/*.{md,markdown,rst,txt}";
 const NOT_DOCUMENTS = "**/{node_modules,.venv,venv,.git,dist,build}/**";
-const MOST_DOCUMENTS = 2000;
+const MAX_DOCUMENTS = 2000;
 
 export interface DatasetArgument {
   documents: string[];
   output: string;
   size: number;
   model?: string;
-}
-
-/** What the server says of a data set that it has made. */
-export interface MadeDataset {
-  uri: string;
-  rows: number;
-  wanted?: number;
-  cancelled: boolean;
-  message: string;
 }
 
 interface ModelItem extends vscode.QuickPickItem {
@@ -30,14 +21,23 @@ interface ModelItem extends vscode.QuickPickItem {
 
 const MODELS: readonly ModelItem[] = [
   { label: "The project's model", description: "default_model in promptls.toml, else local:smollm2" },
-  { label: "local:smollm2", description: "runs on this machine, free; small, and much of what it writes is left out", model: "local:smollm2" },
-  { label: "Another model…", description: "such as openai:gpt-4.1-mini, or a name of promptls.toml", model: "" },
+  {
+    label: "local:smollm2",
+    description: "runs on this machine, free; small, and much of what it writes is left out",
+    model: "local:smollm2",
+  },
+  {
+    label: "Another model…",
+    description: "such as openai:gpt-4.1-mini, or a name of promptls.toml",
+    model: "",
+  },
 ];
 
 /** Asks for documents, number, model and file; undefined when the user leaves one of the steps. */
 export async function askForDataset(): Promise<DatasetArgument | undefined> {
   const documents = await chosenDocuments();
-  const place = documents?.[0] === undefined ? undefined : vscode.workspace.getWorkspaceFolder(documents[0])?.uri;
+  const place =
+    documents?.[0] === undefined ? undefined : vscode.workspace.getWorkspaceFolder(documents[0])?.uri;
   if (documents === undefined || place === undefined) {
     return undefined;
   }
@@ -53,7 +53,7 @@ export async function askForDataset(): Promise<DatasetArgument | undefined> {
   }
   const file = await vscode.window.showInputBox({
     title: "Make Test Data: 4 of 4",
-    prompt: "The file of the data set, from the workspace's folder: .csv, .jsonl, .json or .parquet",
+    prompt: "The file of the dataset, from the workspace's folder: .csv, .jsonl, .json or .parquet",
     value: "tests.csv",
     validateInput: (text) => objectionTo(text.trim(), place),
   });
@@ -69,9 +69,11 @@ export async function askForDataset(): Promise<DatasetArgument | undefined> {
 }
 
 async function chosenDocuments(): Promise<vscode.Uri[] | undefined> {
-  const found = await vscode.workspace.findFiles(DOCUMENTS, NOT_DOCUMENTS, MOST_DOCUMENTS);
+  const found = await vscode.workspace.findFiles(DOCUMENTS, NOT_DOCUMENTS, MAX_DOCUMENTS);
   if (found.length === 0) {
-    await vscode.window.showInformationMessage("promptls: there are no documents (.md, .rst, .txt) in the workspace.");
+    await vscode.window.showInformationMessage(
+      "promptls: there are no documents (.md, .rst, .txt) in the workspace.",
+    );
     return undefined;
   }
   const items = found

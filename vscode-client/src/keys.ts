@@ -1,4 +1,4 @@
-/** Keys of model providers: kept in the editor's secret store, sent with a run alone, taken out of every log. */
+/** Keys of model providers: kept in the editor's secret store, sent with the runs that need them, taken out of every log. */
 
 import type * as vscode from "vscode";
 
@@ -9,9 +9,17 @@ const NAMES = "promptls.keys";
 const SHORTEST = 8;
 
 /** Commands that may lead to a call of a model, or find out whether one could be made. */
-const ASKING = new Set(["promptls.runExperiment", "promptls.planExperiment", "promptls.leaveOneOut", "promptls.generateDataset"]);
+const ASKING = new Set([
+  "promptls.runExperiment",
+  "promptls.planExperiment",
+  "promptls.leaveOneOut",
+  "promptls.generateDataset",
+]);
 
 type Store = Pick<vscode.ExtensionContext, "secrets" | "globalState">;
+
+/** Asks the server in which variables the models of a command look for keys. */
+export type KeysNeeded = (command: string, argument: object) => Promise<readonly string[]>;
 
 export class Keys {
   readonly #store: Store;
@@ -40,20 +48,24 @@ export class Keys {
     );
   }
 
-  /** The argument of a command, with the keys where it may ask a model. */
-  async withKeys(command: string, argument: object): Promise<object> {
+  /**
+   * Returns the argument of a command, with the keys that it needs where it may ask a model: `needed` says
+   * in which variables the models of the command look for them.
+   */
+  async withKeys(command: string, argument: object, needed: KeysNeeded): Promise<object> {
     if (!ASKING.has(command) || this.names.length === 0) {
       return argument;
     }
+    const variables = new Set(await needed(command, argument));
     const secrets: Record<string, string> = {};
-    for (const name of this.names) {
+    for (const name of this.names.filter((each) => variables.has(each))) {
       const value = await this.#store.secrets.get(PREFIX + name);
       if (value !== undefined) {
         this.#know(value);
         secrets[name] = value;
       }
     }
-    return { ...argument, secrets };
+    return Object.keys(secrets).length === 0 ? argument : { ...argument, secrets };
   }
 
   /** The text without any key that has ever been sent. */
@@ -75,7 +87,7 @@ export class Keys {
 }
 
 /** The channel, with every key taken out of what is written to it. */
-export function withoutKeys(channel: vscode.LogOutputChannel, keys: Keys): vscode.LogOutputChannel {
+export function redactSecrets(channel: vscode.LogOutputChannel, keys: Keys): vscode.LogOutputChannel {
   const clean = (given: unknown): unknown => {
     if (given instanceof Error) {
       return keys.mask(given.stack ?? given.message);

@@ -1,8 +1,9 @@
 /** `promptls.newPrompt`: a prompt to begin with, alone or with what an experiment needs. */
 
+import { errorMessage } from "@promptls/web/shared/errorMessage";
 import * as vscode from "vscode";
 
-import type { Session } from "./session";
+import type { Client } from "./client";
 
 interface Starter extends vscode.QuickPickItem {
   prompt: "parts" | "object" | "evaluation";
@@ -19,25 +20,41 @@ const STARTERS: readonly Starter[] = [
   },
   {
     label: "Prompt With an Experiment",
-    detail: "Also a data set, over which it is run on a small model on this machine",
+    detail: "Also a dataset, over which it is run on a small model on this machine",
     prompt: "parts",
     beside: ["sample", "dataset", "experiment"],
   },
-  { label: "Prompt Object", detail: "Instruction, inputs and examples, as Ragas has them", prompt: "object", beside: ["sample"] },
-  { label: "Evaluation Prompt", detail: "For OpenCompass, with a data set", prompt: "evaluation", beside: ["dataset"] },
+  {
+    label: "Prompt Object",
+    detail: "Instruction, inputs and examples, as Ragas has them",
+    prompt: "object",
+    beside: ["sample"],
+  },
+  {
+    label: "Evaluation Prompt",
+    detail: "For OpenCompass, with a dataset",
+    prompt: "evaluation",
+    beside: ["dataset"],
+  },
 ];
 
 /** Makes the chosen files in the workspace's folder, and opens the prompt; no file is ever overwritten. */
-export async function newPrompt(session: Session): Promise<void> {
+export async function newPrompt(client: Client): Promise<void> {
   const place = await chosenFolder();
   if (place === undefined) {
-    const answer = await vscode.window.showInformationMessage("promptls: open a folder first; prompts live in files.", "Open Folder");
+    const answer = await vscode.window.showInformationMessage(
+      "promptls: open a folder first; prompts live in files.",
+      "Open Folder",
+    );
     if (answer !== undefined) {
       await vscode.commands.executeCommand("workbench.action.files.openFolder");
     }
     return;
   }
-  const starter = await vscode.window.showQuickPick(STARTERS, { title: "New Prompt", placeHolder: "What to begin with" });
+  const starter = await vscode.window.showQuickPick(STARTERS, {
+    title: "New Prompt",
+    placeHolder: "What to begin with",
+  });
   if (starter === undefined) {
     return;
   }
@@ -53,11 +70,16 @@ export async function newPrompt(session: Session): Promise<void> {
   const { prompt: kind, beside } = starter;
   const argument = { prompt: withoutEnding(typed), kind, beside };
   try {
-    const { files } = await session.execute<{ files: Record<string, string> }>("promptls.newPrompt", argument);
-    const made = Object.entries(files).map(([path, text]) => ({ uri: vscode.Uri.joinPath(place, path), text }));
+    const { files } = await client.execute<{ files: Record<string, string> }>("promptls.newPrompt", argument);
+    const made = Object.entries(files).map(([path, text]) => ({
+      uri: vscode.Uri.joinPath(place, path),
+      text,
+    }));
     const there = await firstThere(made.map(({ uri }) => uri));
     if (there !== undefined) {
-      throw new Error(`there is a file ${vscode.workspace.asRelativePath(there)} already, and nothing was written`);
+      throw new Error(
+        `there is a file ${vscode.workspace.asRelativePath(there)} already, and nothing was written`,
+      );
     }
     for (const { uri, text } of made) {
       await vscode.workspace.fs.writeFile(uri, Buffer.from(text, "utf8"));
@@ -66,7 +88,7 @@ export async function newPrompt(session: Session): Promise<void> {
       await vscode.window.showTextDocument(made[0].uri, { preview: false });
     }
   } catch (error) {
-    await vscode.window.showErrorMessage(`promptls: ${error instanceof Error ? error.message : String(error)}`);
+    await vscode.window.showErrorMessage(`promptls: ${errorMessage(error)}`);
   }
 }
 

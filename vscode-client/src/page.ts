@@ -8,7 +8,10 @@ import * as vscode from "vscode";
 /** Opens a panel beside the editor, which keeps the focus. */
 export function panelBeside(viewType: string, title: string): vscode.WebviewPanel {
   const place = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
-  return vscode.window.createWebviewPanel(viewType, title, place, { enableScripts: true, retainContextWhenHidden: true });
+  return vscode.window.createWebviewPanel(viewType, title, place, {
+    enableScripts: true,
+    retainContextWhenHidden: true,
+  });
 }
 
 /** Gives a panel its icon and says what its page may do, before the page is there. */
@@ -21,8 +24,19 @@ export function preparePanel(panel: vscode.WebviewPanel, extension: vscode.Uri, 
  * Loads the page into a panel whose messages are listened to; it says when it is ready. It finds `first` in itself,
  * as if that had been said to it: a message comes later than the first picture of the page.
  */
-export function loadPage(panel: vscode.WebviewPanel, extension: vscode.Uri, name: string, title: string, first?: object): void {
-  panel.webview.html = pageOf(extension, name, title, first === undefined ? undefined : JSON.stringify(first));
+export function loadPage(
+  panel: vscode.WebviewPanel,
+  extension: vscode.Uri,
+  name: string,
+  title: string,
+  first?: object,
+): void {
+  panel.webview.html = pageOf(
+    extension,
+    name,
+    title,
+    first === undefined ? undefined : JSON.stringify(first),
+  );
 }
 
 /** Whether a message is small enough to stand in the page. */
@@ -63,7 +77,8 @@ function pageOf(extension: vscode.Uri, name: string, title: string, first: strin
 
 /** A built script or style; esbuild writes no `</script>` or `</style>` into it. */
 function textOf(extension: vscode.Uri, file: string): string {
-  const known = built.get(file) ?? readFileSync(vscode.Uri.joinPath(extension, "out", "webview", file).fsPath, "utf8");
+  const known =
+    built.get(file) ?? readFileSync(vscode.Uri.joinPath(extension, "out", "webview", file).fsPath, "utf8");
   built.set(file, known);
   return known;
 }

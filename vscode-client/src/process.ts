@@ -1,6 +1,6 @@
 /** Runs a program to its end. */
 
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 
 export interface ProcessResult {
   /** Null when the program could not be started or was ended by a signal. */
@@ -14,9 +14,28 @@ interface ProcessOptions {
   cwd: string;
   timeoutMilliseconds: number;
   onOutput?: (text: string) => void;
+  /** Interrupts the program, and the programs that it has started. */
+  signal?: AbortSignal;
 }
 
 export type RunProcess = (command: string, args: string[], options: ProcessOptions) => Promise<ProcessResult>;
+
+const IS_WINDOWS = process.platform === "win32";
+
+function interruptTree(child: ChildProcess): void {
+  if (child.pid === undefined) {
+    return;
+  }
+  if (IS_WINDOWS) {
+    spawn("taskkill", ["/pid", String(child.pid), "/T", "/F"], { stdio: "ignore", windowsHide: true });
+    return;
+  }
+  try {
+    process.kill(-child.pid, "SIGINT");
+  } catch {
+    // It has ended by itself.
+  }
+}
 
 /** Resolves with the exit code and both outputs; never rejects: what could not start says why in `stderr`. */
 export const runProcess: RunProcess = (command, args, options) =>
@@ -28,7 +47,13 @@ export const runProcess: RunProcess = (command, args, options) =>
       timeout: options.timeoutMilliseconds,
       stdio: ["ignore", "pipe", "pipe"],
       windowsHide: true,
+      // A process group of its own can be interrupted as a whole.
+      detached: options.signal !== undefined && !IS_WINDOWS,
     });
+    const interrupt = () => {
+      interruptTree(child);
+    };
+    options.signal?.addEventListener("abort", interrupt);
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;
       options.onOutput?.(text);
@@ -41,6 +66,7 @@ export const runProcess: RunProcess = (command, args, options) =>
       resolve({ code: null, stdout, stderr: `${stderr}${error.message}` });
     });
     child.on("close", (code, signal) => {
+      options.signal?.removeEventListener("abort", interrupt);
       resolve({ code, stdout, stderr: signal === null ? stderr : `${stderr}ended by ${signal}` });
     });
   });

@@ -25,10 +25,16 @@ export async function requestWithProgress(
 ): Promise<unknown> {
   const workDoneToken = `${command.command}-${randomUUID()}`;
   return vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title, cancellable: true },
+    // A notification makes links of `[text](address)`, and a title holds names of the workspace.
+    {
+      location: vscode.ProgressLocation.Notification,
+      title: title.replaceAll("](", "] ("),
+      cancellable: true,
+    },
     async (progress, cancelled) => {
       let reported = 0;
-      const cancel = () => client.sendNotification(WorkDoneProgressCancelNotification.type, { token: workDoneToken });
+      const cancel = () =>
+        client.sendNotification(WorkDoneProgressCancelNotification.type, { token: workDoneToken });
       const subscriptions = [
         client.onProgress(WorkDoneProgress.type, workDoneToken, (value) => {
           if (value.kind === "end") {
@@ -36,7 +42,10 @@ export async function requestWithProgress(
           }
           const { message } = value;
           const percentage = value.percentage ?? reported;
-          progress.report({ increment: percentage - reported, ...(message === undefined ? {} : { message }) });
+          progress.report({
+            increment: percentage - reported,
+            ...(message === undefined ? {} : { message }),
+          });
           reported = percentage;
           if (message !== undefined) {
             told?.(message, percentage);
@@ -46,7 +55,10 @@ export async function requestWithProgress(
         ...(token === undefined ? [] : [token.onCancellationRequested(cancel)]),
       ];
       try {
-        return (await client.sendRequest(ExecuteCommandRequest.type, { ...command, workDoneToken })) as unknown;
+        return (await client.sendRequest(ExecuteCommandRequest.type, {
+          ...command,
+          workDoneToken,
+        })) as unknown;
       } finally {
         vscode.Disposable.from(...subscriptions).dispose();
       }

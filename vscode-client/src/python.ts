@@ -10,7 +10,9 @@ export async function selectedPython(): Promise<string | undefined> {
     return undefined;
   }
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-  const environment = await api.environments.resolveEnvironment(api.environments.getActiveEnvironmentPath(folder));
+  const environment = await api.environments.resolveEnvironment(
+    api.environments.getActiveEnvironmentPath(folder),
+  );
   return environment?.executable.uri?.fsPath;
 }
 

@@ -21,15 +21,15 @@ export interface ServerInputs {
   selectedPython: string | undefined;
   /** True when that interpreter can import promptls. */
   hasServer(python: string): Promise<boolean>;
-  /** The interpreter of the extension's own environment, made on first use. */
-  ownEnvironment(): Promise<string>;
+  /** The interpreter of the extension's own environment, or undefined where it is not installed. */
+  ownEnvironment(): Promise<string | undefined>;
 }
 
 /**
  * Returns the command that starts the server: the setting, else the selected Python environment where it
- * holds promptls, else the extension's own environment. Rejects when the last cannot be made.
+ * holds promptls, else the extension's own environment; undefined where none of them is there.
  */
-export async function resolveServer(inputs: ServerInputs): Promise<ServerCommand> {
+export async function resolveServer(inputs: ServerInputs): Promise<ServerCommand | undefined> {
   const configured = inputs.configuredPath.trim();
   if (configured !== "") {
     return { ...commandOf(configured), source: "setting", dependsOnPython: false };
@@ -38,7 +38,10 @@ export async function resolveServer(inputs: ServerInputs): Promise<ServerCommand
   if (selected !== undefined && (await inputs.hasServer(selected))) {
     return { ...moduleOf(selected), source: "selected environment", dependsOnPython: true };
   }
-  return { ...moduleOf(await inputs.ownEnvironment()), source: "own environment", dependsOnPython: true };
+  const own = await inputs.ownEnvironment();
+  return own === undefined
+    ? undefined
+    : { ...moduleOf(own), source: "own environment", dependsOnPython: true };
 }
 
 /** True when both start the same server, so that a restart would change nothing. */
@@ -49,7 +52,9 @@ export function isSameServer(one: ServerCommand, other: ServerCommand): boolean 
 /** The setting may name the promptls command or a Python interpreter that holds it. */
 function commandOf(configured: string): Pick<ServerCommand, "command" | "args"> {
   const name = path.basename(configured.replaceAll("\\", "/"));
-  return /^python[\d.]*(\.exe)?$/i.test(name) ? moduleOf(configured) : { command: configured, args: ["server"] };
+  return /^python[\d.]*(\.exe)?$/i.test(name)
+    ? moduleOf(configured)
+    : { command: configured, args: ["server"] };
 }
 
 function moduleOf(python: string): Pick<ServerCommand, "command" | "args"> {

@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 
-import { KEY_VARIABLES } from "./keyVariables";
 import type { Keys } from "./keys";
+import { KEY_VARIABLES } from "./keyVariables";
 
 const OTHER = "Another variable…";
 
@@ -19,7 +19,9 @@ export async function setKey(keys: Keys, variable?: string): Promise<boolean> {
   const isKept = keys.names.includes(name);
   const typed = await vscode.window.showInputBox({
     title: `Key in ${name}`,
-    prompt: isKept ? "A new key takes the place of the old one; an empty one removes it." : "Kept in the editor's secret store, and sent with runs only.",
+    prompt: isKept
+      ? "A new key takes the place of the old one; an empty one removes it."
+      : "Kept in the editor's secret store, and sent only with runs whose models need it.",
     password: true,
     ignoreFocusOut: true,
   });
@@ -29,7 +31,9 @@ export async function setKey(keys: Keys, variable?: string): Promise<boolean> {
   }
   if (value !== "") {
     await keys.set(name, value);
-    void vscode.window.showInformationMessage(`promptls: the key in ${name} is kept, and used by runs from now on.`);
+    void vscode.window.showInformationMessage(
+      `promptls: the key in ${name} is kept, and used by runs from now on.`,
+    );
     return true;
   }
   if (isKept) {

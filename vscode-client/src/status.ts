@@ -1,9 +1,10 @@
 /** What the status bar says: the server's state and source, and the token count of the active prompt. */
 
+import type { TokensResult } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
 
 import { DOCUMENTS } from "./documents";
-import type { TokensResult } from "./protocol";
+import { SERVER_MEGABYTES } from "./environment";
 import type { ServerCommand } from "./server";
 import { describeTokens } from "./tokens";
 
@@ -13,7 +14,6 @@ export class ServerStatus implements vscode.Disposable {
   constructor() {
     this.#item = vscode.languages.createLanguageStatusItem("promptls.server", DOCUMENTS);
     this.#item.name = "promptls";
-    this.#item.command = { command: "promptls.showLog", title: "Show Log" };
   }
 
   starting(step: string): void {
@@ -22,7 +22,18 @@ export class ServerStatus implements vscode.Disposable {
 
   running(server: ServerCommand, version: string): void {
     const name = version === "" ? "promptls" : `promptls ${version}`;
-    this.#show(name, `from the ${server.source}: ${server.command}`, vscode.LanguageStatusSeverity.Information, false);
+    this.#show(
+      name,
+      `from the ${server.source}: ${server.command}`,
+      vscode.LanguageStatusSeverity.Information,
+      false,
+    );
+  }
+
+  notInstalled(): void {
+    const detail = `the Python server, about ${SERVER_MEGABYTES} MB from PyPI`;
+    this.#show("promptls: not installed", detail, vscode.LanguageStatusSeverity.Warning, false);
+    this.#item.command = { command: "promptls.installServer", title: "Install" };
   }
 
   failed(message: string): void {
@@ -34,6 +45,7 @@ export class ServerStatus implements vscode.Disposable {
     this.#item.detail = detail;
     this.#item.severity = severity;
     this.#item.busy = busy;
+    this.#item.command = { command: "promptls.showLog", title: "Show Log" };
   }
 
   dispose(): void {

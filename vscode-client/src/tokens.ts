@@ -1,6 +1,6 @@
 /** A count of tokens in words. */
 
-import type { TokensResult } from "./protocol";
+import type { TokensResult } from "@promptls/web/wire/commands";
 
 /** Returns the status bar's words for a count of tokens, with a table of the parts as Markdown. */
 export function describeTokens(result: TokensResult): { text: string; tooltip: string; over: boolean } {

@@ -5,7 +5,9 @@ import { expect, test } from "vitest";
 
 /** What a package says of the VS Code that it runs in: the oldest version as numbers. */
 function oldest(file: string): number[] {
-  const { engines } = JSON.parse(readFileSync(path.join(__dirname, file), "utf8")) as { engines: { vscode: string } };
+  const { engines } = JSON.parse(readFileSync(path.join(__dirname, file), "utf8")) as {
+    engines: { vscode: string };
+  };
   return engines.vscode.replace("^", "").split(".").map(Number);
 }
 
@@ -17,6 +19,8 @@ test("the language client runs in the oldest VS Code that the extension is for",
 });
 
 test("the types are those of the oldest VS Code, so that nothing newer is used unseen", () => {
-  const types = JSON.parse(readFileSync(path.join(__dirname, "../node_modules/@types/vscode/package.json"), "utf8")) as { version: string };
+  const types = JSON.parse(
+    readFileSync(path.join(__dirname, "../node_modules/@types/vscode/package.json"), "utf8"),
+  ) as { version: string };
   expect(types.version.split(".").slice(0, 2).map(Number)).toEqual(oldest("../package.json").slice(0, 2));
 });

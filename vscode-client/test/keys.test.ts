@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { Keys, withoutKeys } from "../src/keys";
+import { Keys, redactSecrets } from "../src/keys";
 
 type Store = ConstructorParameters<typeof Keys>[0];
 
@@ -20,16 +20,49 @@ function store(): Store {
   } as unknown as Store;
 }
 
+/** A server that finds one key needed, and another that nobody keeps. */
+const needed = (): Promise<string[]> => Promise.resolve(["OPENAI_API_KEY", "NOBODYS_KEY"]);
+
 const KEY = 'sk-"planted"\\1234';
 
 it("sends keys with runs and with nothing else", async () => {
   const keys = new Keys(store());
   await keys.set("OPENAI_API_KEY", KEY);
-  expect(await keys.withKeys("promptls.runExperiment", { uri: "a" })).toEqual({
+  expect(await keys.withKeys("promptls.runExperiment", { uri: "a" }, needed)).toEqual({
     uri: "a",
     secrets: { OPENAI_API_KEY: KEY },
   });
-  expect(await keys.withKeys("promptls.preview", { uri: "a" })).toEqual({ uri: "a" });
+  expect(await keys.withKeys("promptls.preview", { uri: "a" }, needed)).toEqual({ uri: "a" });
+});
+
+it("sends the keys that a run needs, and no others", async () => {
+  const keys = new Keys(store());
+  await keys.set("OPENAI_API_KEY", KEY);
+  await keys.set("GITHUB_TOKEN", "ghp-planted-0123456789");
+  expect(await keys.withKeys("promptls.leaveOneOut", { uri: "a" }, needed)).toEqual({
+    uri: "a",
+    secrets: { OPENAI_API_KEY: KEY },
+  });
+});
+
+it("sends no keys where the server cannot say which are needed", async () => {
+  const keys = new Keys(store());
+  await keys.set("OPENAI_API_KEY", KEY);
+  const unknown = () => Promise.reject(new Error("there is no experiment `a`"));
+  await expect(keys.withKeys("promptls.runExperiment", { uri: "a" }, unknown)).rejects.toThrow(
+    "there is no experiment",
+  );
+});
+
+it("asks for the needed keys with the arguments of the command", async () => {
+  const keys = new Keys(store());
+  await keys.set("OPENAI_API_KEY", KEY);
+  const asked: unknown[] = [];
+  await keys.withKeys("promptls.runExperiment", { uri: "a", models: ["echo"] }, (...given) => {
+    asked.push(given);
+    return Promise.resolve([]);
+  });
+  expect(asked).toEqual([["promptls.runExperiment", { uri: "a", models: ["echo"] }]]);
 });
 
 it("sends nothing of a key that is removed", async () => {
@@ -37,7 +70,7 @@ it("sends nothing of a key that is removed", async () => {
   await keys.set("OPENAI_API_KEY", KEY);
   await keys.remove("OPENAI_API_KEY");
   expect(keys.names).toEqual([]);
-  expect(await keys.withKeys("promptls.runExperiment", { uri: "a" })).toEqual({ uri: "a" });
+  expect(await keys.withKeys("promptls.runExperiment", { uri: "a" }, needed)).toEqual({ uri: "a" });
 });
 
 it("keeps only names outside the secret store", async () => {
@@ -51,15 +84,15 @@ it("takes keys out of a log, also those of an earlier session, in messages and e
   await new Keys(kept).set("OPENAI_API_KEY", KEY);
   const keys = new Keys(kept);
   const written: string[] = [];
-  const channel = withoutKeys(
+  const channel = redactSecrets(
     {
       logLevel: 2,
       trace: (text: string) => written.push(text),
       error: (text: string) => written.push(text),
-    } as unknown as Parameters<typeof withoutKeys>[0],
+    } as unknown as Parameters<typeof redactSecrets>[0],
     keys,
   );
-  const sent = await keys.withKeys("promptls.runExperiment", {});
+  const sent = await keys.withKeys("promptls.runExperiment", {}, needed);
   channel.trace(JSON.stringify(sent));
   channel.error(new Error(`refused: ${KEY}`));
   expect(channel.logLevel).toBe(2);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { isSameServer, resolveServer, type ServerInputs } from "../src/server";
+import { isSameServer, resolveServer, type ServerCommand, type ServerInputs } from "../src/server";
 
 function inputs(given: Partial<ServerInputs>): ServerInputs {
   return {
@@ -13,9 +13,19 @@ function inputs(given: Partial<ServerInputs>): ServerInputs {
   };
 }
 
+async function found(given: Partial<ServerInputs>): Promise<ServerCommand> {
+  const server = await resolveServer(inputs(given));
+  if (server === undefined) {
+    throw new Error("no server was found");
+  }
+  return server;
+}
+
 describe("the server that is started", () => {
   it("is the one that the setting names, before any other", async () => {
-    const server = await resolveServer(inputs({ configuredPath: "/bin/promptls", selectedPython: "/venv/python" }));
+    const server = await resolveServer(
+      inputs({ configuredPath: "/bin/promptls", selectedPython: "/venv/python" }),
+    );
     expect(server).toEqual({
       command: "/bin/promptls",
       args: ["server"],
@@ -27,14 +37,18 @@ describe("the server that is started", () => {
   it.each(["/venv/bin/python", "/venv/bin/python3.12", "C:\\venv\\Scripts\\python.exe"])(
     "is run as a module where the setting names the interpreter %s",
     async (python) => {
-      const server = await resolveServer(inputs({ configuredPath: python }));
+      const server = await found({ configuredPath: python });
       expect([server.command, ...server.args]).toEqual([python, "-m", "promptls", "server"]);
     },
   );
 
   it("is that of the selected environment, where promptls is in it", async () => {
     const server = await resolveServer(inputs({ selectedPython: "/venv/python" }));
-    expect(server).toMatchObject({ command: "/venv/python", source: "selected environment", dependsOnPython: true });
+    expect(server).toMatchObject({
+      command: "/venv/python",
+      source: "selected environment",
+      dependsOnPython: true,
+    });
   });
 
   it("is the extension's own where the selected environment has none", async () => {
@@ -46,27 +60,29 @@ describe("the server that is started", () => {
 
   it("is never that of an environment which an untrusted workspace may have chosen", async () => {
     let asked = false;
-    const server = await resolveServer(
-      inputs({
-        trusted: false,
-        selectedPython: "/workspace/python",
-        hasServer: () => {
-          asked = true;
-          return Promise.resolve(true);
-        },
-      }),
-    );
+    const server = await found({
+      trusted: false,
+      selectedPython: "/workspace/python",
+      hasServer: () => {
+        asked = true;
+        return Promise.resolve(true);
+      },
+    });
     expect(server.source).toBe("own environment");
     expect(asked).toBe(false);
   });
 
-  it("fails with the reason why an environment could not be made", async () => {
-    const failing = inputs({ ownEnvironment: () => Promise.reject(new Error("no Python")) });
-    await expect(resolveServer(failing)).rejects.toThrow("no Python");
+  it("is none where nothing is installed", async () => {
+    expect(await resolveServer(inputs({ ownEnvironment: () => Promise.resolve(undefined) }))).toBeUndefined();
+  });
+
+  it("fails with the reason why the extension's own environment could not be looked for", async () => {
+    const failing = inputs({ ownEnvironment: () => Promise.reject(new Error("no wheel")) });
+    await expect(resolveServer(failing)).rejects.toThrow("no wheel");
   });
 
   it("is the same only with the same command and arguments", async () => {
-    const one = await resolveServer(inputs({ configuredPath: "/bin/promptls" }));
+    const one = await found({ configuredPath: "/bin/promptls" });
     expect(isSameServer(one, { ...one })).toBe(true);
     expect(isSameServer(one, { ...one, args: ["server", "--tcp"] })).toBe(false);
   });

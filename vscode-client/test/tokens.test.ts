@@ -1,6 +1,6 @@
+import type { TokensResult } from "@promptls/web/wire/commands";
 import { expect, it } from "vitest";
 
-import type { TokensResult } from "../src/protocol";
 import { describeTokens } from "../src/tokens";
 
 const COUNT: TokensResult = {
@@ -12,7 +12,10 @@ const COUNT: TokensResult = {
 };
 
 it("says the count against the limit", () => {
-  expect(describeTokens(COUNT)).toMatchObject({ text: "$(symbol-numeric) 1,234 / 2,000 tokens", over: false });
+  expect(describeTokens(COUNT)).toMatchObject({
+    text: "$(symbol-numeric) 1,234 / 2,000 tokens",
+    over: false,
+  });
 });
 
 it("says the count alone where there is no limit", () => {

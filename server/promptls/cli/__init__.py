@@ -1,1 +1,1 @@
-"""The command line: `main.py` picks the command, and each folder says what is in it."""
+"""The command line. `main.py` selects the command."""

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
 from promptls import __version__
-from promptls.cli.output import terminal
-from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.cli.output import safe_stream, terminal
+from promptls.security.files import ANYWHERE, reading_within
+from promptls.text.errors import FilePlace, UsageError, UserError
 
 if TYPE_CHECKING:
     import argparse
@@ -27,28 +28,29 @@ INTERRUPTED = 130  # what shells report for a program that Ctrl+C ended
 PIPE_CLOSED = 141  # what shells report for a program whose reader went away
 
 COMMANDS: dict[str, str] = {
-    "server": "the language server, for editors",
+    "server": "start the language server",
     "check": "find mistakes in prompt files",
-    "render": "show what a prompt renders to",
-    "preview": "show a prompt in the browser, live",
+    "render": "render a prompt",
+    "preview": "show a live preview in the browser",
     "tokens": "count the tokens of prompts",
-    "truncate": "find the truncation step that suits a growing chat",
-    "contract": "show what a prompt needs from its caller",
+    "truncate": "find a good truncation step for a growing chat",
+    "contract": "show the inputs of a prompt",
     "run": "run an experiment over a dataset",
-    "generate": "make a test data set out of documents",
+    "generate": "generate a test dataset from documents",
     "compare": "compare runs of an experiment",
     "classes": "report precision, recall and F1 of each class",
     "results": "show the results of runs in the browser, live",
     "report": "write the results of runs as one HTML page",
     "history": "list the runs of experiments",
-    "models": "list models, and try whether they answer",
-    "format": "lay out prompt files in one style",
-    "convert": "turn prompts of one form into another",
-    "new": "begin a prompt, with a sample and a data set",
+    "models": "list and test models",
+    "format": "format prompt files",
+    "convert": "convert prompts between formats",
+    "new": "create a prompt with samples and a dataset",
     "rules": "list the rules",
-    "explain": "say what a rule means",
+    "explain": "explain a rule",
     "schema": "print a JSON Schema",
-    "doctor": "say what was found, and what is missing",
+    "trust": "list and change trusted folders and keys",
+    "doctor": "diagnose the installation",
 }
 """The commands with their summaries, which are each module's own `SUMMARY`, held here so that the
 list of commands needs none of the modules; a test keeps the two the same."""
@@ -61,22 +63,24 @@ class Command(Protocol):
     DESCRIPTION: str
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declares the command's options on `parser`."""
+        """Declare the command's options on `parser`."""
 
     def execute(self, arguments: argparse.Namespace) -> int:
-        """Does the command's work, and returns its exit code."""
+        """Do the command's work, and returns its exit code."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command that `argv` asks for (by default the process's arguments); returns the exit code.
+    """Run the command that `argv` asks for (by default the process's arguments); returns the exit code.
 
-    0 is fine, 1 means findings or failures, 2 wrong use, 130 an interrupt.
+    0 means success, 1 findings or failures, 2 a usage error, 130 an interrupt.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     terminal.open_closed_streams()
     terminal.survive_any_encoding()
+    safe_stream.install()
     try:
-        code = _dispatch(words)
+        with reading_within(lambda: ANYWHERE):
+            code = _dispatch(words)
         sys.stdout.flush()
     except BrokenPipeError:
         # Python flushes once more at exit, which must not find the closed pipe again.
@@ -85,9 +89,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         terminal.error("interrupted")
         return INTERRUPTED
-    except Failure as failure:
+    except UserError as failure:
         terminal.error(_without_keys(failure.message), failure.place, _without_keys(failure.remedy))
-        return WRONG_USE if isinstance(failure, WrongUse) else FOUND
+        return WRONG_USE if isinstance(failure, UsageError) else FOUND
     except OSError as failure:
         terminal.error(*_explained(failure))
         return FOUND
@@ -110,17 +114,17 @@ def _dispatch(words: list[str]) -> int:
         # Editors start language servers as `promptls --stdio`.
         return _run_command("server", words)
     if first not in COMMANDS:
-        raise WrongUse(f"there is no command `{first}`", remedy=_unknown_command_remedy(first))
+        raise UsageError(f"there is no command `{first}`", remedy=_unknown_command_remedy(first))
     return _run_command(first, words[1:])
 
 
 def _refuse_near_miss(option: str) -> None:
-    """Raises WrongUse for what is meant as an option of promptls itself, not of the server."""
-    from promptls.text.nearest import nearest
+    """Raise UsageError for what is meant as an option of promptls itself, not of the server."""
+    from promptls.text.suggest import nearest
 
     near = nearest(option, ["--help", "--version"])
     if near:
-        raise WrongUse(f"`promptls` has no option `{option}`", remedy=f"did you mean `{near}`?")
+        raise UsageError(f"`promptls` has no option `{option}`", remedy=f"did you mean `{near}`?")
 
 
 def _run_command(name: str, words: list[str]) -> int:
@@ -140,20 +144,20 @@ def _help() -> str:
     width = max(map(len, COMMANDS))
     commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
     return (
-        "promptls checks, renders, counts and tests LLM prompts that are kept as `.yml.j2` files.\n\n"
+        "promptls checks, previews and tests LLM prompt templates (`.yml.j2` files).\n\n"
         "usage: promptls [COMMAND] [OPTION…] [PATH…]\n\n"
-        f"commands (without one, the language server runs on stdio):\n{commands}\n\n"
+        f"commands (default: start the language server on stdio):\n{commands}\n\n"
         "examples:\n"
-        "  promptls check                          every prompt below this folder\n"
-        "  promptls render support.yml.j2          its parts with roles and tokens\n"
-        "  promptls run support.yml.j2             its experiment, row by row\n\n"
-        "`promptls COMMAND --help` tells more; `promptls --version` prints the version.\n"
-        "exit codes: 0 fine, 1 findings or failures, 2 wrong use"
+        "  promptls check                          check all prompts below this folder\n"
+        "  promptls render support.yml.j2          show its parts with roles and tokens\n"
+        "  promptls run support.yml.j2             run its experiment\n\n"
+        "`promptls COMMAND --help` shows options and examples; `promptls --version` prints the version.\n"
+        "exit codes: 0 success, 1 findings or failures, 2 usage error"
     )
 
 
 def _unknown_command_remedy(word: str) -> str:
-    from promptls.text.nearest import nearest
+    from promptls.text.suggest import nearest
 
     near = nearest(word, COMMANDS)
     if near:
@@ -162,7 +166,7 @@ def _unknown_command_remedy(word: str) -> str:
 
 
 def _without_keys(words: str | None) -> str:
-    """The words without what the environment holds as a secret: a user's own code may have raised them."""
+    """Return the message without secrets of the environment: a user's code may have raised it."""
     from promptls.models.keys import key_mask
 
     return key_mask().mask(words or "")

@@ -1,1 +1,1 @@
-"""Rows to try a prompt on, read from files one row at a time."""
+"""Datasets, read from files one row at a time."""

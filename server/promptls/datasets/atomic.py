@@ -11,10 +11,11 @@ from typing import TextIO
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[TextIO]:
-    """A stream whose text takes the place of the file at `path` when the block ends without an error.
+def replaced(path: Path, *, is_private: bool = False) -> Iterator[TextIO]:
+    """Provide a stream whose text replaces the file at `path` when the block ends without an error.
 
-    After an error, `path` is as before and nothing else is left in its folder. Raises OSError.
+    After an error, `path` is as before and nothing else is left in its folder. Others may read the file as
+    the user's umask says, unless it `is_private`. Raises OSError.
     """
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     temporary = Path(name)
@@ -23,10 +24,11 @@ def replaced(path: Path) -> Iterator[TextIO]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        # A temporary file is private; results are as readable as what the user writes by hand.
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
+        if not is_private:
+            # A temporary file is private; results are as readable as what the user writes by hand.
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

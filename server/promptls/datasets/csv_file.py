@@ -3,71 +3,82 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
-from promptls.datasets.dataset import Row
-from promptls.datasets.failures import not_utf8, opened
-from promptls.text.failure import Failure, FilePlace
+from promptls.datasets.atomic import replaced
+from promptls.datasets.cells import columns_of, flat_rows, text_cell
+from promptls.datasets.failures import MAX_LINE, check_number_of_columns, lines, not_utf8, opened
+from promptls.text.errors import FilePlace, UserError
 
-# The module's own limit of 128 KiB is smaller than a long document in a cell.
-csv.field_size_limit(2**31 - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class CsvFile:
-    """An RFC 4180 file in UTF-8, with or without a byte order mark."""
-
-    path: Path
-    columns: tuple[str, ...]
-
-    def rows(self) -> Iterator[Row]:
-        """Each row, read while it is asked for.
-
-        Cells that a row lacks at its end are empty. A row with more cells than there are columns
-        raises `Failure`, because nobody can know which cell is meant to stand where.
-        """
-        with opened(self.path) as stream:
-            cells = _Cells(self.path, stream)
-            cells.next_filled()
-            number = 0
-            while (found := cells.next_filled()) is not None:
-                line, row = found
-                if len(row) > len(self.columns):
-                    raise Failure(
-                        f"the row has {len(row)} cells, but the file has {len(self.columns)} columns",
-                        FilePlace(self.path, line),
-                        "put a cell that contains a comma into double quotes, or remove the extra cell",
-                    )
-                number += 1
-                filled = row + [""] * (len(self.columns) - len(row))
-                yield Row(number, line, dict(zip(self.columns, filled, strict=True)))
+# The module's own limit of 128 KiB is smaller than a long document in a cell, and none lets a quote that is
+# never closed read the whole file into memory.
+csv.field_size_limit(MAX_LINE)
 
 
-def open_file(path: Path) -> CsvFile:
-    """The data set in the file at `path`; raises `Failure` when its columns cannot be known."""
+def read_columns(path: Path) -> tuple[str, ...]:
+    """Return the names of the columns; raises `UserError` if they cannot be known."""
     with opened(path) as stream:
         found = _Cells(path, stream).next_filled()
     if found is None:
-        raise Failure(
-            "the data set is empty",
+        raise UserError(
+            "the dataset is empty",
             FilePlace(path),
             "write the names of the columns on the first line, and a row on each further line",
         )
     line, columns = found
+    check_number_of_columns(path, len(columns))
+    seen: set[str] = set()
     for index, name in enumerate(columns):
         if not name.strip():
-            raise Failure(
+            raise UserError(
                 f"column {index + 1} has no name",
                 FilePlace(path, line),
                 "name every column on the first line, or remove the extra comma",
             )
-        if name in columns[:index]:
-            raise Failure(f"two columns are named `{name}`", FilePlace(path, line), "rename one of them")
-    return CsvFile(path, tuple(columns))
+        if name in seen:
+            raise UserError(f"two columns are named `{name}`", FilePlace(path, line), "rename one of them")
+        seen.add(name)
+    return tuple(columns)
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the line of each row and its values; an empty file has no rows.
+
+    Cells that a row lacks at its end are empty. A row with more cells than there are columns raises
+    `UserError`, because nobody can know which cell belongs to which column.
+    """
+    with opened(path) as stream:
+        cells = _Cells(path, stream)
+        header = cells.next_filled()
+        columns = header[1] if header is not None else []
+        while (found := cells.next_filled()) is not None:
+            line, row = found
+            if len(row) > len(columns):
+                raise UserError(
+                    f"the row has {len(row)} cells, but the file has {len(columns)} columns",
+                    FilePlace(path, line),
+                    "put a cell that contains a comma into double quotes, or remove the extra cell",
+                )
+            filled = row + [""] * (len(columns) - len(row))
+            yield line, dict(zip(columns, filled, strict=True))
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Replace the file atomically with the columns of all rows, in order of appearance; raises OSError.
+
+    A value that a row lacks is an empty cell; lists and mappings are JSON.
+    """
+    flat = flat_rows(rows)
+    columns = columns_of(flat)
+    with replaced(path) as stream:
+        if columns:
+            writer = csv.writer(stream, lineterminator="\r\n")
+            writer.writerow(columns)
+            # A single empty cell is written in quotes, or its row would be a blank line.
+            writer.writerows([text_cell(row.get(column)) for column in columns] for row in flat)
 
 
 class _Cells:
@@ -75,10 +86,10 @@ class _Cells:
 
     def __init__(self, path: Path, stream: TextIO) -> None:
         self._path = path
-        self._reader = csv.reader(stream, strict=True)
+        self._reader = csv.reader(lines(path, stream), strict=True)
 
     def next_filled(self) -> tuple[int, list[str]] | None:
-        """The line and the cells of the next row that is no blank line, or None at the end."""
+        """Return the line and the cells of the next row that is no blank line, or None at the end."""
         while True:
             line = self._reader.line_num
             with self._explained(line):
@@ -99,10 +110,13 @@ class _Cells:
             if "unexpected end of data" in str(error):
                 message = "a quoted cell is never closed"
                 remedy = 'close the cell with `"`; a quote inside a cell is written twice: `""`'
+            elif "field larger" in str(error):
+                message = f"a cell has more than {MAX_LINE:,} characters"
+                remedy = "close its quote, if that is missing, or shorten it"
             elif "expected after" in str(error):
                 message = "text follows the closing quote of a cell"
                 remedy = 'write a quote inside a cell twice: `""`'
             else:
                 message = f"the row cannot be read: {error}"
                 remedy = "save the file as CSV in UTF-8"
-            raise Failure(message, FilePlace(self._path, line), remedy) from None
+            raise UserError(message, FilePlace(self._path, line), remedy) from None

@@ -1,59 +1,104 @@
-"""What can be wrong with a data set's file before its format matters."""
+"""What can be wrong with a dataset's file before its format matters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import TextIO
+from typing import Any, Final, TextIO
 
-from promptls.text.failure import Failure, FilePlace, WrongUse
-from promptls.text.nearest import nearest
+from promptls.security.files import is_file, is_folder, names_in, open_text
+from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.suggest import nearest
+
+MAX_COLUMNS: Final = 2_000
+MAX_LINE: Final = 16_000_000
+"""Characters of a line. A longer one is not read into memory as a whole."""
+MAX_ROWS_FOR_COLUMNS: Final = 1_000
+"""How many rows are read to find the columns of a dataset that does not name them once."""
+MAX_CHARACTERS_FOR_COLUMNS: Final = 4_000_000
+"""How many characters of them are read, and the row in which that is reached."""
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[TextIO]:
-    """The file at `path`, open for reading as UTF-8 with or without a byte order mark.
+    """Provide the file at `path`, open for reading as UTF-8 with or without a byte order mark.
 
-    Raises `WrongUse` when there is no such file, with the nearest name in its folder.
+    Raises `UsageError` when there is no such file, with the nearest name in its folder.
     """
     try:
-        stream = path.open(encoding="utf-8-sig", newline="")
+        stream = open_text(path, "utf-8-sig", newline="")
     except FileNotFoundError:
-        raise WrongUse("the data set does not exist", FilePlace(path), _other_files(path)) from None
+        raise UsageError("the dataset does not exist", FilePlace(path), _other_files(path)) from None
     except IsADirectoryError:
-        raise WrongUse("the data set is a folder", FilePlace(path), "name a file in it") from None
+        raise UsageError("the dataset is a folder", FilePlace(path), "name a file in it") from None
     except OSError as error:
-        raise Failure(
-            f"the data set cannot be opened: {error.strerror}", FilePlace(path), "check its permissions"
+        raise UserError(
+            f"the dataset cannot be opened: {error.strerror}", FilePlace(path), "check its permissions"
         ) from None
     except ValueError:
-        raise WrongUse("no data set can have this name", FilePlace(path), _other_files(path)) from None
+        raise UsageError("no dataset can have this name", FilePlace(path), _other_files(path)) from None
     with stream:
         yield stream
 
 
+def lines(path: Path, stream: TextIO) -> Iterator[str]:
+    """Yield the lines of a dataset with their ends.
+
+    Raises `UserError` at one that is too long to be a row.
+    """
+    number = 0
+    while line := stream.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE:
+            raise UserError(
+                f"the line has more than {MAX_LINE:,} characters", FilePlace(path, number), "shorten it"
+            )
+        yield line
+        number += 1
+
+
+def columns_of_first(path: Path, rows: Iterator[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the keys of the first rows, in order of appearance.
+
+    Raises `UserError` where they are too many.
+    """
+    columns: dict[str, None] = {}
+    for values in islice(rows, MAX_ROWS_FOR_COLUMNS):
+        columns.update(dict.fromkeys(values))
+        check_number_of_columns(path, len(columns))
+    return tuple(columns)
+
+
+def check_number_of_columns(path: Path, number: int) -> None:
+    """Raise `UserError` for a dataset with more columns than anybody names."""
+    if number > MAX_COLUMNS:
+        raise UserError(
+            f"the dataset has more than {MAX_COLUMNS:,} columns",
+            FilePlace(path, 0),
+            "leave out those that no prompt uses, or put them into one column as JSON",
+        )
+
+
 def opened_bytes(path: Path) -> None:
-    """Raises what `opened` raises for a file that is not there or cannot be read, whatever is in it."""
+    """Raise what `opened` raises for a file that is not there or cannot be read, whatever is in it."""
     with opened(path):
         pass
 
 
-def not_utf8(path: Path, error: UnicodeDecodeError) -> Failure:
-    """The failure of a file whose bytes are no UTF-8."""
-    return Failure(
-        f"the data set is not UTF-8: byte 0x{error.object[error.start]:02x} is not valid there",
+def not_utf8(path: Path, error: UnicodeDecodeError) -> UserError:
+    """Return the failure of a file whose bytes are no UTF-8."""
+    return UserError(
+        f"the dataset is not UTF-8: byte 0x{error.object[error.start]:02x} is not valid there",
         FilePlace(path),
         "save the file in UTF-8; in a spreadsheet program choose `CSV UTF-8`",
     )
 
 
 def _other_files(path: Path) -> str:
-    try:
-        names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file())
-    except (OSError, ValueError):
+    if not is_folder(path.parent):
         return f"the folder `{path.parent}` does not exist either: check the path"
-    near = nearest(path.name, names)
+    near = nearest(path.name, (name for name in names_in(path.parent) if is_file(path.parent / name)))
     if near is not None:
         return f"did you mean `{near}`, in the same folder?"
     return "check the path; it is read from the prompt file's folder"

@@ -4,51 +4,61 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
 from typing import Any, Final
 
-from promptls.datasets.dataset import Row
-from promptls.datasets.failures import not_utf8, opened
-from promptls.text.failure import Failure, FilePlace
+from promptls.datasets.atomic import replaced
+from promptls.datasets.cells import flat_rows, json_value
+from promptls.datasets.failures import (
+    MAX_CHARACTERS_FOR_COLUMNS,
+    columns_of_first,
+    not_utf8,
+    opened,
+)
+from promptls.text.errors import FilePlace, UserError
 
+MAX_CHARACTERS: Final = 50_000_000
+"""Longer files are not read."""
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _BETWEEN: Final = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 
 
-@dataclass(frozen=True, slots=True)
-class JsonFile:
-    """A JSON file in UTF-8; values keep the types that JSON gives them."""
-
-    path: Path
-    columns: tuple[str, ...]
-
-    def rows(self) -> Iterator[Row]:
-        """Each row; a key that a row lacks is None."""
-        for number, (line, values) in enumerate(row_objects(self.path), start=1):
-            yield Row(number, line, {column: values.get(column) for column in self.columns})
-
-
-def open_file(path: Path) -> JsonFile:
-    """The data set in the file at `path`; its columns are the keys of all rows, in order of appearance."""
-    columns = dict.fromkeys(key for _, values in row_objects(path) for key in values)
+def read_columns(path: Path) -> tuple[str, ...]:
+    """Return the keys of the first rows, in order of appearance."""
+    columns = columns_of_first(path, (values for _, values in read_rows(path, MAX_CHARACTERS_FOR_COLUMNS)))
     if not columns:
-        raise Failure("the data set is empty", FilePlace(path), 'write a list of objects: [{"text": "…"}]')
-    return JsonFile(path, tuple(columns))
+        raise UserError("the dataset is empty", FilePlace(path), 'write a list of objects: [{"text": "…"}]')
+    return columns
 
 
-def row_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each object of the list, with the line, from 0, on which it begins."""
+def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Replace the file atomically with a list of objects; raises OSError."""
+    with replaced(path) as stream:
+        json.dump(flat_rows(rows), stream, ensure_ascii=False, indent=1, default=json_value)
+        stream.write("\n")
+
+
+def read_rows(path: Path, limit: int | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the line on which each object of the list begins, from 0, and the object.
+
+    With `limit`, stop after the object in which that many characters of the file are read.
+    """
     with opened(path) as stream:
         try:
-            text = stream.read()
+            text = stream.read(MAX_CHARACTERS + 1)
         except UnicodeDecodeError as error:
             raise not_utf8(path, error) from None
+    if len(text) > MAX_CHARACTERS:
+        raise UserError(
+            f"the dataset has more than {MAX_CHARACTERS:,} characters, and is read whole",
+            FilePlace(path),
+            "save it as JSON Lines (`.jsonl`) or CSV, which are read row by row",
+        )
     position = _end(_SPACE, text, 0)
     if text[position : position + 1] != "[":
-        raise Failure("the data set is no list of objects", FilePlace(path, 0), 'write [{"text": "…"}, …]')
+        raise UserError("the dataset is no list of objects", FilePlace(path, 0), 'write [{"text": "…"}, …]')
     position = _end(_SPACE, text, position + 1)
     decoder, counted, line = JSONDecoder(), 0, 0
     while text[position : position + 1] != "]":
@@ -59,8 +69,10 @@ def row_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         except (JSONDecodeError, RecursionError) as error:
             raise _broken(path, text, error.pos if isinstance(error, JSONDecodeError) else position) from None
         if not isinstance(value, dict):
-            raise Failure("an item is no JSON object", FilePlace(path, line), 'write {"column": value}')
+            raise UserError("an item is no JSON object", FilePlace(path, line), 'write {"column": value}')
         yield line, value
+        if limit is not None and end >= limit:
+            return
         between = _BETWEEN.match(text, end)
         position = between.end() if between else _end(_SPACE, text, end)
         if between is None and text[position : position + 1] != "]":
@@ -72,7 +84,7 @@ def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
     return match.end() if match else position
 
 
-def _broken(path: Path, text: str, position: int) -> Failure:
+def _broken(path: Path, text: str, position: int) -> UserError:
     error = json.JSONDecodeError("", text, position)
     place = FilePlace(path, error.lineno - 1, error.colno - 1)
-    return Failure("the data set is not valid JSON from here on", place, "mend the list of objects")
+    return UserError("the dataset is not valid JSON from here on", place, "mend the list of objects")

@@ -3,48 +3,52 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from promptls.datasets.dataset import Row
-from promptls.datasets.failures import not_utf8, opened
-from promptls.text.failure import Failure, FilePlace
+from promptls.datasets.atomic import replaced
+from promptls.datasets.cells import flat_row, json_line
+from promptls.datasets.failures import (
+    MAX_CHARACTERS_FOR_COLUMNS,
+    columns_of_first,
+    lines,
+    not_utf8,
+    opened,
+)
+from promptls.text.errors import FilePlace, UserError
 
 
-@dataclass(frozen=True, slots=True)
-class JsonlFile:
-    """A JSON Lines file in UTF-8; values keep the types that JSON gives them."""
-
-    path: Path
-    columns: tuple[str, ...]
-
-    def rows(self) -> Iterator[Row]:
-        """Each row, read while it is asked for; a key that a row lacks is None."""
-        for number, (line, values) in enumerate(row_objects(self.path), start=1):
-            yield Row(number, line, {column: values.get(column) for column in self.columns})
-
-
-def open_file(path: Path) -> JsonlFile:
-    """The data set in the file at `path`; its columns are the keys of all rows, in order of appearance."""
-    columns: dict[str, None] = {}
-    for _, values in row_objects(path):
-        columns.update(dict.fromkeys(values))
+def read_columns(path: Path) -> tuple[str, ...]:
+    """Return the keys of the first rows, in order of appearance."""
+    columns = columns_of_first(path, (values for _, values in read_rows(path, MAX_CHARACTERS_FOR_COLUMNS)))
     if not columns:
-        raise Failure(
-            "the data set is empty", FilePlace(path), 'write one JSON object a line: `{"text": "…"}`'
+        raise UserError(
+            "the dataset is empty", FilePlace(path), 'write one JSON object a line: `{"text": "…"}`'
         )
-    return JsonlFile(path, tuple(columns))
+    return columns
 
 
-def row_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each object, with its line from 0; raises Failure at a line that is none."""
+def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Replace the file atomically with one object a line; raises OSError."""
+    with replaced(path) as stream:
+        stream.writelines(f"{json_line(flat_row(row))}\n" for row in rows)
+
+
+def read_rows(path: Path, limit: int | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the line of each object, from 0, and the object; raises UserError at a line that is not one.
+
+    With `limit`, stop after the object in which that many characters of the file are read.
+    """
+    read = 0
     with opened(path) as stream:
         try:
-            for line, text in enumerate(stream):
+            for line, text in enumerate(lines(path, stream)):
+                read += len(text)
                 if text.strip():
                     yield line, _object(path, line, text)
+                if limit is not None and read >= limit:
+                    return
         except UnicodeDecodeError as error:
             raise not_utf8(path, error) from None
 
@@ -54,9 +58,9 @@ def _object(path: Path, line: int, text: str) -> dict[str, Any]:
         values = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
         column = error.colno - 1 if isinstance(error, json.JSONDecodeError) else None
-        raise Failure(
+        raise UserError(
             "the line is not valid JSON", FilePlace(path, line, column), "write one JSON object a line"
         ) from None
     if not isinstance(values, dict):
-        raise Failure("the line is not a JSON object", FilePlace(path, line), 'write `{"column": value}`')
+        raise UserError("the line is not a JSON object", FilePlace(path, line), 'write `{"column": value}`')
     return values

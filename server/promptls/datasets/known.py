@@ -1,4 +1,4 @@
-"""What a data set holds, looked up again only when its file has changed."""
+"""What a dataset holds, looked up again only when its file has changed."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from promptls.datasets.registry import open_dataset
-from promptls.text.failure import Failure
-from promptls.text.file_stamp import kept_by_file, stamp_of
+from promptls.datasets.files import open_dataset
+from promptls.security.files import kept_by_file, stamp_of
+from promptls.text.errors import UserError
 
-MOST_BYTES: Final = 2_000_000
+MAX_BYTES: Final = 2_000_000
 """Files above this size are not read whole while somebody types."""
-MOST_BYTES_FOR_ROWS: Final = 500_000
+MAX_BYTES_FOR_ROWS: Final = 500_000
 """Files up to this size are read whole to find rows that cannot be read."""
 
 
 class KnownColumns(NamedTuple):
-    """The columns of a data set, or the failure that reading them gave."""
+    """The columns of a dataset, or the failure that reading them gave."""
 
     columns: tuple[str, ...]
-    failure: Failure | None
+    failure: UserError | None
 
 
 class RowPlace(NamedTuple):
@@ -31,34 +31,34 @@ class RowPlace(NamedTuple):
 
 
 def known_columns(path: Path) -> KnownColumns:
-    """The columns of the data set at `path`; of a file only its beginning is read."""
+    """Return the columns of the dataset at `path`; of a file only its beginning is read."""
     return _columns(path)
 
 
-def known_failure(path: Path) -> Failure | None:
-    """What reading all rows of the data set fails with; None for files above `MOST_BYTES_FOR_ROWS`."""
-    return _failure(path) if _is_read_whole(path, MOST_BYTES_FOR_ROWS) else None
+def known_failure(path: Path) -> UserError | None:
+    """Return what reading all rows of the dataset fails with; None for files above `MAX_BYTES_FOR_ROWS`."""
+    return _failure(path) if _is_read_whole(path, MAX_BYTES_FOR_ROWS) else None
 
 
 def rows_by_values(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], RowPlace]:
-    """The first row with each combination of values in these columns, as text without white space around.
+    """Return the first row for each combination of values in these columns, compared as stripped text.
 
-    Empty for files above `MOST_BYTES`, and for those that cannot be read to their end.
+    Empty for files above `MAX_BYTES`, and for those that cannot be read to their end.
     """
     return _rows(path, columns) if _is_read_whole(path) else {}
 
 
 def row_lines(path: Path) -> Mapping[int, int]:
-    """The line, from 0, on which each row begins, by its number, from 1; empty as `rows_by_values`."""
+    """Return the line, from 0, on which each row begins, by its number, from 1; empty as `rows_by_values`."""
     return _lines(path) if _is_read_whole(path) else {}
 
 
 def as_text(value: Any) -> str:
-    """A value as a data set in text would hold it, with line ends as YAML has them."""
+    """Return a value as a dataset in text would hold it, with line ends as YAML has them."""
     return str(value).replace("\r\n", "\n").strip()
 
 
-def _is_read_whole(path: Path, most: int = MOST_BYTES) -> bool:
+def _is_read_whole(path: Path, most: int = MAX_BYTES) -> bool:
     stamp = stamp_of(path)
     return stamp is not None and stamp.size <= most
 
@@ -67,16 +67,16 @@ def _is_read_whole(path: Path, most: int = MOST_BYTES) -> bool:
 def _columns(path: Path) -> KnownColumns:
     try:
         return KnownColumns(tuple(open_dataset(path).columns), None)
-    except Failure as failure:
+    except UserError as failure:
         return KnownColumns((), failure)
 
 
 @kept_by_file(64)
-def _failure(path: Path) -> Failure | None:
+def _failure(path: Path) -> UserError | None:
     try:
         for _ in open_dataset(path).rows():
             pass
-    except Failure as failure:
+    except UserError as failure:
         return failure
     return None
 
@@ -89,7 +89,7 @@ def _rows(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], RowP
             if all(column in row.values for column in columns):
                 key = tuple(as_text(row.values[column]) for column in columns)
                 found.setdefault(key, RowPlace(row.number, row.line))
-    except Failure:
+    except UserError:
         return {}
     return found
 
@@ -98,5 +98,5 @@ def _rows(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], RowP
 def _lines(path: Path) -> Mapping[int, int]:
     try:
         return {row.number: row.line for row in open_dataset(path).rows()}
-    except Failure:
+    except UserError:
         return {}

@@ -3,46 +3,56 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from promptls.datasets.dataset import Row
+from promptls.datasets.cells import columns_of, flat_rows, text_cell
 from promptls.datasets.failures import opened_bytes
-from promptls.text.failure import Failure, FilePlace
+from promptls.security.files import open_bytes
+from promptls.text.errors import FilePlace, UserError
 
 
-@dataclass(frozen=True, slots=True)
-class ParquetFile:
-    """A Parquet file; its rows have no lines, so that each counts as a line of its own."""
-
-    path: Path
-    columns: tuple[str, ...]
-
-    def rows(self) -> Iterator[Row]:
-        """Each row, read while it is asked for."""
-        for index, values in enumerate(row_batches(self.path)):
-            yield Row(index + 1, index, values)
+def read_columns(path: Path) -> tuple[str, ...]:
+    """Return the names of the columns; raises UserError if it is not Parquet or pyarrow is missing."""
+    return tuple(_opened(path).schema_arrow.names)
 
 
-def open_file(path: Path) -> ParquetFile:
-    """The data set in the file at `path`; raises Failure where it is no Parquet or pyarrow is missing."""
-    return ParquetFile(path, tuple(_opened(path).schema_arrow.names))
-
-
-def row_batches(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows as mappings; a batch of them is in memory at a time."""
+def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the values of each row; each counts as a line of its own. One batch is in memory at a time."""
+    line = 0
     for batch in _opened(path).iter_batches(batch_size=1_000):
-        yield from batch.to_pylist()
+        for values in batch.to_pylist():
+            yield line, values
+            line += 1
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Replace the file atomically; raises OSError. A column whose values share no type becomes text."""
+    arrow = pyarrow_module("pyarrow")
+    flat = flat_rows(rows)
+    table = arrow.table({column: _array(arrow, flat, column) for column in columns_of(flat)})
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".") as folder:
+        temporary = Path(folder) / path.name
+        pyarrow_module("pyarrow.parquet").write_table(table, temporary)
+        temporary.replace(path)
+
+
+def _array(arrow: Any, rows: Sequence[Mapping[str, Any]], column: str) -> Any:
+    values = [row.get(column) for row in rows]
+    try:
+        return arrow.array(values)
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError, arrow.ArrowNotImplementedError):
+        return arrow.array([None if value is None else text_cell(value) for value in values])
 
 
 def pyarrow_module(name: str) -> Any:
-    """A module of pyarrow; raises Failure where it is not installed."""
+    """Return a module of pyarrow; raises UserError where it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise Failure(
+        raise UserError(
             "Parquet files need pyarrow", remedy="install it: `pip install 'promptls[parquet]'`"
         ) from error
 
@@ -51,6 +61,8 @@ def _opened(path: Path) -> Any:
     parquet = pyarrow_module("pyarrow.parquet")
     opened_bytes(path)
     try:
-        return parquet.ParquetFile(path)
+        return parquet.ParquetFile(open_bytes(path))
     except Exception as error:  # pyarrow raises errors of many kinds
-        raise Failure(f"the data set is no Parquet file: {error}", FilePlace(path), "save it anew") from error
+        raise UserError(
+            f"the dataset is no Parquet file: {error}", FilePlace(path), "save it anew"
+        ) from error

@@ -1,1 +1,1 @@
-"""Documentation, JSON Schemas and the extension's settings, as pure strings from the declarations."""
+"""Documentation, JSON Schemas and the extension's settings, generated from declarations."""

@@ -10,7 +10,7 @@ from promptls.docgen.files import PACKAGE, generated_files, stale_files
 
 
 def main() -> int:
-    """Writes what is stale and names it; with `--check`, writes nothing, and returns 1 where something is."""
+    """Write what is stale and names it; with `--check`, writes nothing, and returns 1 where something is."""
     parser = argparse.ArgumentParser(prog="python -m promptls.docgen", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a file is stale")
     only_check = parser.parse_args().check

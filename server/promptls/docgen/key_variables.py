@@ -8,7 +8,7 @@ from promptls.models.providers import TABLE
 
 
 def key_variables() -> str:
-    """The TypeScript file that lists each variable once, with the provider that reads it."""
+    """Return the TypeScript file that lists each variable once, with the provider that reads it."""
     lines = [
         f"  {{ name: {json.dumps(name)}, provider: {json.dumps(provider)} }},"
         for provider, each in TABLE.items()

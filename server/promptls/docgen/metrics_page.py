@@ -1,20 +1,20 @@
-"""The page of the documentation that is made from the pages of the ready metrics."""
+"""The page of the documentation that is made from the pages of the built-in metrics."""
 
 from __future__ import annotations
 
 import re
 
 from promptls.metrics.binding import asks_for
-from promptls.metrics.judge import JUDGE
+from promptls.metrics.grading import JUDGE
 from promptls.metrics.metric import Metric
 from promptls.metrics.ragas.registry import RAGAS_PAGES
-from promptls.metrics.registry import READY_METRICS, page_of_metric
+from promptls.metrics.registry import BUILTIN_METRICS, page_of_metric
 
 _INTRODUCTION = """\
-# Metrics ready to use
+# Built-in metrics
 
-An experiment names them under `metrics`.
-A metric with options gets a name of its own, in the header or in the project's settings:
+List them under `metrics` in an experiment.
+To set options, define a named metric in the header or in the project's settings:
 
 ```yaml
 metrics:
@@ -32,27 +32,30 @@ experiments:
     metrics: [polite, right_priority]
 ```
 
-A parameter is the column of its name, or the one that `columns` says; `response` is the model's answer.
-Of the columns `expected` and `reference`, the only one stands for both; where there is none,
+Each parameter reads the column of the same name, or the one set in `columns`.
+`response` is the model's answer.
+If only one of the columns `expected` and `reference` exists, it serves as both; if neither exists,
 the column of the prompt's `output_key` does.
-Metrics that ask a judge ask the `model` that stands with them, else the project's `judge`:
-what they ask keeps to rate limits, is kept in the cache, and counts for cost and budget.
-A function of your own asks one too where it has a parameter `judge`
+
+Metrics with a judge ask their `model`, or the project's `judge`. These calls respect rate limits,
+are cached, and count toward cost and budget.
+
+To ask a judge in your own function, give it a parameter `judge`
 (`await judge.ask(messages, json_schema=…)`) or `embedder` (`await embedder.embed(texts)`).
 """
 
 
 def metrics_page() -> str:
-    """Every ready metric with its page, in Markdown."""
+    """Return every built-in metric with its page, in Markdown."""
     listed = "\n".join(
         f"| [`{name}`](#{name}) | {_kind(metric)} | {'yes' if JUDGE in asks_for(metric) else ''} "
         f"| {_summary(name)} |"
-        for name, metric in READY_METRICS.items()
+        for name, metric in BUILTIN_METRICS.items()
     )
-    own = "\n\n".join(_section(name) for name in READY_METRICS if name not in RAGAS_PAGES)
+    own = "\n\n".join(_section(name) for name in BUILTIN_METRICS if name not in RAGAS_PAGES)
     ragas = "\n\n".join(_section(name) for name in RAGAS_PAGES)
     return (
-        f"{_INTRODUCTION}\n| metric | kind | asks a judge | what it says |\n| --- | --- | --- | --- |\n"
+        f"{_INTRODUCTION}\n| metric | kind | asks a judge | measures |\n| --- | --- | --- | --- |\n"
         f"{listed}\n\n# Metrics of promptls\n\n{own}\n\n# Metrics of Ragas\n\n{ragas}\n"
     )
 
@@ -62,7 +65,7 @@ def _kind(metric: Metric) -> str:
 
 
 def _summary(name: str) -> str:
-    """The first sentence of the page."""
+    """Return the first sentence of the page."""
     first = re.sub(r"\s+", " ", page_of_metric(name).split("\n\n")[0])
     return first.replace("|", "\\|")
 

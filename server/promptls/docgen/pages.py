@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from promptls.docgen.schemas import header_schema, settings_schema
-from promptls.rules.registry import RULES
-from promptls.rules.rule import Rule
+from promptls.lint.registry import RULES
+from promptls.lint.rule import Rule
 
 
 def rules_page() -> str:
-    """Every rule with its page, in Markdown; `promptls explain` prints the same."""
+    """Return every rule with its page, in Markdown; `promptls explain` prints the same."""
     listed = "\n".join(
         f"| [`{rule.name}`](#{rule.name}) | {rule.severity} | {rule.summary} |" for rule in RULES
     )
@@ -23,36 +23,36 @@ def rules_page() -> str:
     )
     return (
         "# Rules\n\n"
-        "What `promptls check` and the editor report.\n"
-        "The setting `rules` gives a rule another severity, or turns it `off`.\n"
-        "The comment `{# promptls: ignore[rule-name] reason #}` silences rules on its own line, or, "
-        "where nothing else stands there, on the next; with `ignore-file` in the whole file.\n\n"
-        f"| rule | severity | what it finds |\n| --- | --- | --- |\n{listed}\n\n{pages}\n"
+        "All diagnostics of `promptls check` and editors.\n"
+        "To change the severity of a rule, or turn it `off`, use the setting `rules`.\n"
+        "To suppress rules on a line, add the comment `{# promptls: ignore[rule-name] reason #}` to it, or "
+        "put the comment alone on the line before. `ignore-file` suppresses them in the whole file.\n\n"
+        f"| rule | severity | finds |\n| --- | --- | --- |\n{listed}\n\n{pages}\n"
     )
 
 
 def rule_page(rule: Rule) -> str:
-    """One rule with its page, in Markdown: what the code of a diagnostic leads to in an editor."""
+    """Return one rule with its page, in Markdown: what the code of a diagnostic leads to in an editor."""
     return f"# {rule.name}\n\nSeverity: {rule.severity}. Since {rule.since}.\n\n{rule.page}\n"
 
 
 def settings_page() -> str:
-    """Every setting of a project, and every key of a header, in Markdown."""
+    """Return every setting of a project, and every key of a header, in Markdown."""
     return (
         "# Settings\n\n"
-        "A project's settings stand in `promptls.toml`, or under `[tool.promptls]` in `pyproject.toml`, "
-        "in the nearest folder above a prompt file.\n"
-        "An editor's settings lie over them, and the header of a file over both.\n\n"
+        "Put project settings in `promptls.toml`, or under `[tool.promptls]` in `pyproject.toml`. "
+        "promptls uses the nearest one above a prompt file.\n"
+        "Editor settings override project settings, and the header of a file overrides both.\n\n"
         f"{_tables(settings_schema(), 'The project')}\n\n"
         "# The header\n\n"
-        "A Jinja comment, `{#---` … `---#}`, ahead of everything else in a parts template.\n"
-        "A prompt object and an evaluation prompt have the same keys at their top level.\n\n"
+        "The header of a parts template is a Jinja comment, `{#---` … `---#}`, at the start of the file.\n"
+        "Prompt objects and evaluation prompts have the same keys at the top level.\n\n"
         f"{_tables(header_schema(), 'Keys')}\n"
     )
 
 
 def _tables(schema: dict[str, Any], title: str) -> str:
-    """A table of the schema's properties, and one for each schema that they refer to, under its place."""
+    """Return a table of the schema's properties, followed by one per referenced schema, under its path."""
     definitions = schema.get("$defs", {})
     tables = [_table(f"## {title}", schema, definitions)]
     tables += [
@@ -68,7 +68,7 @@ def _tables(schema: dict[str, Any], title: str) -> str:
 
 
 def _places(name: str, schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[str]:
-    """The keys that lead to a definition; `<name>` stands for names of the user's own."""
+    """Yield the keys that lead to a definition; `<name>` stands for names of the user's own."""
     for key, declared in schema.get("properties", {}).items():
         for place, reference in _references(key, declared):
             if reference == name:
@@ -79,7 +79,7 @@ def _places(name: str, schema: dict[str, Any], definitions: dict[str, Any]) -> I
 
 
 def _references(place: str, declared: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The definitions that a property refers to, each with its place."""
+    """Yield the definitions that a property refers to, each with its place."""
     if "$ref" in declared:
         yield place, declared["$ref"].rpartition("/")[2]
     for choice in declared.get("anyOf", ()):
@@ -97,11 +97,14 @@ def _table(heading: str, schema: dict[str, Any], definitions: dict[str, Any]) ->
         f"| `{name}` | {_type(declared)} | {_default(declared)} | {_description(declared, definitions)} |"
         for name, declared in schema["properties"].items()
     )
-    return f"{heading}\n\n| key | type | default | what it is |\n| --- | --- | --- | --- |\n{rows}"
+    return f"{heading}\n\n| key | type | default | description |\n| --- | --- | --- | --- |\n{rows}"
 
 
 def _description(declared: dict[str, Any], definitions: dict[str, Any]) -> str:
-    """What is said of a property; where nothing is, what is said of the definition that it refers to."""
+    """Return what is said of a property.
+
+    Where nothing is, what is said of the definition that it refers to.
+    """
     referred = definitions.get(declared.get("$ref", "").rpartition("/")[2], {})
     return str(declared.get("description") or referred.get("description", ""))
 
@@ -122,7 +125,7 @@ def _default(declared: dict[str, Any]) -> str:
 
 
 def _deeper(page: str) -> str:
-    """The page with its headings one level deeper, outside of its examples."""
+    """Return the page with its headings one level deeper, outside of its examples."""
     pieces = re.split(r"(^```.*?^```$)", page, flags=re.DOTALL | re.MULTILINE)
     return "".join(
         piece if piece.startswith("```") else re.sub(r"^#", "##", piece, flags=re.MULTILINE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, get_args
 
-from promptls.rules.registry import RULES
+from promptls.lint.registry import RULES
 from promptls.settings.header import Header
 from promptls.settings.project import Project, Severity
 
@@ -13,7 +13,7 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def settings_schema() -> dict[str, Any]:
-    """The schema of `promptls.toml`, which names every rule."""
+    """Return the schema of `promptls.toml`, which names every rule."""
     schema = _without_null(_tidied(Project.model_json_schema()))
     for name, field in Project.model_fields.items():
         # pydantic leaves out the defaults that a function makes.
@@ -25,12 +25,12 @@ def settings_schema() -> dict[str, Any]:
 
 
 def header_schema() -> dict[str, Any]:
-    """The schema of a prompt file's header."""
+    """Return the schema of a prompt file's header."""
     return {"$schema": DRAFT, **_tidied(Header.model_json_schema()), "title": "Header of a prompt file"}
 
 
 def rules_schema() -> dict[str, Any]:
-    """The schema of the setting `rules`: the severities that each rule can have."""
+    """Return the schema of the setting `rules`: the severities that each rule can have."""
     severities = list(get_args(Severity))
     return {
         "type": "object",
@@ -46,7 +46,7 @@ def as_json(value: Any) -> str:
 
 
 def _without_null(value: Any) -> Any:
-    """The schema without the choice of null: TOML has none, and leaves the key out."""
+    """Return the schema without the choice of null: TOML has none, and leaves the key out."""
     if isinstance(value, list):
         return [_without_null(item) for item in value]
     if not isinstance(value, dict):
@@ -60,7 +60,7 @@ def _without_null(value: Any) -> Any:
 
 
 def _tidied(value: Any, *, names: bool = False) -> Any:
-    """The schema without the titles that pydantic makes of names; `names` marks a mapping by name."""
+    """Return the schema without the titles that pydantic makes of names; `names` marks a mapping by name."""
     if isinstance(value, list):
         return [_tidied(item) for item in value]
     if not isinstance(value, dict):

@@ -12,7 +12,7 @@ TITLE = "promptls"
 
 
 def with_settings(package: str) -> str:
-    """The text of `package.json` with every setting of the project in it."""
+    """Return the text of `package.json` with every setting of the project in it."""
     manifest = json.loads(package)
     for block in manifest["contributes"]["configuration"]:
         if block["title"] == TITLE:
@@ -21,7 +21,10 @@ def with_settings(package: str) -> str:
 
 
 def vscode_settings() -> dict[str, Any]:
-    """The settings by name, in VS Code's own form; every default is null, which leaves it to the project."""
+    """Return the settings by name, in VS Code's own form.
+
+    Every default is null, which leaves it to the project.
+    """
     schema = settings_schema()
     found: dict[str, Any] = {}
     for name, declared in schema["properties"].items():

@@ -1,1 +1,1 @@
-"""Embeddings of texts by a model that runs in this process."""
+"""Text embeddings by a model in this process."""

@@ -36,12 +36,15 @@ _EPSILON: Final = 1e-12
 
 
 def is_installed() -> bool:
-    """Whether the model and what it needs are there; nothing is loaded."""
+    """Return whether the model and what it needs are there; nothing is loaded."""
     return all(find_spec(package) for package in ("numpy", "tokenizers", PACKAGE))
 
 
 def embedded(texts: Sequence[str]) -> tuple[list[list[float]], int]:
-    """The vectors of the texts, with 384 numbers each, and the tokens of all; the model must be there."""
+    """Return the vectors of the texts, with 384 numbers each, and the tokens of all.
+
+    The model must be there.
+    """
     import numpy as np
 
     tokenizer, weights = _loaded()
@@ -54,7 +57,7 @@ def embedded(texts: Sequence[str]) -> tuple[list[list[float]], int]:
 
 @lru_cache(maxsize=1)
 def _loaded() -> tuple[Any, dict[str, Any]]:
-    """The tokenizer and the weights by name, out of the package's archive."""
+    """Return the tokenizer and the weights by name, out of the package's archive."""
     from tokenizers import Tokenizer
 
     spec = find_spec(PACKAGE)
@@ -70,7 +73,7 @@ def _loaded() -> tuple[Any, dict[str, Any]]:
 
 
 def _tensors(content: bytes) -> dict[str, Any]:
-    """The tensors of a file in the format safetensors: a length, a header of it in JSON, the numbers."""
+    """Return the tensors of a safetensors file: a length, a JSON header of that length, and the numbers."""
     import numpy as np
 
     stream = io.BytesIO(content)

@@ -1,1 +1,1 @@
-"""Running a prompt over a data set, keeping what came out, and comparing runs."""
+"""Running prompts over datasets, storing the results and comparing runs."""

@@ -1,132 +1,217 @@
 """Answers that were paid for once: by model, parameters, messages, schema and repeat.
 
-Kept in `experiments/.cache/answers.sqlite`, beside the messages of each answer, so that a run can show what
-was sent after the prompt has changed. Deleting the folder costs nothing but answers. Several processes may
-use it at once. What cannot be kept is not kept: a run goes on without its cache.
+They are in the store of the results folder, beside the messages of each answer, so that a run can show what
+was sent after the prompt has changed. Several processes may ask for the same answer at once: one of them
+makes the call. If the store cannot be written, a run goes on without its cache.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
-import os
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from promptls.models.model import Completion
+from promptls.experiments.store import Store, store_exists
+from promptls.models.model import Completion, ModelReference
 from promptls.models.openai_compatible import without_secrets
 from promptls.models.providers import TABLE
-from promptls.models.reference import ModelReference
+from promptls.text.errors import UserError
 
-FOLDER = ".cache"
-FILE = "answers.sqlite"
+KEPT_DAYS: Final = 90
+"""Days after which an answer is forgotten."""
 
-# Days after which an answer is forgotten.
-KEPT_DAYS = 90
-
-# Seconds that one process waits for another that is writing.
-BUSY_SECONDS = 2.0
-
-_TABLES = """
-CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, completion TEXT NOT NULL, made REAL NOT NULL)
-WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS prompts (digest TEXT PRIMARY KEY, messages BLOB NOT NULL, made REAL NOT NULL)
-WITHOUT ROWID;
-"""
+# Seconds between two looks whether another process has its answer, the first time and later on.
+_FIRST_LOOK: Final = 0.02
+_LATER_LOOKS: Final = 0.25
 
 
 class AnswerCache:
-    """The open cache of a results' folder; one that cannot be opened knows no answer, and keeps none.
+    """The answers of a results folder; if the store cannot be opened, there are none, and none are stored.
 
-    With `since`, in seconds of the system's clock, it knows only answers that were given then or later; new
-    ones take the place of older ones.
+    With `since`, in seconds of the system's clock, only answers that were given then or later count; new
+    ones replace older ones. Raises `UserError` if the store is damaged.
     """
 
     def __init__(self, folder: Path, *, since: float | None = None) -> None:
-        self.path = folder / FOLDER / FILE
         self.since = since
-        self._connection = _connected(self.path)
+        self._store: Store | None = None
+        with contextlib.suppress(OSError, sqlite3.Error):
+            self._store = Store(folder)
+            oldest = time.time() - KEPT_DAYS * 86400
+            for table in ("answers", "prompts"):
+                if self._rows(f"SELECT 1 FROM {table} WHERE made < ? LIMIT 1", (oldest,)):  # noqa: S608 - constants
+                    self._store.query(f"DELETE FROM {table} WHERE made < ?", (oldest,))  # noqa: S608 - constants
+
+    @property
+    def stores(self) -> list[Store]:
+        """The open store; empty if there is none."""
+        return [] if self._store is None else [self._store]
 
     def get(self, key: bytes) -> Completion | None:
-        """The answer that was kept under `key`."""
-        rows = self._ask(
+        """Return the answer under `key`."""
+        rows = self._rows(
             "SELECT completion FROM answers WHERE key = ? AND made >= ?", (key, self.since or 0.0)
         )
-        if not rows:
-            return None
         try:
-            return Completion(**json.loads(rows[0][0]))
+            return Completion(**json.loads(rows[0][0])) if rows else None
         except (ValueError, TypeError):
             return None
 
     def put(
         self, key: bytes, completion: Completion, digest: str, messages: Sequence[Mapping[str, Any]]
     ) -> None:
-        """The answer is kept, and the messages that it was given to, under their `digest`."""
+        """Store the answer, and the messages that it was given to under their `digest`."""
         text = json.dumps(asdict(completion), ensure_ascii=False)
         packed = zlib.compress(json.dumps(list(messages), ensure_ascii=False, default=str).encode(
             "utf-8", "surrogatepass"
         ), 1)  # fmt: skip
         now = time.time()
-        if self._connection is None:
+        if self._store is None:
             return
         try:
-            with self._connection:
-                self._connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (key, text, now))
-                self._connection.execute(
-                    "INSERT OR IGNORE INTO prompts VALUES (?, ?, ?)", (digest, packed, now)
-                )
+            with self._store.transaction():
+                self._store.query("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (key, text, now))
+                self._store.query("INSERT OR IGNORE INTO prompts VALUES (?, ?, ?)", (digest, packed, now))
         except (sqlite3.Error, UnicodeError):
-            # A full disk is told of where the results are written.
+            # A full disk is reported where the results are written.
             self.close()
 
     def messages(self, digest: str) -> list[dict[str, Any]] | None:
-        """The messages of this digest, as they were sent; None where they are not known."""
-        rows = self._ask("SELECT messages FROM prompts WHERE digest = ?", (digest,))
-        if not rows:
-            return None
+        """Return the messages of this digest, as they were sent; None if they are unknown."""
+        rows = self._rows("SELECT messages FROM prompts WHERE digest = ?", (digest,))
         try:
-            found = json.loads(zlib.decompress(rows[0][0]).decode("utf-8", "surrogatepass"))
+            found = json.loads(zlib.decompress(rows[0][0]).decode("utf-8", "surrogatepass")) if rows else None
         except (ValueError, zlib.error):
             return None
         return found if isinstance(found, list) else None
 
-    def sync(self) -> None:
-        """What was kept so far survives a power cut; another thread may ask for it."""
-        with contextlib.suppress(OSError), self.path.with_name(f"{FILE}-wal").open("r+b") as log:
-            os.fsync(log.fileno())
+    def claim(self, key: bytes) -> bool:
+        """Return whether this cache may ask for the answer: nobody who is alive does so yet."""
+        if self._store is None:
+            return True
+        store = self._store
+        try:
+            held = store.query("SELECT owner FROM claims WHERE key = ?", (key,)).fetchone()
+            if held is not None and store.is_alive(held[0]):
+                return False
+            with store.transaction():
+                if held is not None:
+                    store.query("DELETE FROM claims WHERE key = ? AND owner = ?", (key, *held))
+                claimed = store.query("INSERT OR IGNORE INTO claims VALUES (?, ?)", (key, store.owner))
+        except (OSError, sqlite3.Error):
+            return True
+        return claimed.rowcount == 1
+
+    def release(self, key: bytes) -> None:
+        """Let others ask for the answer."""
+        if self._store is not None:
+            with contextlib.suppress(OSError, sqlite3.Error):
+                self._store.query("DELETE FROM claims WHERE key = ? AND owner = ?", (key, self._store.owner))
 
     def close(self) -> None:
-        """The file is closed."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            with contextlib.suppress(sqlite3.Error):
-                connection.close()
+        """Close the store, which releases all claims."""
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
 
-    def _ask(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        if self._connection is None:
+    def _rows(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        if self._store is None:
             return []
         try:
-            return self._connection.execute(query, values).fetchall()
+            return self._store.query(query, values).fetchall()
         except sqlite3.Error:
             return []
 
 
+@contextmanager
+def reading_answers(folder: Path) -> Iterator[AnswerCache | None]:
+    """Open the answers of a results folder; None if there are none, or their store is damaged."""
+    cache = None
+    if store_exists(folder):
+        with contextlib.suppress(UserError):
+            cache = AnswerCache(folder)
+    try:
+        yield cache
+    finally:
+        if cache is not None:
+            cache.close()
+
+
+class SharedAnswers:
+    """Answers from the cache; each missing one is asked for once, however many want it at the same time.
+
+    Without a `cache`, everything is asked for. Another process that asks for the same answer is waited for,
+    but no longer than `patience` seconds: it may have been stopped.
+    """
+
+    def __init__(self, cache: AnswerCache | None, patience: float) -> None:
+        self._cache = cache
+        self._patience = patience
+        self._in_flight: dict[bytes, asyncio.Event] = {}
+
+    def has(self, key: bytes | None) -> bool:
+        """Return whether the answer is in the cache; None is the key of one that is never cached."""
+        return self._cache is not None and key is not None and self._cache.get(key) is not None
+
+    async def answer(
+        self,
+        key: bytes | None,
+        digest: str,
+        messages: Sequence[Mapping[str, Any]],
+        complete: Callable[[], Awaitable[Completion]],
+        is_good: Callable[[Completion], bool] = lambda _completion: True,
+    ) -> tuple[Completion, bool]:
+        """Return the answer to the messages, and whether it came from the cache; raises what `complete` does.
+
+        A cached answer that is not good is asked for again.
+        """
+        if key is None or self._cache is None:
+            return await complete(), False
+        while (other := self._in_flight.get(key)) is not None:
+            await other.wait()
+        done = self._in_flight[key] = asyncio.Event()
+        try:
+            await self._claimed(key, self._cache)
+            # Looked up behind the claim: what another process was asking for is there now.
+            cached = self._cache.get(key)
+            if cached is not None and is_good(cached):
+                return cached, True
+            completion = await complete()
+            # It is stored before it is scored: what was paid for survives whatever a metric does.
+            self._cache.put(key, completion, digest, messages)
+            return completion, False
+        finally:
+            self._cache.release(key)
+            del self._in_flight[key]
+            done.set()
+
+    async def _claimed(self, key: bytes, cache: AnswerCache) -> None:
+        """Wait until no other process asks for the answer, or that takes too long."""
+        give_up = time.monotonic() + self._patience
+        look = _FIRST_LOOK
+        while not cache.claim(key) and time.monotonic() < give_up:
+            await asyncio.sleep(look)
+            look = min(2 * look, _LATER_LOOKS)
+
+
 def is_worth_keeping(reference: ModelReference) -> bool:
-    """Whether answers of the model take time or money."""
+    """Return whether answers of the model take time or money."""
     return TABLE[reference.provider].route not in {"echo", "replay"}
 
 
 def key_prefix(
     reference: ModelReference, parameters: Mapping[str, Any], schema: Mapping[str, Any] | None
 ) -> bytes:
-    """What the keys of all answers that are asked for in one way begin with."""
+    """Return what the keys of all answers that are asked for in one way begin with."""
     named = [
         reference.provider,
         reference.model,
@@ -139,7 +224,7 @@ def key_prefix(
 
 
 def answer_key(prefix: bytes, messages: Iterable[Mapping[str, Any]], repeat: int) -> bytes:
-    """The key of one answer; each repeat has its own, so none is served from another's answer."""
+    """Return the key of one answer; each repeat has its own, so none is served from another's answer."""
     canonical = json.dumps([list(messages), repeat], sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(prefix + canonical.encode("utf-8", "surrogatepass")).digest()
 
@@ -154,42 +239,3 @@ def _state_of(reference: ModelReference) -> list[int] | None:
     except OSError:
         return None
     return [state.st_mtime_ns, state.st_size]
-
-
-def _connected(path: Path) -> sqlite3.Connection | None:
-    try:
-        return _opened(path)
-    except (OSError, sqlite3.OperationalError):
-        return None
-    except sqlite3.DatabaseError:
-        # What is there is no database: another one takes its place.
-        with contextlib.suppress(OSError, sqlite3.Error):
-            path.unlink()
-            return _opened(path)
-        return None
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    make_cache_folder(path.parent)
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
-    try:
-        # An answer survives the death of the process at once; a power cut may take those since `sync`.
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.executescript(_TABLES)
-        oldest = time.time() - KEPT_DAYS * 86400
-        with connection:
-            connection.execute("DELETE FROM answers WHERE made < ?", (oldest,))
-            connection.execute("DELETE FROM prompts WHERE made < ?", (oldest,))
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
-
-
-def make_cache_folder(folder: Path) -> None:
-    """The folder is there, and git leaves it alone; raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    ignored = folder / ".gitignore"
-    if not ignored.exists():
-        ignored.write_text("*\n", encoding="utf-8")

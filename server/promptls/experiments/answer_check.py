@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from promptls.meaning.schema_error import SchemaCheck
+from promptls.semantic.types.schemas import RUN_SECONDS, SchemaCheck
 
 
 class AnswerCheck:
@@ -14,10 +14,10 @@ class AnswerCheck:
 
     def __init__(self, *, is_json: bool, schema: Mapping[str, Any] | None) -> None:
         self._is_json = is_json or schema is not None
-        self._schema = SchemaCheck(schema) if schema is not None else None
+        self._schema = SchemaCheck(schema, RUN_SECONDS) if schema is not None else None
 
     def problem(self, answer: str) -> str | None:
-        """What is wrong with the answer, in words; None where nothing is, or nothing is demanded."""
+        """Return what is wrong with the answer, in words; None if nothing is, or nothing is demanded."""
         if not self._is_json:
             return None
         try:
@@ -28,7 +28,7 @@ class AnswerCheck:
             return _no_json(answer, error)
         if self._schema is None:
             return None
-        return self._schema.error(value) or None
+        return self._schema.problem(value) or None
 
 
 def _no_json(answer: str, error: ValueError) -> str:

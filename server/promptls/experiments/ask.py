@@ -7,38 +7,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from promptls.datasets.dataset import Row
+from promptls.datasets.files import Row
+from promptls.experiments.answer_cache import SharedAnswers
 from promptls.experiments.answer_check import AnswerCheck
 from promptls.experiments.budget import Expected
+from promptls.experiments.job import RowOutcome
 from promptls.experiments.judges import Judges
-from promptls.experiments.kept_answers import KeptAnswers
 from promptls.experiments.plan import AnswerKeys, Plan, parameters_of
 from promptls.experiments.row_rendering import RenderedRow
 from promptls.experiments.row_result import RowResult, Score
 from promptls.experiments.scoring import Scorer
 from promptls.experiments.under_way import LEFT_ERROR, ResultCallNote, call_note
 from promptls.models.keys import KeyMask
-from promptls.models.model import Completion, ModelError
+from promptls.models.model import Completion, ModelError, ModelReference
 from promptls.models.prices import Price
-from promptls.models.reference import ModelReference
 from promptls.models.steady import SteadyModel
-
-
-class Asked(NamedTuple):
-    """What one asking came to.
-
-    `failure` is the model's error, where that is why there is no answer, and `judge_failure` that of a judge
-    where none of a response's judges has answered; `calls` says how often models were asked, and `tokens` and
-    `cost` (in US dollars) what was spent on it.
-    """
-
-    result: RowResult
-    failure: ModelError | None
-    calls: int
-    tokens: int
-    cost: float
-    judge_failure: ModelError | None = None
-    judged: bool = False
 
 
 class OpenModel(NamedTuple):
@@ -59,7 +42,7 @@ class Asker:
         plan: Plan,
         models: Mapping[str, OpenModel],
         judges: Judges,
-        answers: KeptAnswers,
+        answers: SharedAnswers,
         mask: KeyMask,
         note: ResultCallNote,
     ) -> None:
@@ -75,7 +58,7 @@ class Asker:
         self._judge_tokens = sum(asks.tokens for asks in plan.asks.values())
 
     def expected(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> Expected:
-        """What asking about a row that is not there will take, as far as that can be known."""
+        """Return what asking about a row that is not there will take, as far as that can be known."""
         # Without judges, a row whose answer is kept is there.
         if self._plan.asks and self._is_kept(rendered, reference, repeat):
             return self.expected_again()
@@ -87,11 +70,11 @@ class Asker:
         return Expected(tokens, cost, 1 + self._judge_calls)
 
     def expected_again(self) -> Expected:
-        """What scoring a response will take at most, as far as that can be known."""
+        """Return what scoring a response will take at most, as far as that can be known."""
         return Expected(self._judge_tokens, calls=self._judge_calls)
 
     def is_there(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> bool:
-        """Whether the row needs no call: it does not render, or its answer is kept and not judged."""
+        """Return whether the row needs no call: it does not render, or its answer is kept and not judged."""
         if rendered.error is not None:
             return True
         return not self._plan.asks and self._is_kept(rendered, reference, repeat)
@@ -100,17 +83,19 @@ class Asker:
         keys = self._models[reference.name].keys
         return keys is not None and self._answers.has(keys.key(rendered, repeat))
 
-    async def ask(self, row: Row, rendered: RenderedRow, reference: ModelReference, repeat: int) -> Asked:
-        """What the asking came to; whatever goes wrong with the row is the result's `error`."""
+    async def ask(
+        self, row: Row, rendered: RenderedRow, reference: ModelReference, repeat: int
+    ) -> RowOutcome:
+        """Return what the asking came to; whatever goes wrong with the row is the result's `error`."""
         if rendered.error is not None:
             failed = self._failed(row, reference, repeat, rendered, rendered.error)
-            return Asked(failed, None, calls=0, tokens=0, cost=0.0)
+            return RowOutcome(failed)
         opened = self._models[reference.name]
         try:
             completion, cached = await self._answer(opened, row, rendered, repeat)
         except ModelError as error:
             failed = self._failed(row, reference, repeat, rendered, error.message)
-            return Asked(failed, error, calls=1, tokens=0, cost=0.0)
+            return RowOutcome(failed, error, calls=1)
         cost = None
         if opened.price is not None:
             cost = opened.price.cost(completion.input_tokens, completion.output_tokens)
@@ -140,9 +125,8 @@ class Asker:
         )
         account = scored.account
         tokens = (completion.input_tokens or rendered.tokens) + (completion.output_tokens or 0)
-        return Asked(
+        return RowOutcome(
             result,
-            None,
             calls=account.calls + (not cached),
             tokens=account.spent_tokens + (0 if cached else tokens),
             cost=(account.paid or 0.0) + (0.0 if cached else cost or 0.0),
@@ -150,13 +134,15 @@ class Asker:
             judged=account.answered,
         )
 
-    def left(self, row: Row, rendered: RenderedRow, reference: ModelReference, repeat: int) -> Asked:
-        """The error of a row whose call may have been paid for, and is not made a second time."""
+    async def left(
+        self, row: Row, rendered: RenderedRow, reference: ModelReference, repeat: int
+    ) -> RowOutcome:
+        """Return the error of a row whose call may have been paid for, and is not made a second time."""
         failed = self._failed(row, reference, repeat, rendered, LEFT_ERROR)
-        return Asked(failed, None, calls=0, tokens=0, cost=0.0)
+        return RowOutcome(failed)
 
-    async def score_again(self, row: Row, prior: RowResult) -> Asked:
-        """The result of an earlier asking with the scores that it lacks; its model is not asked."""
+    async def score_again(self, row: Row, prior: RowResult) -> RowOutcome:
+        """Return the result of an earlier asking with the scores that it lacks; its model is not asked."""
         answer = _known(
             prior.seconds,
             (prior.input_tokens, prior.output_tokens),
@@ -177,9 +163,8 @@ class Asker:
             judging=account.after(prior.judging) if scored.is_judged else prior.judging,
             unscored=scored.unscored,
         )
-        return Asked(
+        return RowOutcome(
             result,
-            None,
             calls=account.calls,
             tokens=account.spent_tokens,
             cost=account.paid or 0.0,
@@ -190,7 +175,7 @@ class Asker:
     async def _answer(
         self, opened: OpenModel, row: Row, rendered: RenderedRow, repeat: int
     ) -> tuple[Completion, bool]:
-        """The model's answer, and whether it came out of the cache."""
+        """Return the model's answer, and whether it came out of the cache."""
         experiment, reference = self._plan.experiment, opened.reference
         key = opened.keys.key(rendered, repeat) if opened.keys is not None else None
         note = call_note(self._note, row.number, reference.name, repeat)
@@ -227,7 +212,7 @@ def _known(
     cost: float | None,
     output_schema: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """What metrics may ask of an answer beside its text; see `metrics.binding.ANSWER_NAMES`."""
+    """Return what metrics may ask of an answer beside its text; see `metrics.binding.ANSWER_NAMES`."""
     known = [count for count in counts if count is not None]
     return {
         "seconds": seconds,

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from promptls.text.dollars import in_dollars
+from promptls.text.errors import UserError
+from promptls.text.format import in_dollars
+
+
+class BudgetSpentError(UserError):
+    """The run has stopped because its budget is spent; it can be resumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +21,7 @@ class Budget:
     cost: float | None = None
 
     def under(self, other: Budget) -> Budget:
-        """The limits of `other`, and where it has none, those of this one."""
+        """Return the limits of `other`, and where it has none, those of this one."""
         return Budget(
             other.calls if other.calls is not None else self.calls,
             other.tokens if other.tokens is not None else self.tokens,
@@ -53,7 +58,7 @@ class Spending:
         """The limit that stopped the run, in words; None while nothing has."""
 
     def allows(self, expected: Expected) -> bool:
-        """Whether one more call may be made; where it may, it counts as under way."""
+        """Return whether one more call may be made; where it may, it counts as under way."""
         budget = self._budget
         tokens = self.tokens + self._expected.tokens + expected.tokens
         cost = self.cost + self._expected.cost + expected.cost
@@ -74,7 +79,7 @@ class Spending:
         return True
 
     def settle(self, expected: Expected, *, calls: int, tokens: int, cost: float) -> None:
-        """What `allows` let out has ended, after so many calls."""
+        """Replace the estimate that `allows` reserved by the actual calls, tokens and cost."""
         self._expected = Expected(
             self._expected.tokens - expected.tokens,
             self._expected.cost - expected.cost,

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from promptls.datasets.dataset import Row
+from promptls.datasets.files import Row
 from promptls.experiments.history import RunSummary, row_results
 from promptls.experiments.row_rendering import RenderedRow
-from promptls.text.failure import Failure
+from promptls.text.errors import UserError
 
 
 def changed_rows(rendered: Iterable[tuple[Row, RenderedRow]], before: RunSummary) -> int | None:
-    """How many of the rows render otherwise than in the run `before`; rows that it did not have count too.
+    """Return how many of the rows render otherwise than in the run `before`.
 
-    None where the run's table is gone.
+    Rows that it did not have count too.
+
+    None if the run's table is gone.
     """
     try:
         known = {
@@ -21,6 +23,6 @@ def changed_rows(rendered: Iterable[tuple[Row, RenderedRow]], before: RunSummary
             for cells in row_results(before)
             if (cells.get("row_number") or "").isdigit()
         }
-    except (OSError, ValueError, Failure):
+    except (OSError, ValueError, UserError):
         return None
     return sum(known.get(row.number) != each.digest for row, each in rendered)

@@ -15,7 +15,7 @@ OTHER = "(other)"
 """Stands for the classes that are expected nowhere, behind the first of them."""
 
 # Classes that are expected nowhere and still have a line of their own: a model may answer anything.
-MOST_UNEXPECTED = 20
+MAX_UNEXPECTED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,11 @@ class Classification:
 def classify(
     rows: Iterable[tuple[frozenset[str], frozenset[str]]],
 ) -> Classification:
-    """The report of rows, each with its expected classes and those that were said."""
+    """Return the report of rows, each with its expected classes and those that were said."""
     pairs = list(rows)
     support = Counter(name for expected, _ in pairs for name in expected)
     strangers = Counter(name for _, said in pairs for name in said if name not in support)
-    shown = {name for name, _ in strangers.most_common(MOST_UNEXPECTED)}
+    shown = {name for name, _ in strangers.most_common(MAX_UNEXPECTED)}
     if len(strangers) > len(shown):
         pairs = [(expected, _folded(said, shown | support.keys())) for expected, said in pairs]
     predicted = Counter(name for _, said in pairs for name in said)

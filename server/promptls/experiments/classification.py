@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from promptls.experiments.class_scores import Classification, classify
 from promptls.experiments.history import RunSummary
 from promptls.experiments.result_pages import table_columns
+from promptls.experiments.result_table import table_of
 from promptls.experiments.results_table import PREDICTED_PREFIX
-from promptls.experiments.table_index import index_of
-from promptls.text.failure import FilePlace, WrongUse
-from promptls.text.nearest import did_you_mean
+from promptls.text.errors import FilePlace, UsageError
+from promptls.text.suggest import did_you_mean
 
 # Where a table has more expected classes than this, the column is no label.
-MOST_CLASSES = 200
+MAX_CLASSES = 200
 
 
 class Columns(NamedTuple):
@@ -35,10 +35,10 @@ def classifications(
     predicted: str | None = None,
     field: str | None = None,
 ) -> tuple[Classification, ...]:
-    """The reports of the run's table, by column and then by model where the run has several.
+    """Return the reports of the run's table, by column and then by model where the run has several.
 
-    Without `expected` and `predicted`, every column of the data set that the answers have a key for, else
-    `expected`. `field` is a key of responses in JSON. Raises `WrongUse` for a column that is not there, for
+    Without `expected` and `predicted`, every column of the dataset that the answers have a key for, else
+    `expected`. `field` is a key of responses in JSON. Raises `UsageError` for a column that is not there, for
     one that holds no classes, and where nothing can be reported.
     """
     found = _chosen(run, expected, predicted, field)
@@ -47,7 +47,7 @@ def classifications(
 
 
 def pairs_of(columns: Sequence[str]) -> list[Columns]:
-    """The pairs of expected and predicted columns that a table with these `columns` has by its names."""
+    """Return the pairs of expected and predicted columns, found by their names among `columns`."""
     found = []
     for column in columns:
         key = column.removeprefix(PREDICTED_PREFIX)
@@ -66,7 +66,7 @@ def _chosen(run: RunSummary, expected: str | None, predicted: str | None, field:
     columns = table_columns(run)
     for column in (expected, predicted):
         if column is not None and column not in columns:
-            raise WrongUse(
+            raise UsageError(
                 f"the table has no column `{column}`{did_you_mean(column, columns)}",
                 FilePlace(run.results),
                 f"its columns are {', '.join(f'`{each}`' for each in columns)}",
@@ -83,7 +83,7 @@ def _chosen(run: RunSummary, expected: str | None, predicted: str | None, field:
         found = [Columns(wanted, predicted or "response", field)] if wanted else []
     if found:
         return found
-    raise WrongUse(
+    raise UsageError(
         "nothing says which column holds the expected classes",
         FilePlace(run.results),
         f"name it with `--expected COLUMN`: there are {', '.join(f'`{each}`' for each in columns)}",
@@ -93,8 +93,8 @@ def _chosen(run: RunSummary, expected: str | None, predicted: str | None, field:
 def _of_columns(run: RunSummary, columns: Columns, model: str | None) -> Classification:
     failed = unlabelled = 0
     found = []
-    table = index_of(run).read_columns("model", "error", columns.expected, columns.predicted)
-    classes_of = lru_cache(maxsize=MOST_CLASSES)(_classes)
+    table = table_of(run).columns_of("model", "error", columns.expected, columns.predicted)
+    classes_of = lru_cache(maxsize=MAX_CLASSES)(_classes)
     for name, error, cell, said in zip(
         table["model"], table["error"], table[columns.expected], table[columns.predicted], strict=True
     ):
@@ -108,8 +108,8 @@ def _of_columns(run: RunSummary, columns: Columns, model: str | None) -> Classif
         else:
             found.append((expected, _said(said, columns.field)))
     known = frozenset(name for expected, _ in found for name in expected)
-    if len(known) > MOST_CLASSES:
-        raise WrongUse(
+    if len(known) > MAX_CLASSES:
+        raise UsageError(
             f"the column `{columns.expected}` has {len(known)} different values: these are no classes",
             FilePlace(run.results),
             "name another one with `--expected COLUMN`",
@@ -142,7 +142,7 @@ def _said(text: str, field: str | None) -> str:
 
 
 def _classes(cell: str, known: frozenset[str] | None = None) -> frozenset[str]:
-    """The classes that a cell names: several are separated by `;`, as tables and data sets write them.
+    """Return the classes that a cell names: several are separated by `;`, as tables and datasets write them.
 
     A text that a model wrote is only taken apart into classes that are `known`.
     """

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -22,10 +21,11 @@ from promptls.experiments.events import Event, Finished, Planned, Started, from_
 from promptls.experiments.request import ProcessRequest
 from promptls.models.editor_model import AskEditor
 from promptls.models.keys import KeyMask, key_mask
-from promptls.text.failure import Failure, FilePlace
+from promptls.security.environment import minimal_environment, whole_environment
+from promptls.text.errors import FilePlace, UserError
 
 RUNS: Final = "promptls.experiments.process"
-"""The module that is the process of a run; others speak with whoever starts them in the same way."""
+"""The module that runs in the process of a run; other modules communicate in the same way."""
 
 # Seconds that a cancelled process has for telling where its finished rows are.
 CANCEL_SECONDS = 1.0
@@ -38,9 +38,9 @@ QUOTED = 500
 
 
 async def plan_in_process(request: ProcessRequest, module: str = RUNS) -> Planned:
-    """What the run that `request` asks for would do and cost, and how many rows an edit has changed.
+    """Return what the run that `request` asks for would do and cost, and how many rows an edit has changed.
 
-    Every row is rendered, and no model is asked. Raises `Failure` as `run_in_process` does.
+    Every row is rendered, and no model is asked. Raises `UserError` as `run_in_process` does.
     """
     planned: list[Planned] = []
 
@@ -60,12 +60,12 @@ async def run_in_process(
     ask_editor: AskEditor | None = None,
     module: str = RUNS,
 ) -> Finished:
-    """The end of the run that `request` asks for; every event before it goes to `on_event`.
+    """Return the end of the run that `request` asks for; every event before it goes to `on_event`.
 
     A run that spends much begins when `may_spend` says so; without it, or with `yes` in the request, at once.
     Where it says no, the call is cancelled as from outside. Models of the editor are asked with `ask_editor`,
     which never raises. Cancelling the call ends the run at once;
-    `Stopped` then tells where the finished rows are. Raises `Failure` for whatever the run fails with, and
+    `Stopped` then tells where the finished rows are. Raises `UserError` for whatever the run fails with, and
     when its process dies: then with the place of the finished rows.
     """
     request = request if may_spend else replace(request, yes=True)
@@ -81,6 +81,12 @@ async def _follow(
     may_spend: Callable[[Planned], Awaitable[bool]] | None,
     ask_editor: AskEditor | None = None,
 ) -> Finished | None:
+    access = await asyncio.to_thread(request.access)
+    if not request.only_plan:
+        access.check()
+    secrets = {name: value for name, value in request.secrets.items() if name in access.key_variables}
+    mask = key_mask(environment={**whole_environment(), **request.secrets})
+    request = replace(request, secrets=secrets)
     with tempfile.TemporaryFile() as messages:
         process = await asyncio.create_subprocess_exec(
             *[sys.executable, "-m", module],
@@ -90,8 +96,8 @@ async def _follow(
             limit=LONGEST_EVENT,
             # `-m` puts the working folder first on the import path; in this one only promptls is found.
             cwd=Path(promptls.__file__).parent.parent,
+            env=minimal_environment(access.variables),
         )
-        mask = key_mask(environment=_environment(request))
         run = _RunningProcess(process, messages, on_event, mask, ask_editor)
         try:
             await run.send(asdict(request))
@@ -118,7 +124,7 @@ class _CancelledRunError(Exception):
 
 
 class _RunningProcess:
-    """The process, and the journal that it said it keeps."""
+    """The process, and the path of its run."""
 
     def __init__(
         self,
@@ -133,7 +139,7 @@ class _RunningProcess:
         self._on_event = on_event
         self._mask = mask
         self._answers = EditorAnswers(ask_editor, self.send)
-        self._journal: str | None = None
+        self._path: str | None = None
 
     async def send(self, value: Any) -> None:
         """One line to the process; a process that has died is noticed by its missing answer."""
@@ -143,9 +149,9 @@ class _RunningProcess:
             await self._process.stdin.drain()
 
     async def follow(self) -> Finished | Planned:
-        """The plan, then the last event.
+        """Return the plan, then the last event.
 
-        Raises `Failure` when the run fails or its process ends without one.
+        Raises `UserError` when the run fails or its process ends without one.
         """
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
@@ -159,16 +165,16 @@ class _RunningProcess:
                 continue
             event = from_json(value)
             if isinstance(event, Started):
-                self._journal = event.journal
+                self._path = event.path
             self._on_event(event)
             if isinstance(event, Finished | Planned):
                 return event
         raise self._death(await self._process.wait())
 
     async def cancel(self) -> None:
-        """The process has been told to stop, and has had a moment to say what it keeps."""
+        """Ask the process to stop, and give it a moment to save its results."""
         await self.send({"cancel": True})
-        with contextlib.suppress(asyncio.TimeoutError, _CancelledRunError, Failure):
+        with contextlib.suppress(asyncio.TimeoutError, _CancelledRunError, UserError):
             await asyncio.wait_for(self._follow_to_the_end(), CANCEL_SECONDS)
 
     async def _follow_to_the_end(self) -> None:
@@ -176,32 +182,28 @@ class _RunningProcess:
             pass
 
     async def end(self) -> None:
-        """The process is gone, and so are its questions."""
+        """Terminate the process and drop its pending requests."""
         self._answers.close()
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
         await self._process.wait()
 
-    def _death(self, code: int) -> Failure:
+    def _death(self, code: int) -> UserError:
         self._messages.seek(0)
         words = self._messages.read().decode(errors="replace").strip()
         last = self._mask.mask(words.splitlines()[-1])[-QUOTED:] if words else ""
         ended = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return Failure(
+        return UserError(
             f"the process of the run ended unexpectedly ({ended}){f': {last}' if last else ''}",
-            FilePlace(self._journal) if self._journal else None,
-            f"the finished rows are kept in that file; go on with `promptls run --resume {self._journal}`"
-            if self._journal
+            FilePlace(self._path) if self._path else None,
+            f"the finished rows are kept; go on with `promptls run --resume {self._path}`"
+            if self._path
             else "run it again: what was answered is kept",
         )
 
 
-def _environment(request: ProcessRequest) -> dict[str, str]:
-    return {**os.environ, **request.secrets}
-
-
-def _failure(value: dict[str, Any]) -> Failure:
+def _failure(value: dict[str, Any]) -> UserError:
     path = value["path"]
     place = FilePlace(path, value["line"], value["column"]) if path else None
-    return Failure(value["message"], place, value["remedy"])
+    return UserError(value["message"], place, value["remedy"])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from promptls.experiments.comparison_words import Chance, Verdict, amount, in_words, unit_of
 from promptls.experiments.history import MetricSummary, RunSummary
+from promptls.experiments.result_table import scored_columns
 from promptls.experiments.results_folder import prompt_stem
 from promptls.experiments.statistics import (
     Difference,
@@ -17,10 +18,9 @@ from promptls.experiments.statistics import (
     paired_difference,
     pooled_spread,
 )
-from promptls.experiments.table_index import scored_columns
 from promptls.experiments.tally import good_class
-from promptls.text.counted import counted
-from promptls.text.failure import FilePlace, WrongUse
+from promptls.text.errors import FilePlace, UsageError
+from promptls.text.format import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +90,10 @@ class _Pair:
 
 
 def compare_with(before: RunSummary, others: Sequence[RunSummary]) -> tuple[Comparison, ...]:
-    """The comparisons of one run with each of the others: every metric and row that both have.
+    """Return the comparisons of one run with each of the others: every metric and row that both have.
 
-    Rows belong together by their `id`, or by their number where the data set has no ids. Raises
-    `WrongUse` when the runs have no metric or no row in common. All p-values are corrected together:
+    Rows belong together by their `id`, or by their number where the dataset has no ids. Raises
+    `UsageError` when the runs have no metric or no row in common. All p-values are corrected together:
     of many differences that are looked at, one may well be there by chance.
     """
     measured = [_measured(before, other) for other in others]
@@ -117,7 +117,7 @@ def _measured(before: RunSummary, after: RunSummary) -> _Pair:
     names = _names(before, after)
     shared = [(metric, other) for metric in before.metrics if (other := after.metric(metric.name))]
     if not shared:
-        raise WrongUse(
+        raise UsageError(
             "the runs have no metric in common",
             FilePlace(after.results),
             f"{names[0]} has {_listed(before)}, {names[1]} has {_listed(after)}",
@@ -126,10 +126,10 @@ def _measured(before: RunSummary, after: RunSummary) -> _Pair:
     before_rows, after_rows = _rows(before, by_model=by_model), _rows(after, by_model=by_model)
     common = [key for key in before_rows if key in after_rows]
     if not common:
-        raise WrongUse(
+        raise UsageError(
             "the runs have no row in common",
             FilePlace(after.results),
-            "compare runs over the same data set",
+            "compare runs over the same dataset",
         )
     places = [before_rows[key] for key in common], [after_rows[key] for key in common]
     metrics: list[_Measured] = []
@@ -161,7 +161,7 @@ def _measured(before: RunSummary, after: RunSummary) -> _Pair:
             if old != new
         ]
         if len(pairs) < len(common):
-            without = counted(len(common) - len(pairs), "row")
+            without = plural(len(common) - len(pairs), "row")
             unscored[without].append(metric.name)
         notes += [
             f"{metric.name}: asked again about the same row, {name} differs from its mean by "
@@ -211,14 +211,14 @@ class _Column:
         """None for a row without a score, and for every row of a ranking."""
 
     def text(self, at: int) -> str:
-        """The score of a row as the table has it, those of its repeats in a line."""
+        """Return the score of a row as the table has it, those of its repeats in a line."""
         places = self._places[at]
         if len(places) == 1:
             return self._cells[places[0]]
         return "/".join(dict.fromkeys(cell for place in places if (cell := self._cells[place])))
 
     def spread(self) -> float | None:
-        """How far repeats of a row are from the row's mean, as a standard deviation."""
+        """Return how far repeats of a row are from the row's mean, as a standard deviation."""
         if all(len(each) == 1 for each in self._places):
             return None
         return pooled_spread([self._values(each) for each in self._places])
@@ -258,7 +258,7 @@ def _judged(measured: _Measured, p_value: float, compared: int, name: str) -> Me
 
 
 def _names(before: RunSummary, after: RunSummary) -> tuple[str, str]:
-    """Names that tell the two runs apart: of the prompts, else of the models, else of the runs."""
+    """Return names that tell the two runs apart: of the prompts, else of the models, else of the runs."""
     for old, new in (
         (prompt_stem(before.prompt), prompt_stem(after.prompt)),
         (" + ".join(before.models), " + ".join(after.models)),
@@ -282,12 +282,12 @@ def _notes(
             "change one thing at a time to know what made the difference"
         )
     notes += [
-        f"{counted(count - common, 'row')} only in {name}"
+        f"{plural(count - common, 'row')} only in {name}"
         for name, count in zip(names, (old_rows, new_rows), strict=True)
         if count > common
     ]
     notes += [
-        f"{counted(run.failed, 'row')} of {name} failed"
+        f"{plural(run.failed, 'row')} of {name} failed"
         for name, run in zip(names, (before, after), strict=True)
         if run.failed
     ]

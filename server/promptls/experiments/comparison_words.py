@@ -22,12 +22,15 @@ class Chance(NamedTuple):
 
 
 def unit_of(kind: str) -> str:
-    """What a difference of this kind of metric is counted in, with a space before it; nothing for numbers."""
+    """Return what a difference of this kind of metric is counted in, with a space before it.
+
+    Nothing for numbers.
+    """
     return " points" if kind == "discrete" else ""
 
 
 def in_words(kind: str, verdict: Verdict, found: Difference, chance: Chance, name: str) -> str:
-    """The sentence about one metric of the run `name`."""
+    """Return the sentence about one metric of the run `name`."""
     unit = unit_of(kind)
     if verdict != "undecided":
         # "Worse by 25" needs no sign, and neither does its interval.
@@ -56,7 +59,7 @@ def in_words(kind: str, verdict: Verdict, found: Difference, chance: Chance, nam
 
 
 def amount(kind: str, value: float, sign: str = "-") -> str:
-    """A difference for people, in points where it is one of shares; `sign` is that of a format.
+    """Return a difference for people, in points where it is one of shares; `sign` is that of a format.
 
     One of less than a point keeps its first digit, so that it does not read as none.
     """
@@ -68,6 +71,6 @@ def amount(kind: str, value: float, sign: str = "-") -> str:
 
 
 def _rounded(rows: int) -> str:
-    """A number of rows with two digits, because it is an estimate."""
+    """Return a number of rows with two digits, because it is an estimate."""
     digits = max(0, len(str(rows)) - 2)
     return f"{round(rows, -digits):,}"

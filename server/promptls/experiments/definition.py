@@ -11,17 +11,20 @@ from promptls.experiments.evaluation import asked_rows, refuse_labels
 from promptls.experiments.experiment import Experiment, RateLimit
 from promptls.experiments.judging import judging_models
 from promptls.experiments.results_folder import results_folder
-from promptls.meaning.evaluation import evaluation_of
-from promptls.meaning.kind import Kind
-from promptls.meaning.template import Template
-from promptls.models.reference import ModelReference
+from promptls.models.keys import variables_named_by
+from promptls.models.model import ModelReference
 from promptls.models.registry import find_model
-from promptls.rendering.request import JOB_KINDS
-from promptls.text.failure import Failure, FilePlace, WrongUse
-from promptls.text.lines import line_starts, place_of
-from promptls.text.nearest import did_you_mean
+from promptls.rendering.make import JOB_KINDS
+from promptls.security.environment import readable_variables
+from promptls.security.files import read_text
+from promptls.semantic.evaluation import evaluation_of
+from promptls.semantic.kind import Kind
+from promptls.semantic.template import Template
+from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.positions import line_starts, place_of
+from promptls.text.suggest import did_you_mean
 from promptls.workspace.disk import source_of
-from promptls.workspace.project_settings import ProjectFile, find_project
+from promptls.workspace.settings import ProjectFile, find_project
 
 if TYPE_CHECKING:
     from promptls.settings.header import ExperimentKey, Header, NamedMetric
@@ -41,11 +44,11 @@ def define_experiment(
     models: Sequence[str] = (),
     models_base: Path | None = None,
 ) -> Experiment:
-    """The experiment `name` of the prompt file, or its only (else its first) one where `name` is None.
+    """Return the experiment `name` of the prompt file, or its only (else its first) one where `name` is None.
 
     `unsaved` holds texts of this and of included files that are not saved, by absolute path;
     `models` take the place of the declared ones, and their paths are read from `models_base`, by default
-    the folder of the prompt. Raises `WrongUse` when there is no such file, experiment, model or setting;
+    the folder of the prompt. Raises `UsageError` when there is no such file, experiment, model or setting;
     nothing is run.
     """
     prompt = prompt.absolute()
@@ -55,7 +58,7 @@ def define_experiment(
     header = template.declarations.settings
     project = find_project(prompt)
     if project.problems:
-        raise WrongUse(project.problems[0].message, project.problems[0].place, "correct the settings")
+        raise UsageError(project.problems[0].message, project.problems[0].place, "correct the settings")
     chosen, declared, base = _declared(prompt, name, header, project)
     settings = project.settings
     limits, budget = settings.rate_limits, declared.budget
@@ -67,6 +70,12 @@ def define_experiment(
     asked = evaluation_of(template.source.first_chunk) if template.kind is Kind.EVALUATION else None
     if asked is not None:
         refuse_labels(asked, prompt)
+    chosen_models = _models(
+        models or declared.models or [settings.default_model],
+        project,
+        prompt,
+        (models_base or prompt.parent) if models else base,
+    )
     return Experiment(
         name=chosen,
         prompt=prompt,
@@ -74,12 +83,7 @@ def define_experiment(
         folder=results_folder(prompt, project),
         base=base,
         dataset=dataset,
-        models=_models(
-            models or declared.models or [settings.default_model],
-            project,
-            prompt,
-            (models_base or prompt.parent) if models else base,
-        ),
+        models=chosen_models,
         metrics=tuple(declared.metrics),
         repeats=declared.repeats,
         concurrency=declared.concurrency,
@@ -118,6 +122,10 @@ def define_experiment(
         ask_above_calls=settings.ask_above.calls,
         engine=declared.engine or settings.engine,
         ray_address=settings.ray.address,
+        ray_from_project=settings.ray.address is not None,
+        environment=readable_variables(
+            settings.environment, variables_named_by([*chosen_models, *judges.values(), *embedders.values()])
+        ),
     )
 
 
@@ -125,27 +133,27 @@ def _path_of(base: Path, dataset: str, prompt: Path) -> Path:
     try:
         return (base / dataset).resolve()
     except ValueError:
-        raise WrongUse(
-            f"no data set can have the name {dataset!r}", FilePlace(prompt), "name a file that is there"
+        raise UsageError(
+            f"no dataset can have the name {dataset!r}", FilePlace(prompt), "name a file that is there"
         ) from None
 
 
 def _content(prompt: Path) -> str:
     try:
-        return prompt.read_text(encoding="utf-8-sig")
+        return read_text(prompt, "utf-8-sig")
     except FileNotFoundError:
         others = [file.name for file in prompt.parent.glob("*.j2")] if prompt.parent.is_dir() else []
-        raise WrongUse(
+        raise UsageError(
             f"the prompt file does not exist{did_you_mean(prompt.name, others)}",
             FilePlace(prompt),
             "check the path",
         ) from None
     except IsADirectoryError:
-        raise WrongUse("this is a folder", FilePlace(prompt), "name a prompt file in it") from None
+        raise UsageError("this is a folder", FilePlace(prompt), "name a prompt file in it") from None
     except UnicodeDecodeError:
-        raise WrongUse("the prompt file is not UTF-8", FilePlace(prompt), "save it in UTF-8") from None
+        raise UsageError("the prompt file is not UTF-8", FilePlace(prompt), "save it in UTF-8") from None
     except OSError as error:
-        raise Failure(
+        raise UserError(
             f"the prompt file cannot be read: {error.strerror}", FilePlace(prompt), "check its permissions"
         ) from None
 
@@ -157,7 +165,7 @@ def _declared(
     shared = project.settings.experiments
     if name is None:
         if not own and not shared:
-            raise WrongUse("the prompt declares no experiment", FilePlace(prompt), HOW_TO_DECLARE)
+            raise UsageError("the prompt declares no experiment", FilePlace(prompt), HOW_TO_DECLARE)
         name = next(iter(own or shared))
     if name in own:
         return name, own[name], prompt.parent
@@ -165,7 +173,7 @@ def _declared(
         return name, shared[name], project.root
     known = [*own, *shared]
     listed = ", ".join(f"`{each}`" for each in known)
-    raise WrongUse(
+    raise UsageError(
         f"the prompt has no experiment `{name}`{did_you_mean(name, known)}",
         FilePlace(prompt),
         f"its experiments are {listed}" if known else HOW_TO_DECLARE,
@@ -180,8 +188,8 @@ def _models(
         return tuple(
             find_model(name, named, project.root if name in named else base) for name in dict.fromkeys(names)
         )
-    except WrongUse as error:
-        raise WrongUse(error.message, error.place or FilePlace(prompt), error.remedy) from None
+    except UsageError as error:
+        raise UsageError(error.message, error.place or FilePlace(prompt), error.remedy) from None
 
 
 def _judging(
@@ -189,9 +197,9 @@ def _judging(
 ) -> tuple[dict[str, ModelReference], dict[str, ModelReference]]:
     try:
         return judging_models(metrics, named, project.settings, project.root, base)
-    except WrongUse as error:
+    except UsageError as error:
         message = f"a metric names a model that judges: {error.message}"
-        raise WrongUse(message, error.place or FilePlace(prompt), error.remedy) from None
+        raise UsageError(message, error.place or FilePlace(prompt), error.remedy) from None
 
 
 def _defaults(header: Header) -> dict[str, Any]:
@@ -205,10 +213,10 @@ def _defaults(header: Header) -> dict[str, Any]:
 
 
 def _template(prompt: Path, text: str) -> Template:
-    """The file's meaning; raises `WrongUse` at the first key of its declarations that is wrong."""
+    """Return the file's meaning; raises `UsageError` at the first key of its declarations that is wrong."""
     template = Template(source_of(str(prompt), text))
     problems = template.declarations.problems
     if problems:
         place = place_of(line_starts(text), problems[0].span.start)
-        raise WrongUse(problems[0].message, FilePlace(prompt, *place), "correct the header")
+        raise UsageError(problems[0].message, FilePlace(prompt, *place), "correct the header")
     return template

@@ -26,7 +26,7 @@ class EditorLink:
         self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
 
     async def ask(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The editor's answer; a cancelled call lets the editor stop its work."""
+        """Return the editor's answer; a cancelled call lets the editor stop its work."""
         number = next(self._numbers)
         waiting: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[number] = waiting

@@ -7,27 +7,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from promptls.meaning.evaluation import Evaluation
-from promptls.meaning.template import Template
+from promptls.dialects.opencompass.vocabulary import LABEL_INFERENCERS
 from promptls.rendering.evaluation_data import evaluation_data
-from promptls.rendering.evaluation_job import EvaluationJob
-from promptls.systems.opencompass.vocabulary import LABEL_INFERENCERS
-from promptls.text.failure import FilePlace, WrongUse
+from promptls.rendering.job import EvaluationJob
+from promptls.semantic.evaluation import Evaluation
+from promptls.semantic.template import Template
+from promptls.text.errors import FilePlace, UsageError
 
 
 def asked_rows(
     template: Template, prompt: Path, dataset: Path, meta_templates: Mapping[str, Any]
 ) -> EvaluationJob:
-    """The rows of the experiment's data set, and those that the examples come from."""
+    """Return the rows of the experiment's dataset, and those that the examples come from."""
     data = replace(evaluation_data(template, str(prompt)), test=str(dataset))
     return EvaluationJob(data, meta_templates=meta_templates)
 
 
 def refuse_labels(evaluation: Evaluation, prompt: Path) -> None:
-    """Raises WrongUse for a prompt whose labels are weighed by what a model makes of each of them."""
+    """Raise UsageError for a prompt whose labels are weighed by what a model makes of each of them."""
     inferencer = evaluation.inferencer_class
     if inferencer in LABEL_INFERENCERS:
-        raise WrongUse(
+        raise UsageError(
             f"`{inferencer}` compares labels by the model's log-probabilities of whole prompts, which "
             "chat models do not tell: the experiment cannot be run",
             FilePlace(prompt),

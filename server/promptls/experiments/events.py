@@ -13,9 +13,9 @@ class Planned:
 
     `failing` rows cannot be rendered, `over_limit` ones are cut to the token limit. `calls` are to be made,
     `cached` answers are there already; `tokens` are those of the prompts to be sent. Costs are US dollars:
-    that of the prompts alone, and that with the longest answers; None where no price or no longest answer is
+    that of the prompts alone, and that with the longest answers; None if no price or no longest answer is
     known. `changed` rows render otherwise than in the run before, `before`; None without one. `question` is
-    what is to be asked before so much is spent, None where nobody need be asked.
+    what is to be asked before so much is spent, None if nobody need be asked.
     """
 
     experiment: str
@@ -34,22 +34,27 @@ class Planned:
     judging: int = 0
     """How many of the calls are those of metrics."""
     unsure: str | None = None
-    """Of a run that is gone on with, which calls may have been paid for already; None where none may."""
+    """Of a run that is gone on with, which calls may have been paid for already; None if none may."""
+    sends: Sequence[Mapping[str, Any]] = ()
+    """What is sent to which server: `model`, `host`, `variable` (None without a key), and `allowed`."""
+    environment: Sequence[str] = ()
+    """The variables that functions and metrics may read because the settings list them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The run begins: so many results are to come, and are kept in `journal` as they come.
+    """The run begins, and `total` results are expected.
 
-    `done` of them are there already, where the run goes on with another one. `metrics` have `name`, `kind`
-    and `allowed_values`, as a manifest has them.
+    `path` identifies the run, as `--resume` takes it; empty if it cannot be resumed. `done` results are there
+    already, if the run continues another one. `metrics` have `name`, `kind` and `allowed_values`,
+    as a manifest has them.
     """
 
     run: str
     total: int
     failing: int
     input_tokens: int
-    journal: str
+    path: str
     done: int = 0
     metrics: Sequence[Mapping[str, Any]] = ()
 
@@ -68,8 +73,8 @@ class RowFinished:
     scores: Mapping[str, Any]
     done: int
     total: int
-    seconds: float
-    left: float
+    seconds: float = 0.0
+    left: float = 0.0
     rate: float = 0.0
     cached: bool = False
     problem: str | None = None
@@ -77,11 +82,11 @@ class RowFinished:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The run was cancelled, or its budget is spent (`why` says which); what was finished is in `journal`."""
+    """The run was cancelled, or its budget is spent (`why` says which); `path` is as in `Started`."""
 
     done: int
     total: int
-    journal: str
+    path: str
     why: str = "cancelled"
 
 
@@ -103,10 +108,10 @@ _KINDS: dict[str, type[Event]] = {
 
 
 def to_json(event: Event) -> dict[str, Any]:
-    """The event as JSON, its kind under `event`."""
+    """Return the event as JSON, its kind under `event`."""
     return {"event": type(event).__name__, **asdict(event)}
 
 
 def from_json(value: Mapping[str, Any]) -> Event:
-    """The event that `to_json` wrote."""
+    """Return the event that `to_json` wrote."""
     return _KINDS[value["event"]](**{key: item for key, item in value.items() if key != "event"})

@@ -11,16 +11,16 @@ _ONE = re.compile(r"example (\d{1,9})")
 
 
 def is_of_examples(rows: str | None) -> bool:
-    """Whether this choice of rows is one of the prompt's examples."""
+    """Return whether this choice of rows is one of the prompt's examples."""
     return rows == ALL_EXAMPLES or example_number(rows) is not None
 
 
 def example_number(rows: str | None) -> int | None:
-    """The number, from 1, of the one example that is chosen; None where it is not one."""
+    """Return the number, from 1, of the one example that is chosen; None if it is not one."""
     match = _ONE.fullmatch(rows or "")
     return int(match[1]) if match else None
 
 
 def one_example(number: int) -> str:
-    """The choice of the example of this number, from 1."""
+    """Return the choice of the example of this number, from 1."""
     return f"example {number}"

@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from promptls.experiments.example_choice import is_of_examples
 from promptls.experiments.history import RunSummary
-from promptls.text.file_stamp import kept_by_file
+from promptls.security.files import kept_by_file, open_text
 
-_MOST_ROWS: Final = 5000
+_MAX_ROWS: Final = 5000
 
 
 class ExampleResult(NamedTuple):
@@ -27,7 +27,7 @@ class ExampleResult(NamedTuple):
 def example_result(
     number: int, example: Mapping[str, Any], output_key: str | None, newest_first: Iterable[RunSummary]
 ) -> ExampleResult | None:
-    """The newest result of the example of this number, from 1, in the runs of an experiment, if any.
+    """Return the newest result of the example of this number, from 1, in the runs of an experiment, if any.
 
     A run of the examples counts as long as the example has the inputs that it had then.
     """
@@ -50,7 +50,7 @@ class Table(NamedTuple):
     by_value: dict[str, dict[str | None, list[int]]]
 
     def places(self, inputs: Mapping[str, tuple[str, ...]]) -> Iterator[int]:
-        """The places, from 0, of the lines whose columns have one of these values each."""
+        """Yield the places, from 0, of the lines whose columns have one of these values each."""
         first = next(iter(inputs))
         if first not in self.by_value:
             found = self.by_value[first] = {}
@@ -67,7 +67,7 @@ def _cell(cells: Mapping[str, str], column: str) -> str | None:
 
 
 def _cells(value: Any) -> tuple[str, ...]:
-    """The ways in which a table may have a value: as JSON, and lists also joined with `;`."""
+    """Return the ways in which a table may have a value: as JSON, and lists also joined with `;`."""
     if isinstance(value, str):
         return (value,)
     written = [json.dumps(value, ensure_ascii=False, default=str)]
@@ -77,14 +77,17 @@ def _cells(value: Any) -> tuple[str, ...]:
 
 
 def known_table(run: RunSummary) -> Table:
-    """The first 5000 lines of the run's table, read again when it has changed; none where it is gone."""
+    """Return the first 5000 lines of the run's table, read again when it has changed.
+
+    None if it is gone.
+    """
     return _table(run.results)
 
 
 @kept_by_file(8)
 def _table(results: Path) -> Table:
     try:
-        with results.open(encoding="utf-8", newline="") as stream:
-            return Table(tuple(islice(csv.DictReader(stream), _MOST_ROWS)), {})
+        with open_text(results, newline="") as stream:
+            return Table(tuple(islice(csv.DictReader(stream), _MAX_ROWS)), {})
     except (OSError, ValueError, csv.Error):
         return Table((), {})

@@ -1,7 +1,7 @@
-"""An experiment over the examples of its prompt, as if they were the rows of its data set.
+"""An experiment over the examples of its prompt, as if they were the rows of its dataset.
 
 An example gives its inputs, its output under the output key and, where that is a mapping, the output's own
-keys, as a data set has the expected answer in columns. Metrics that need more than that are left out.
+keys, as a dataset has the expected answer in columns. Metrics that need more than that are left out.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ from pathlib import Path
 from typing import Any
 
 from promptls.datasets.atomic import replaced
-from promptls.experiments.answer_cache import FOLDER, make_cache_folder
 from promptls.experiments.example_choice import example_number
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.results_folder import prompt_stem
 from promptls.experiments.row_choice import RowChoice
-from promptls.meaning.template import Template
+from promptls.experiments.store import FOLDER, make_cache_folder
 from promptls.metrics.binding import check_binding
 from promptls.metrics.loading import load_metric
-from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.semantic.template import Template
+from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.workspace.disk import source_of
 
 _TEXTS = frozenset({".csv", ".tsv"})
-"""Data sets whose values are texts: metrics made for them expect no others."""
+"""Datasets whose values are texts: metrics made for them expect no others."""
 
 
 def over_examples(experiment: Experiment, rows: str) -> tuple[Experiment, RowChoice]:
-    """The experiment over the examples that `rows` chooses, written to a file, and that choice.
+    """Return the experiment over the examples that `rows` chooses, written to a file, and that choice.
 
-    Raises `WrongUse` for a prompt without examples, or without this one, and `Failure` where they cannot be
-    written.
+    Raises `UsageError` for a prompt without examples, or without this one, and `UserError` where
+    they cannot be written.
     """
     template = Template(source_of(str(experiment.prompt), experiment.text))
     examples = [example.data for example in template.declarations.examples]
     number = example_number(rows)
     if not examples or (number is not None and not 1 <= number <= len(examples)):
         said = f"has {len(examples)} examples" if examples else "declares no examples"
-        raise WrongUse(
+        raise UsageError(
             f"the prompt {said}, so `{rows}` cannot be run",
             FilePlace(experiment.prompt),
             "declare them: `examples: [{<input>: …, <output key>: …}]`",
@@ -64,7 +64,7 @@ def _row(example: Mapping[str, Any], number: int, output_key: str | None, *, as_
 
 
 def _text(value: Any) -> str:
-    """A value as a table has it: lists of plain values are joined with `;`."""
+    """Return a value as a table has it: lists of plain values are joined with `;`."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
@@ -81,7 +81,7 @@ def _written(rows: list[dict[str, Any]], experiment: Experiment) -> Path:
         with replaced(path) as stream:
             stream.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
     except OSError as error:
-        raise Failure(
+        raise UserError(
             f"the examples cannot be written: {(error.strerror or str(error)).lower()}",
             FilePlace(path),
             "free some space, or correct the permissions of the folder",
@@ -93,6 +93,6 @@ def _can_score(name: str, columns: list[str], experiment: Experiment) -> bool:
     metric = load_metric(name, experiment.base, experiment.named_metrics)
     try:
         check_binding(metric, columns, experiment.output_key)
-    except WrongUse:
+    except UsageError:
         return False
     return True

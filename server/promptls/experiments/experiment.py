@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptls.experiments.budget import NO_BUDGET, Budget
-from promptls.models.reference import ModelReference
-from promptls.rendering.evaluation_job import EvaluationJob
+from promptls.models.model import ModelReference
+from promptls.rendering.job import EvaluationJob
 from promptls.rendering.job import Kind as RenderKind
 from promptls.settings.header import Engine
 
@@ -28,7 +28,7 @@ class Experiment:
     folder: Path
     """Where the results go."""
     base: Path
-    """The folder that the paths of the data set and the metrics are read from."""
+    """The folder that the paths of the dataset and the metrics are read from."""
     dataset: Path
     models: tuple[ModelReference, ...]
     metrics: tuple[str, ...]
@@ -76,6 +76,10 @@ class Experiment:
     """Where the models are asked from."""
     ray_address: str | None = None
     """Of the cluster, where the engine is `ray` and somebody says it."""
+    ray_from_project: bool = False
+    """Whether the settings of the project chose the address."""
+    environment: tuple[str, ...] = ()
+    """The variables that functions and metrics may read."""
 
 
 class RateLimit(NamedTuple):
@@ -94,7 +98,10 @@ def adjusted(
     parameters: Mapping[str, Any] | None = None,
     budget: Budget | None = None,
 ) -> Experiment:
-    """The experiment with what the caller says in place of what is declared; None leaves it as it is."""
+    """Return the experiment with what the caller says in place of what is declared.
+
+    None leaves it as it is.
+    """
     return replace(
         experiment,
         concurrency=concurrency or experiment.concurrency,
@@ -106,9 +113,13 @@ def adjusted(
 
 
 def asked_from(experiment: Experiment, engine: Engine | None, ray_address: str | None) -> Experiment:
-    """The experiment with this engine; None leaves what is declared, but an address alone means `ray`."""
+    """Return the experiment with this engine.
+
+    None leaves what is declared, but an address alone means `ray`.
+    """
     return replace(
         experiment,
         engine=engine or ("ray" if ray_address else experiment.engine),
         ray_address=ray_address or experiment.ray_address,
+        ray_from_project=experiment.ray_from_project and not ray_address,
     )

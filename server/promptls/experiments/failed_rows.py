@@ -12,16 +12,16 @@ from typing import Any, Final, NamedTuple, Protocol
 from promptls.experiments.example_choice import is_of_examples
 from promptls.experiments.history import MetricSummary, RunSummary, dataset_of, row_results
 from promptls.experiments.tally import good_class
-from promptls.text.failure import Failure
-from promptls.text.file_stamp import Stamp, kept_by_file, stamp_of
+from promptls.security.files import Stamp, kept_by_file, open_bytes, open_text, stamp_of
+from promptls.text.errors import UserError
 
-_MOST_ROWS: Final = 5000
-_MOST_FAILED: Final = 200
-_MOST_REASON: Final = 200
+_MAX_ROWS: Final = 5000
+_MAX_FAILED: Final = 200
+_MAX_REASON: Final = 200
 
 
 class FailedRow(NamedTuple):
-    """A result that is not good: its row's number in the data set, from 1, why, and the cells of its line.
+    """A result that is not good: its row's number in the dataset, from 1, why, and the cells of its line.
 
     `is_error` says that there is no answer at all; otherwise a metric gave it a score that is not good.
     """
@@ -35,24 +35,27 @@ class FailedRow(NamedTuple):
 
 
 def failed_rows(run: RunSummary) -> tuple[FailedRow, ...]:
-    """The first 200 results of the run that are not good, in the table's order; none where that is gone."""
+    """Return the first 200 results of the run that are not good, in the table's order.
+
+    None if that is gone.
+    """
     stamp = stamp_of(run.results)
     if stamp is None:
         return ()
     key = (run.results, stamp)
     known = _KNOWN.get(key)
     if known is None:
-        if len(_KNOWN) >= _MOST_KNOWN:
+        if len(_KNOWN) >= _MAX_KNOWN:
             _KNOWN.pop(next(iter(_KNOWN)))
         try:
-            known = _KNOWN[key] = tuple(islice(_failed(run, _MOST_ROWS), _MOST_FAILED))
-        except (Failure, OSError, ValueError):
+            known = _KNOWN[key] = tuple(islice(_failed(run, _MAX_ROWS), _MAX_FAILED))
+        except (UserError, OSError, ValueError):
             known = _KNOWN[key] = ()
     return known
 
 
 def standing_failures(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunSummary, FailedRow]]:
-    """What the runs of one experiment say against rows, each row's newest result alone, with its run.
+    """Yield what the runs of one experiment say against rows, each row's newest result alone, with its run.
 
     Runs of a prompt that has changed since, and those over the prompt's examples, say nothing.
     """
@@ -67,9 +70,9 @@ def standing_failures(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunS
 
 
 def failing_numbers(newest_first: Iterable[RunSummary]) -> frozenset[int]:
-    """The numbers, from 1, of all rows whose newest result in these runs of one experiment is not good.
+    """Return the numbers, from 1, of the rows whose latest result in these runs is not good.
 
-    Raises `Failure` where the table of a run is gone.
+    Raises `UserError` where the table of a run is gone.
     """
     found: set[int] = set()
     covered: set[int] = set()
@@ -82,8 +85,8 @@ def failing_numbers(newest_first: Iterable[RunSummary]) -> frozenset[int]:
 
 @kept_by_file(32)
 def _numbers(table: Path) -> frozenset[int]:
-    """The numbers of the rows that a run has results of."""
-    with table.open(encoding="utf-8", newline="") as stream:
+    """Return the numbers of the rows that a run has results of."""
+    with open_text(table, newline="") as stream:
         return frozenset(
             int(cells["row_number"])
             for cells in csv.DictReader(stream)
@@ -91,13 +94,13 @@ def _numbers(table: Path) -> frozenset[int]:
         )
 
 
-_MOST_KNOWN: Final = 32
+_MAX_KNOWN: Final = 32
 _KNOWN: Final[dict[tuple[Path, Stamp], tuple[FailedRow, ...]]] = {}
 """What was found in each table, by its path and stamp."""
 
 
 def unchanged_dataset(run: RunSummary) -> Path | None:
-    """The data set that the run went over, or None where it is another one by now."""
+    """Return the dataset that the run went over, or None if it is another one by now."""
     named = dataset_of(run)
     if named is None:
         return None
@@ -109,7 +112,7 @@ def unchanged_dataset(run: RunSummary) -> Path | None:
 def _digest(path: Path) -> str:
     digest = hashlib.sha256()
     try:
-        with path.open("rb") as stream:
+        with open_bytes(path) as stream:
             while piece := stream.read(1 << 20):
                 digest.update(piece)
     except OSError:
@@ -130,7 +133,10 @@ class Judged(Protocol):
 
 
 def objection(run: Judged, cells: Mapping[str, str]) -> str | None:
-    """What is wrong with a line of a run's table: its error, or a score that is not good; None for none."""
+    """Return what is wrong with a line of a run's table: its error, or a score that is not good.
+
+    None for none.
+    """
     model = f" with `{cells.get('model')}`" if len(run.models) > 1 else ""
     error = cells.get("error")
     if error:
@@ -148,7 +154,7 @@ def _failed(run: RunSummary, most: int | None) -> Iterator[FailedRow]:
 
 
 def _objection(metric: MetricSummary, cells: Mapping[str, Any]) -> str | None:
-    """What a metric says against a result; None where it is good, or scores without a good class."""
+    """Return what a metric says against a result; None if it is good, or scores without a good class."""
     good = good_class("discrete", metric.allowed_values) if metric.kind == "discrete" else None
     score = cells.get(metric.name)
     if good is None or not score or score == good:
@@ -159,4 +165,4 @@ def _objection(metric: MetricSummary, cells: Mapping[str, Any]) -> str | None:
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _MOST_REASON else f"{line[:_MOST_REASON]}…"
+    return line if len(line) <= _MAX_REASON else f"{line[:_MAX_REASON]}…"

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from promptls.experiments.manifest import hash_of_text
-from promptls.experiments.results_folder import prompt_stem, results_folder
+from promptls.experiments.results_folder import MAX_MANIFEST_BYTES, prompt_stem, results_folder
 from promptls.experiments.tally import score_text
-from promptls.text.failure import Failure, FilePlace, WrongUse
-from promptls.text.file_stamp import kept_by_file
+from promptls.security.files import kept_by_file, open_text, read_bytes, read_text
+from promptls.text.errors import FilePlace, UsageError, UserError
 
 SETTLED_NANOSECONDS = 1_000_000_000
 
@@ -69,22 +69,24 @@ class RunSummary:
     cached: int = 0
     paid: float | None = None
     rows_chosen: str | None = None
-    """Which rows of the data set were run, as `row_choice.parse_rows` reads it; None for all."""
+    """Which rows of the dataset were run, as `row_choice.parse_rows` reads it; None for all."""
     by_model: Mapping[str, tuple[MetricSummary, ...]] = field(default_factory=dict)
 
     def of_model(self, model: str) -> tuple[MetricSummary, ...]:
-        """The scores of one of the run's models."""
+        """Return the scores of one of the run's models."""
         return self.by_model.get(model, self.metrics)
 
     def metric(self, name: str) -> MetricSummary | None:
-        """The score of the metric `name`, or None where the run has no such metric."""
+        """Return the score of the metric `name`, or None if the run has no such metric."""
         return next((metric for metric in self.metrics if metric.name == name), None)
 
 
 def last_run(
     prompt: Path, *, experiment: str | None = None, unsaved: Mapping[str, str] | None = None
 ) -> RunSummary | None:
-    """The newest finished run of the prompt file, with the one before it as `previous`; None without any.
+    """Return the newest finished run of the prompt file, with the one before it as `previous`.
+
+    None without any.
 
     `unsaved` holds texts that count instead of what is saved, by absolute path. Two manifests are
     read, however many runs there are.
@@ -99,7 +101,7 @@ def last_run(
 def runs_of(
     prompt: Path, *, experiment: str | None = None, unsaved: Mapping[str, str] | None = None
 ) -> Iterator[RunSummary]:
-    """Every finished run of the prompt file, the newest first; a broken manifest is passed over."""
+    """Yield every finished run of the prompt file, the newest first; a broken manifest is passed over."""
     prompt = prompt.absolute()
     for manifest in _manifests(results_folder(prompt), prompt_stem(prompt)):
         values = _read(manifest)
@@ -110,26 +112,26 @@ def runs_of(
 
 
 def read_run(manifest: Path) -> RunSummary:
-    """The run of one manifest; raises `Failure` when the file is none."""
+    """Return the run of one manifest; raises `UserError` when the file is none."""
     values = _read(manifest)
     if values is None:
-        raise Failure("this is not the manifest of a run", FilePlace(manifest), "name another run")
+        raise UserError("this is not the manifest of a run", FilePlace(manifest), "name another run")
     return _summary(values, manifest, {})
 
 
 def row_results(run: RunSummary) -> Iterator[dict[str, str]]:
-    """The lines of the run's table, read one at a time; raises `Failure` when the table is gone."""
+    """Yield the lines of the run's table, read one at a time; raises `UserError` when the table is gone."""
     try:
-        with run.results.open(encoding="utf-8", newline="") as stream:
+        with open_text(run.results, newline="") as stream:
             yield from csv.DictReader(stream)
     except FileNotFoundError:
-        raise WrongUse(
+        raise UsageError(
             "the table of the run is gone", FilePlace(run.results), "run the experiment again"
         ) from None
 
 
 def dataset_of(run: RunSummary) -> tuple[Path, str] | None:
-    """The data set that the run went over, and the SHA-256 digest that its file had then."""
+    """Return the dataset that the run went over, and the SHA-256 digest that its file had then."""
     values = _read(run.manifest)
     named = values.get("dataset") if values else None
     if not isinstance(named, dict) or not isinstance(named.get("path"), str):
@@ -139,7 +141,7 @@ def dataset_of(run: RunSummary) -> tuple[Path, str] | None:
 
 
 def _manifests(folder: Path, stem: str) -> Iterable[Path]:
-    """The manifests of the runs of this stem, the newest first."""
+    """Return the manifests of the runs of this stem, the newest first."""
     try:
         changed = folder.stat().st_mtime_ns
     except OSError:
@@ -167,7 +169,7 @@ _kept_names = lru_cache(maxsize=64)(_names)
 @kept_by_file(256)
 def _read(manifest: Path) -> Mapping[str, Any] | None:
     try:
-        values = json.loads(manifest.read_text(encoding="utf-8"))
+        values = json.loads(read_text(manifest, limit=MAX_MANIFEST_BYTES))
     except (OSError, ValueError):
         return None
     needed = {"run", "experiment", "prompt", "files", "models", "metrics", "totals", "started", "seconds"}
@@ -227,7 +229,7 @@ def _is_stale(files: Mapping[str, str], folder: Path, unsaved: Mapping[str, str]
         text = unsaved.get(path)
         if text is None:
             try:
-                text = Path(path).read_bytes().decode("utf-8", "surrogateescape")
+                text = read_bytes(path).decode("utf-8", "surrogateescape")
             except OSError:
                 return True
         if hash_of_text(text) != digest:

@@ -13,19 +13,19 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from promptls.datasets.dataset import Row
+from promptls.datasets.files import Row
 from promptls.experiments.answer_cache import AnswerCache
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.judging import ABOUT_TOKENS, MetricAsks, judge_key
 from promptls.experiments.model_estimate import ModelEstimate, estimate_of
 from promptls.experiments.rendered_rows import RenderedRows
 from promptls.metrics.binding import bound_arguments
-from promptls.metrics.judge import EMBEDDER, JUDGE
+from promptls.metrics.grading import EMBEDDER, JUDGE
 from promptls.metrics.metric import Metric
-from promptls.metrics.registry import READY_METRICS
-from promptls.models.reference import ModelReference
+from promptls.metrics.registry import BUILTIN_METRICS
+from promptls.models.model import ModelReference
 
-MOST_ROWS: Final = 24
+MAX_ROWS: Final = 24
 """Rows that are scored to find out; those between them are taken to be alike."""
 
 _UNKNOWN_RESPONSE: Final = "This stands for a response of some sentences. " * 8
@@ -36,7 +36,7 @@ _ITEMS: Final = 2
 Count = Callable[[Sequence[str]], Awaitable[Sequence[int]]]
 """The tokens of each text."""
 Response = Callable[[int], str | None]
-"""The response that is kept for a row, by its place among the rows; None where there is none."""
+"""The response that is kept for a row, by its place among the rows; None if there is none."""
 
 
 @dataclass(slots=True)
@@ -59,13 +59,13 @@ async def measured(
     cache: AnswerCache | None,
     count: Count,
 ) -> dict[str, Asked]:
-    """What each metric that asks would ask about a response, by its name; no model is asked."""
+    """Return what each metric that asks would ask about a response, by its name; no model is asked."""
     found = {}
     for metric in metrics:
         if (each := asks.get(metric.name)) is None:
             continue
         named = experiment.named_metrics.get(metric.name)
-        if (named.use if named else metric.name) in READY_METRICS:
+        if (named.use if named else metric.name) in BUILTIN_METRICS:
             found[metric.name] = await _measured(experiment, metric, each, rows, response, cache, count)
         else:
             found[metric.name] = Asked(each.calls, 0.0, each.tokens)
@@ -73,7 +73,7 @@ async def measured(
 
 
 def with_measures(asks: Mapping[str, MetricAsks], found: Mapping[str, Asked]) -> dict[str, MetricAsks]:
-    """What metrics ask, with what was measured in place of what was taken for granted."""
+    """Return what metrics ask, with what was measured in place of what was taken for granted."""
     return {
         name: each._replace(
             calls=math.ceil(found[name].calls + found[name].embedded),
@@ -88,7 +88,7 @@ def with_measures(asks: Mapping[str, MetricAsks], found: Mapping[str, Asked]) ->
 def judge_estimates(
     asks: Mapping[str, MetricAsks], found: Mapping[str, Asked], answers: int
 ) -> Iterator[ModelEstimate]:
-    """What each judge and each embedder takes where so many responses are scored."""
+    """Yield what each judge and each embedder takes where so many responses are scored."""
     models: dict[str, ModelReference] = {}
     taken: dict[str, Counter[str]] = {}
     for name, each in asks.items():
@@ -154,7 +154,7 @@ async def _measured(
 
 
 def _spread(count: int) -> Iterator[int]:
-    step = max(1, math.ceil(count / MOST_ROWS))
+    step = max(1, math.ceil(count / MAX_ROWS))
     return iter(range(0, count, step))
 
 
@@ -198,7 +198,7 @@ class _Embedder:
 
 
 def fitting(schema: Mapping[str, Any]) -> Any:
-    """A value that fits a JSON Schema of the kind that pydantic makes."""
+    """Return a value that fits a JSON Schema of the kind that pydantic makes."""
     return _fitting(schema, schema, 0)
 
 

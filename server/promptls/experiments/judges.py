@@ -9,18 +9,15 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
-from promptls.experiments.answer_cache import answer_key, key_prefix
+from promptls.experiments.answer_cache import SharedAnswers, answer_key, key_prefix
 from promptls.experiments.judging import JudgeAccount, MetricAsks, judge_key, judge_parameters
-from promptls.experiments.kept_answers import KeptAnswers
 from promptls.experiments.under_way import CallNote
-from promptls.metrics.grading import NoVerdictError, read_verdict
-from promptls.metrics.judge import EMBEDDER, JUDGE
+from promptls.metrics.grading import EMBEDDER, JUDGE, NoVerdictError, read_verdict
 from promptls.models.embedding import SteadyEmbeddings
-from promptls.models.model import Completion, ModelError
+from promptls.models.model import Completion, ModelError, ModelReference
 from promptls.models.prices import Price
-from promptls.models.reference import ModelReference
 from promptls.models.steady import SteadyModel
-from promptls.text.failure import Failure
+from promptls.text.errors import UserError
 
 _JUDGE = "the model that judges"
 _MAKER = "the model that makes embeddings"
@@ -48,7 +45,7 @@ class Judges:
     """The open judges and embedders, by the names of their models."""
 
     def __init__(
-        self, answers: KeptAnswers, judges: Mapping[str, OpenJudge], embedders: Mapping[str, OpenEmbedder]
+        self, answers: SharedAnswers, judges: Mapping[str, OpenJudge], embedders: Mapping[str, OpenEmbedder]
     ) -> None:
         self._answers = answers
         self._judges = judges
@@ -57,7 +54,7 @@ class Judges:
     def of(
         self, asks: MetricAsks, repeat: int, account: RowAccount, note: CallNote, *, again: bool = False
     ) -> dict[str, Any]:
-        """The arguments of a metric that asks, for one response; what is asked goes to `account`.
+        """Return the arguments of a metric that asks, for one response; what is asked goes to `account`.
 
         `note` is told of each call before it is made.
         Where it is asked `again`, kept answers that are no verdict do not count.
@@ -80,7 +77,7 @@ class RowAccount(JudgeAccount):
     answered: bool = False
 
     def take(self, other: RowAccount) -> None:
-        """What the judges of one more metric took counts here too."""
+        """Add the usage of the judges of another metric."""
         self.failure = self.failure or other.failure
         self.answered = self.answered or other.answered
         self.calls += other.calls
@@ -95,7 +92,7 @@ class RowAccount(JudgeAccount):
 @dataclass(frozen=True, slots=True)
 class _RowJudge:
     opened: OpenJudge
-    answers: KeptAnswers
+    answers: SharedAnswers
     repeat: int
     account: RowAccount
     note: CallNote
@@ -129,7 +126,7 @@ class _RowJudge:
         return answer.text
 
     def _is_good(self, json_schema: Mapping[str, Any]) -> Callable[[Completion], bool]:
-        """Which kept answers count: where a score is asked for again, only those that are a verdict."""
+        """Return which cached answers count: if a score is asked for again, only those that are a verdict."""
         if not self.again:
             return lambda _answer: True
 
@@ -146,7 +143,7 @@ class _RowJudge:
 @dataclass(frozen=True, slots=True)
 class _RowEmbedder:
     opened: OpenEmbedder
-    answers: KeptAnswers
+    answers: SharedAnswers
     account: RowAccount
     note: CallNote
 
@@ -177,13 +174,13 @@ class _RowEmbedder:
 
 
 async def _asked(account: RowAccount, answer: Awaitable[_Answer], who: str) -> _Answer:
-    """What is awaited, with a failure in the account; raises `Failure`, which says `who` failed."""
+    """Return what is awaited, with a failure in the account; raises `UserError`, which says `who` failed."""
     try:
         found = await answer
     except ModelError as error:
         account.failure = error
         account.add(cached=False, tokens=0, cost=None)
-        raise Failure(f"{who} did not answer: {error.message}") from None
+        raise UserError(f"{who} did not answer: {error.message}") from None
     account.answered = True
     return found
 

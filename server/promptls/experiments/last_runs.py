@@ -15,7 +15,7 @@ from promptls.experiments.history import RunSummary, runs_of
 LOOKED_BACK = 20
 
 # Runs over some rows whose verdicts take the place of older ones.
-MOST_LATER = 5
+MAX_LATER = 5
 
 
 class LastRuns(NamedTuple):
@@ -35,7 +35,9 @@ class LastRuns(NamedTuple):
 
 
 def last_runs(prompt: Path, experiment: str, *, unsaved: Mapping[str, str] | None = None) -> LastRuns:
-    """The last runs of the prompt file's experiment; a few manifests are read, however many runs there are.
+    """Return the last runs of the prompt file's experiment.
+
+    A few manifests are read, however many runs there are.
 
     `unsaved` holds texts that count instead of what is saved, by absolute path.
     """
@@ -44,15 +46,15 @@ def last_runs(prompt: Path, experiment: str, *, unsaved: Mapping[str, str] | Non
     some = [index for index, run in enumerate(runs) if not is_of_examples(run.rows_chosen)]
     found = whole or some
     if not found:
-        return LastRuns(None, runs[:MOST_LATER])
+        return LastRuns(None, runs[:MAX_LATER])
     scored = runs[found[0]]
     if len(whole) > 1:
         scored = replace(scored, previous=runs[whole[1]])
-    return LastRuns(scored, runs[: found[0]][:MOST_LATER])
+    return LastRuns(scored, runs[: found[0]][:MAX_LATER])
 
 
 def last_over(prompt: Path, experiment: str, rows: str | None) -> RunSummary | None:
-    """The newest run over the same choice of rows, None for all: other scores say nothing beside its own.
+    """Return the latest run over the same selection of rows (None for all): only its scores compare.
 
     Of a long history, the last runs are looked through.
     """

@@ -24,13 +24,14 @@ from promptls.experiments.plan import Plan
 from promptls.experiments.prepare import Prepared, prepared
 from promptls.experiments.request import RunRequest
 from promptls.experiments.runner import run_plan
-from promptls.meaning.few_shot import FewShot, few_shots
-from promptls.meaning.template import Template
-from promptls.text.dollars import in_dollars
-from promptls.text.failure import Failure, FilePlace, WrongUse
-from promptls.workspace.disk import read_text, source_of
+from promptls.security.private_files import TEMPORARY_PREFIX
+from promptls.semantic.few_shot import FewShot, few_shots
+from promptls.semantic.template import Template
+from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.format import in_dollars
+from promptls.workspace.disk import source_of, text_on_disk
 
-MOST_EXAMPLES = 40
+MAX_EXAMPLES = 40
 """Examples that are left out in turn; each may cost as much as a run."""
 
 
@@ -53,18 +54,18 @@ class LeftOut(NamedTuple):
 
 @asynccontextmanager
 async def prepared_left_out(request: RunRequest) -> AsyncIterator[LeftOut]:
-    """What `request` asks for, with and without each few-shot example of the prompt and of its includes.
+    """Prepare `request` with and without each few-shot example of the prompt and of its includes.
 
-    Raises as `prepared`, and `WrongUse` for a prompt that shows no examples.
+    Raises as `prepared`, and `UsageError` for a prompt that shows no examples.
     """
     async with AsyncExitStack() as stack:
         whole = await stack.enter_async_context(prepared(request))
         plan = whole.plan
         if len(plan.failing) == plan.rows:
-            raise WrongUse(
+            raise UsageError(
                 f"no row can be rendered, so nothing can be said of the examples: {plan.failing[0].message}",
                 FilePlace(plan.experiment.prompt),
-                "correct the prompt, or the data set",
+                "correct the prompt, or the dataset",
             )
         found = [
             (path, text, example)
@@ -73,15 +74,15 @@ async def prepared_left_out(request: RunRequest) -> AsyncIterator[LeftOut]:
             for example in few_shots(Template(source_of(path, text)))
         ]
         if not found:
-            raise WrongUse(
+            raise UsageError(
                 "the prompt shows no few-shot examples, so none can be left out",
                 FilePlace(plan.experiment.prompt),
                 "examples are the `examples` of a prompt object, or the items of a list such as "
                 "`{% set examples = [ … ] %}` that a template goes over",
             )
-        if len(found) > MOST_EXAMPLES:
-            raise WrongUse(
-                f"the prompt shows {len(found)} examples; at most {MOST_EXAMPLES} can be left out in turn",
+        if len(found) > MAX_EXAMPLES:
+            raise UsageError(
+                f"the prompt shows {len(found)} examples; at most {MAX_EXAMPLES} can be left out in turn",
                 FilePlace(plan.experiment.prompt),
                 "try a prompt with fewer examples",
             )
@@ -94,7 +95,7 @@ async def prepared_left_out(request: RunRequest) -> AsyncIterator[LeftOut]:
 
 
 async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Finished:
-    """Runs all of it and writes the report, which is the `manifest` of what is returned.
+    """Run all of it and writes the report, which is the `manifest` of what is returned.
 
     A cancelled run tells `Stopped`; its answers are in the cache. Raises as `run_plan`.
     """
@@ -113,7 +114,7 @@ async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Fini
             on_event(Stopped(done + event.done, total, "", event.why))
 
     on_event(Started("leave one out", total, 0, 0, ""))
-    with tempfile.TemporaryDirectory(prefix="promptls-") as folder:
+    with tempfile.TemporaryDirectory(prefix=TEMPORARY_PREFIX) as folder:
         runs: list[RunSummary] = []
         for plan in plans:
             # The cache that the plan has open is that of the prompt's own results.
@@ -127,7 +128,7 @@ async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Fini
         path.parent.mkdir(parents=True, exist_ok=True)
         write_manifest(path, report)
     except OSError as error:
-        raise Failure(
+        raise UserError(
             f"the report cannot be written: {(error.strerror or str(error)).lower()}",
             FilePlace(path),
             "free some space and ask again: the answers are in the cache",
@@ -140,9 +141,9 @@ async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Fini
 async def _run(plan: Plan, tell: Callable[[Event], None]) -> Finished:
     try:
         return await run_plan(plan, tell)
-    except Failure as failure:
+    except UserError as failure:
         # What the run says of going on with it is not true of one that is kept nowhere.
-        raise Failure(
+        raise UserError(
             failure.message,
             FilePlace(plan.experiment.prompt),
             "mend that, and ask again: answers that are there are not paid for twice",
@@ -153,11 +154,11 @@ def _text_of(path: str, experiment: Experiment) -> str | None:
     if path == str(experiment.prompt):
         return experiment.text
     text = experiment.unsaved.get(path)
-    return read_text(path) if text is None else text
+    return text_on_disk(path) if text is None else text
 
 
 def _planned(whole: Prepared, variants: Sequence[Variant]) -> Planned:
-    """The plan of everything: a prompt that several runs send alike is asked once."""
+    """Return the plan of everything: a prompt that several runs send alike is asked once."""
     base = whole.planned
     seen = set(whole.plan.digests)
     calls, cached, tokens = base.calls, base.cached, base.tokens

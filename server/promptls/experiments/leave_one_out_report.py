@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 from promptls.experiments.comparison import MetricComparison
 from promptls.experiments.comparison_words import Chance, amount, unit_of
 from promptls.experiments.results_folder import prompt_stem
-from promptls.text.file_stamp import kept_by_file
+from promptls.security.files import kept_by_file, read_text
 
 FORMAT = 1
 """Grows when a reader of old reports would misread new ones."""
@@ -42,13 +42,13 @@ class ExampleWorth:
 
 
 def report_path(folder: Path, prompt: Path, experiment: str) -> Path:
-    """Where, in the folder of the results, the last report on the prompt's examples is kept."""
+    """Return where, in the folder of the results, the last report on the prompt's examples is kept."""
     name = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in experiment)
     return folder / "leave_one_out" / f"{prompt_stem(prompt)}-{name}.json"
 
 
 def known_report(folder: Path, prompt: Path, experiment: str) -> Mapping[str, Any] | None:
-    """The last report on the prompt's examples, with absolute paths; None without one."""
+    """Return the last report on the prompt's examples, with absolute paths; None without one."""
     path = report_path(folder, prompt, experiment)
     report = _read(path, folder)
     return report if report is not None and report.get("prompt") == str(prompt) else None
@@ -60,7 +60,7 @@ def _read(path: Path, folder: Path) -> Mapping[str, Any] | None:
         return os.path.normpath(folder / name)
 
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
+        report = json.loads(read_text(path))
         if report["format"] != FORMAT:
             return None
         return {
@@ -74,7 +74,7 @@ def _read(path: Path, folder: Path) -> Mapping[str, Any] | None:
 
 
 def verdict_of(metrics: Sequence[MetricComparison], shown: int) -> Worth:
-    """What the comparisons of the run with all examples and the one without this one say together."""
+    """Return what the comparisons of the run with all examples and the one without this one say together."""
     if not shown:
         return "not shown"
     verdicts = {each.verdict for each in metrics}
@@ -88,7 +88,7 @@ def verdict_of(metrics: Sequence[MetricComparison], shown: int) -> Worth:
 def words_of(
     verdict: Worth, metrics: Sequence[MetricComparison], shown: int, rows: int, tokens: float
 ) -> str:
-    """The verdict with its reasons, in a sentence for people who know no statistics."""
+    """Return the verdict with its reasons, in a sentence for people who know no statistics."""
     if verdict == "not shown":
         return "is in none of the rendered prompts: leaving it out changes nothing"
     costs = f"costs {tokens:.0f} tokens in {shown} of {rows} prompts"

@@ -18,8 +18,10 @@ import promptls
 from promptls.datasets.atomic import replaced
 from promptls.experiments.git_state import git_state
 from promptls.experiments.plan import Plan
-from promptls.models.reference import ModelReference
-from promptls.text.failure import Failure, FilePlace
+from promptls.experiments.results_folder import MAX_MANIFEST_BYTES
+from promptls.models.model import ModelReference
+from promptls.security.files import open_bytes, read_bytes, read_text
+from promptls.text.errors import FilePlace, UserError
 
 FORMAT = 1
 """Grows when a reader of old manifests would misread new ones."""
@@ -28,7 +30,7 @@ _SECRET_NAME = re.compile(r"key|secret|token$|password|authorization|credential"
 
 
 def begun_manifest(plan: Plan, started: datetime, continues: str | None = None) -> dict[str, Any]:
-    """What is known of a run before its first row, all but its name `run`; no value of it is a secret.
+    """Return what is known of a run before its first row, all but its name `run`; no value of it is a secret.
 
     `continues` names the run whose good results this one has taken over.
     """
@@ -80,14 +82,14 @@ def begun_manifest(plan: Plan, started: datetime, continues: str | None = None) 
 
 
 def prompt_hash(plan: Plan) -> str:
-    """The hash of the prompt's content: its own text and those that it includes, whatever their names."""
+    """Return the hash of the prompt's text and of the texts it includes, whatever their file names."""
     own = str(plan.experiment.prompt)
     others = sorted(hash_of_text(_text_of(file, plan)) for file in plan.files if file != own)
     return hashlib.sha256("".join([hash_of_text(plan.experiment.text), *others]).encode()).hexdigest()
 
 
 def ended_manifest(begun: Mapping[str, Any], results: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest of a run that has just ended with `results`, the summary of its totals."""
+    """Return the manifest of a run that has just ended with `results`, the summary of its totals."""
     ended = datetime.now(timezone.utc).astimezone()
     seconds = (ended - datetime.fromisoformat(begun["started"])).total_seconds()
     return {
@@ -99,25 +101,25 @@ def ended_manifest(begun: Mapping[str, Any], results: Mapping[str, Any]) -> dict
 
 
 def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
-    """The manifest is at `path`, or nothing is; raises OSError."""
+    """Write the manifest to `path` atomically; raises OSError."""
     with replaced(path) as stream:
         json.dump(manifest, stream, indent=1, ensure_ascii=False, default=str)
         stream.write("\n")
 
 
 def manifest_of(path: Path) -> dict[str, Any]:
-    """What the manifest at `path` holds; raises `Failure` where it is none."""
+    """Return what the manifest at `path` holds; raises `UserError` where it is none."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(read_text(path, limit=MAX_MANIFEST_BYTES))
     except (OSError, ValueError):
         values = None
     if not isinstance(values, dict):
-        raise Failure("this is not the manifest of a run", FilePlace(path), "name another run")
+        raise UserError("this is not the manifest of a run", FilePlace(path), "name another run")
     return values
 
 
 def hash_of_text(text: str) -> str:
-    """The hash that a file's text is known by; line ends of any kind count the same."""
+    """Return the hash that a file's text is known by; line ends of any kind count the same."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -130,11 +132,11 @@ def relative(path: Path, folder: Path) -> str:
         return path.as_posix()
 
 
-def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
+def without_secrets(values: Mapping[Any, Any]) -> dict[Any, Any]:
     """`values` with what looks like a secret by its name replaced."""
     return {
         name: "[secret]"
-        if _SECRET_NAME.search(name)
+        if _SECRET_NAME.search(str(name))
         else without_secrets(value)
         if isinstance(value, dict)
         else value
@@ -143,7 +145,7 @@ def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def described_metrics(plan: Plan) -> dict[str, Any]:
-    """What the scores depend on beside the rows and the responses, by metric, as JSON without secrets."""
+    """Return what the scores depend on besides rows and responses, by metric, as JSON without secrets."""
     experiment = plan.experiment
     found = {}
     for written, metric in zip(experiment.metrics, plan.metrics, strict=True):
@@ -164,7 +166,7 @@ def described_metrics(plan: Plan) -> dict[str, Any]:
 
 
 def changed_scoring(plan: Plan, header: Mapping[str, Any]) -> dict[str, str]:
-    """Which metrics score otherwise than in the run that `header` tells of, and what of them has changed."""
+    """Return which metrics differ from those of the run with this `header`, and how."""
     before = header["settings"].get("scoring") or {}
     return {
         name: f"the model that judges for the metric `{name}`"
@@ -182,22 +184,22 @@ def _text_of(file: str, plan: Plan) -> str:
     if file in experiment.unsaved:
         return experiment.unsaved[file]
     try:
-        return Path(file).read_bytes().decode("utf-8", "surrogateescape")
+        return read_bytes(file).decode("utf-8", "surrogateescape")
     except OSError:
         return ""
 
 
 def hash_of_file(path: Path) -> str:
-    """The SHA-256 hash of the file's bytes; raises OSError."""
+    """Return the SHA-256 hash of the file's bytes; raises OSError."""
     digest = hashlib.sha256()
-    with path.open("rb") as stream:
+    with open_bytes(path) as stream:
         while piece := stream.read(1 << 20):
             digest.update(piece)
     return digest.hexdigest()
 
 
 def described_model(reference: ModelReference) -> dict[str, Any]:
-    """The model as a manifest has it, without secrets."""
+    """Return the model as a manifest has it, without secrets."""
     from promptls.models.openai_compatible import without_secrets as url_without_secrets
 
     return {

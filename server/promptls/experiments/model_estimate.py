@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from promptls.models.model import ModelReference
 from promptls.models.prices import is_paid, price_of
-from promptls.models.reference import ModelReference
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class ModelEstimate:
     """What asking one model would take: calls, tokens of their prompts, and US dollars.
 
     `cached` answers are there already. `prompt_cost` is that of the prompts alone, `longest_cost` that with
-    answers of `max_tokens` each; None where no price or no longest answer is known. `paid` says whether
+    answers of `max_tokens` each; None if no price or no longest answer is known. `paid` says whether
     calls may cost anything.
     """
 
@@ -29,7 +29,7 @@ class ModelEstimate:
 def estimate_of(
     model: ModelReference, calls: int, cached: int, tokens: int, longest: object
 ) -> ModelEstimate:
-    """The estimate of so many calls and tokens of prompts; `longest` is the parameter `max_tokens`."""
+    """Return the estimate of so many calls and tokens of prompts; `longest` is the parameter `max_tokens`."""
     price = price_of(model)
     paid = is_paid(model)
     with_answers = None

@@ -8,29 +8,27 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from promptls.experiments.answer_cache import is_worth_keeping
+from promptls.experiments.answer_cache import SharedAnswers, is_worth_keeping
 from promptls.experiments.ask import Asker, OpenModel
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.judges import Judges, OpenEmbedder, OpenJudge
 from promptls.experiments.judging import asked_models
-from promptls.experiments.kept_answers import KeptAnswers
 from promptls.experiments.plan import AnswerKeys, Plan
 from promptls.experiments.under_way import ResultCallNote
 from promptls.models.embedding import MINILM, open_embeddings
 from promptls.models.keys import KeyMask, key_mask
-from promptls.models.pace import Pace
+from promptls.models.model import ModelReference
 from promptls.models.prices import is_paid, price_of
-from promptls.models.reference import ModelReference
 from promptls.models.registry import open_model, opened_model
+from promptls.models.steady import Pace
 
 if TYPE_CHECKING:
-    from promptls.models.ray_cluster import RayCluster
-    from promptls.models.ray_model import RayModel
+    from promptls.models.ray_cluster import RayCluster, RayModel
 
 
 @asynccontextmanager
 async def opened_models(plan: Plan, note: ResultCallNote) -> AsyncIterator[Asker]:
-    """What asks the plan's models, each opened once; at the end all of them are closed.
+    """Provide an asker for the plan's models: opens each once, and closes all at the end.
 
     `note` is told of each call that may cost money, right before it is made.
     """
@@ -54,26 +52,25 @@ async def opened_models(plan: Plan, note: ResultCallNote) -> AsyncIterator[Asker
             models[reference.name] = OpenModel(
                 reference,
                 model,
-                asyncio.Semaphore(model.most_at_once or experiment.concurrency),
+                asyncio.Semaphore(model.max_at_once or experiment.concurrency),
                 AnswerKeys(experiment, reference) if keeps else None,
                 price_of(reference) if is_paid(reference) else None,
             )
-        answers = KeptAnswers(plan.cache, experiment.timeout)
-        stack.callback(answers.close)
+        answers = SharedAnswers(plan.cache, experiment.timeout)
         judges = await _judges(plan, answers, models, paces, mask, stack, cluster)
         yield Asker(plan, models, judges, answers, mask, note)
 
 
 async def _judges(
     plan: Plan,
-    answers: KeptAnswers,
+    answers: SharedAnswers,
     models: Mapping[str, OpenModel],
     paces: dict[str, Pace],
     mask: KeyMask,
     stack: AsyncExitStack,
     cluster: RayCluster | None,
 ) -> Judges:
-    """What the metrics ask; a judge that is one of the models as well keeps to the same limits."""
+    """Return what the metrics ask; a judge that is one of the models as well keeps to the same limits."""
     experiment = plan.experiment
     judges: dict[str, OpenJudge] = {}
     embedders: dict[str, OpenEmbedder] = {}
@@ -91,7 +88,7 @@ async def _judges(
                 opened=opened_model if cluster is None else partial(_on_cluster, cluster),
             )
             stack.push_async_callback(model.close)
-            turns = asyncio.Semaphore(model.most_at_once or experiment.concurrency)
+            turns = asyncio.Semaphore(model.max_at_once or experiment.concurrency)
             judges[judge.name] = OpenJudge(judge, model, turns, price)
         if (embedder := asks.embedder) is not None and embedder.name not in embedders:
             pace = _pace(experiment, embedder, paces)
@@ -110,7 +107,7 @@ async def _judges(
 
 
 async def _cluster(plan: Plan, stack: AsyncExitStack) -> RayCluster | None:
-    """The cluster whose nodes hold the models, where the engine says so; judges and embedders as well.
+    """Return the cluster whose nodes hold the models, where the engine says so; judges and embedders as well.
 
     Retries, pace, cache and scores stay in this process, and so are the same for both engines. Embeddings
     of the model on this machine are made here, where their texts are.
@@ -123,7 +120,9 @@ async def _cluster(plan: Plan, stack: AsyncExitStack) -> RayCluster | None:
     asked = (each for each in asked_models(plan.asks) if (each.provider, each.model) != ("local", MINILM))
     references = {each.name: each for each in (*experiment.models, *asked)}
     most = min(experiment.concurrency, plan.results)
-    cluster = await connected_cluster(list(references.values()), experiment.ray_address, most)
+    cluster = await connected_cluster(
+        list(references.values()), experiment.ray_address, most, from_project=experiment.ray_from_project
+    )
 
     async def close(error: type[BaseException] | None, *_: object) -> None:
         await cluster.close(at_once=error is not None)
@@ -133,13 +132,13 @@ async def _cluster(plan: Plan, stack: AsyncExitStack) -> RayCluster | None:
 
 
 def _on_cluster(cluster: RayCluster, reference: ModelReference) -> RayModel:
-    from promptls.models.ray_model import RayModel
+    from promptls.models.ray_cluster import RayModel
 
     return RayModel(cluster, reference.name)
 
 
 def _pace(experiment: Experiment, reference: ModelReference, paces: dict[str, Pace]) -> Pace:
-    """The pace of the model: its own limits, else one that it shares with the provider's other models."""
+    """Return the model's rate limiter: its own, or the one it shares with the provider's other models."""
     name = reference.name if reference.name in experiment.rate_limits else reference.provider
     limit = experiment.rate_limits.get(name)
     if name not in paces:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from promptls.datasets.dataset import Dataset
-from promptls.datasets.registry import open_dataset
+from promptls.datasets.files import DatasetFile, open_dataset
 from promptls.experiments.answer_cache import AnswerCache, answer_key, is_worth_keeping, key_prefix
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.judge_estimate import judge_estimates, measured, with_measures
@@ -17,15 +16,15 @@ from promptls.experiments.model_estimate import ModelEstimate, estimate_of
 from promptls.experiments.rendered_rows import RenderedRows
 from promptls.experiments.row_choice import ALL_ROWS, RowChoice
 from promptls.experiments.row_rendering import RenderedRow, RowRenderer, row_renderer
-from promptls.experiments.seen_keys import SeenKeys
 from promptls.metrics.binding import check_binding
 from promptls.metrics.loading import load_metric
 from promptls.metrics.metric import Metric
+from promptls.models.grants import missing_among, ray_grants
+from promptls.models.model import ModelReference
 from promptls.models.ray_nodes import check_cluster
-from promptls.models.reference import ModelReference
 from promptls.models.registry import check_model
-from promptls.text.failure import FilePlace, WrongUse
-from promptls.text.nearest import did_you_mean
+from promptls.text.errors import FilePlace, UsageError
+from promptls.text.suggest import did_you_mean
 
 IsThere = Callable[[int, str, int, str], bool]
 """Whether a run has an answer already, by row number, name of the model, repeat and digest of the row."""
@@ -33,7 +32,7 @@ IsThere = Callable[[int, str, int, str], bool]
 
 @dataclass(frozen=True, slots=True)
 class FailingRow:
-    """A row that does not render; `line` is its line in the data set, from 0."""
+    """A row that does not render; `line` is its line in the dataset, from 0."""
 
     number: int
     line: int
@@ -49,7 +48,7 @@ class Plan:
     """
 
     experiment: Experiment
-    dataset: Dataset
+    dataset: DatasetFile
     metrics: tuple[Metric, ...]
     choice: RowChoice
     rendered: RenderedRows
@@ -93,7 +92,7 @@ class Plan:
         return tuple(rendered.digest for _, rendered in self.rendered)
 
     def close(self) -> None:
-        """What the plan keeps on disk is gone, and its cache is closed."""
+        """Delete the plan's temporary files and close its cache."""
         self.rendered.close()
         if self.cache is not None:
             self.cache.close()
@@ -107,13 +106,15 @@ async def plan_run(
     since: float | None = None,
     is_there: IsThere | None = None,
 ) -> Plan:
-    """The plan of a run over the chosen rows, the first so many, or all of them; every row is rendered.
+    """Return the plan of a run over the chosen rows, the first so many, or all of them.
+
+    Every row is rendered.
 
     An open `renderer` of the experiment is used where there is one. With `since`, in seconds of the
     system's clock, older answers in the cache do not count; new ones go into it in any case. Askings
     for which `is_there` says so are those of a run that is gone on with: they are neither calls nor cached.
 
-    Raises `WrongUse` for what can never run (a missing file, metric or column) and `Failure` for
+    Raises `UsageError` for what can never run (a missing file, metric or column) and `UserError` for
     what cannot run now (a model that is not installed, a line that cannot be read).
     """
     dataset = open_dataset(experiment.dataset)
@@ -124,11 +125,13 @@ async def plan_run(
     try:
         for metric in metrics:
             check_binding(metric, dataset.columns, experiment.output_key)
-    except WrongUse as error:
-        raise WrongUse(error.message, FilePlace(dataset.path, 0), error.remedy) from None
+    except UsageError as error:
+        raise UsageError(error.message, FilePlace(dataset.path, 0), error.remedy) from None
     for model in experiment.models:
         check_model(model)
-    if experiment.engine == "ray":
+    if experiment.engine == "ray" and not (
+        experiment.ray_from_project and missing_among(ray_grants(experiment.ray_address, ()))
+    ):
         check_cluster(experiment.ray_address)
     asks = asked_by(experiment, metrics)
     choice = _choice(rows)
@@ -184,7 +187,7 @@ async def plan_run(
 
 
 def parameters_of(experiment: Experiment, model: ModelReference, repeat: int) -> dict[str, Any]:
-    """What is sent beside the messages; with a seed, each repeat has the next one."""
+    """Return what is sent beside the messages; with a seed, each repeat has the next one."""
     parameters = {**model.parameters, **experiment.parameters}
     if isinstance(seed := parameters.get("seed"), int):
         parameters["seed"] = seed + repeat - 1
@@ -201,7 +204,7 @@ class AnswerKeys:
         ]
 
     def key(self, rendered: RenderedRow, repeat: int) -> bytes:
-        """The key of the answer to a rendered row."""
+        """Return the key of the answer to a rendered row."""
         return answer_key(self._prefixes[repeat - 1], rendered.messages, repeat)
 
 
@@ -220,7 +223,7 @@ class _Counter:
         self._model = model
         self._cache = cache if is_worth_keeping(model) else None
         self._keys = AnswerKeys(experiment, model) if self._cache is not None else None
-        self._seen = SeenKeys()
+        self._seen: set[bytes] = set()
         self._calls = 0
         self._cached = 0
         self._tokens = 0
@@ -242,7 +245,10 @@ class _Counter:
             return False
         key = self._keys.key(rendered, repeat)
         # The second of two rows that render alike is served by the first one's answer.
-        return not self._seen.is_new(key) or self._cache.get(key) is not None
+        if key in self._seen:
+            return True
+        self._seen.add(key)
+        return self._cache.get(key) is not None
 
     @property
     def answers(self) -> int:
@@ -250,14 +256,13 @@ class _Counter:
         return self._calls + self._cached
 
     def kept(self, rendered: RenderedRow) -> str | None:
-        """The first answer to a row that is in the cache."""
+        """Return the first answer to a row that is in the cache."""
         if self._cache is None or self._keys is None:
             return None
         kept = self._cache.get(self._keys.key(rendered, 1))
         return None if kept is None else kept.text
 
     def estimate(self) -> ModelEstimate:
-        self._seen.close()
         longest = parameters_of(self._experiment, self._model, 1).get("max_tokens")
         return estimate_of(self._model, self._calls, self._cached, self._tokens, longest)
 
@@ -268,31 +273,31 @@ def _choice(rows: RowChoice | int | None) -> RowChoice:
     return RowChoice(str(rows), first=rows) if isinstance(rows, int) else rows
 
 
-def _no_rows(dataset: Dataset, choice: RowChoice) -> WrongUse:
+def _no_rows(dataset: DatasetFile, choice: RowChoice) -> UsageError:
     if choice.text:
-        return WrongUse(
-            f"no row of the data set is chosen by `{choice.text}`",
+        return UsageError(
+            f"no row of the dataset is chosen by `{choice.text}`",
             FilePlace(dataset.path),
             "choose other rows, or leave out `--rows`",
         )
-    return WrongUse(
-        "the data set has no rows", FilePlace(dataset.path), "add rows below the line with the names"
+    return UsageError(
+        "the dataset has no rows", FilePlace(dataset.path), "add rows below the line with the names"
     )
 
 
-def _check_columns(experiment: Experiment, dataset: Dataset) -> None:
+def _check_columns(experiment: Experiment, dataset: DatasetFile) -> None:
     for name in experiment.input_keys:
         if name not in dataset.columns and name not in experiment.input_defaults:
             listed = ", ".join(f"`{column}`" for column in dataset.columns)
             (first, *others) = dataset.columns
             if not others and name in re.split(r"[;\t|]", first):
-                raise WrongUse(
-                    "the data set has one column, whose name looks like several",
+                raise UsageError(
+                    "the dataset has one column, whose name looks like several",
                     FilePlace(dataset.path, 0),
                     "separate the cells with commas: a spreadsheet program exports them as `CSV (comma)`",
                 )
-            raise WrongUse(
-                f"the data set has no column `{name}`, which is an input of the prompt"
+            raise UsageError(
+                f"the dataset has no column `{name}`, which is an input of the prompt"
                 f"{did_you_mean(name, dataset.columns)}",
                 FilePlace(dataset.path, 0),
                 f"rename a column (there are {listed}), or give the input a `default` in `input_keys`",

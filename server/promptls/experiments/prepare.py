@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from promptls.experiments.access import Access, sends_of
 from promptls.experiments.budget import Budget
 from promptls.experiments.changes import changed_rows
 from promptls.experiments.definition import define_experiment
@@ -17,22 +18,25 @@ from promptls.experiments.example_choice import is_of_examples
 from promptls.experiments.example_rows import over_examples
 from promptls.experiments.experiment import Experiment, adjusted, asked_from
 from promptls.experiments.failing_choice import failing_choice
-from promptls.experiments.find_run import find_interrupted, find_run
+from promptls.experiments.find_run import find_run, find_unfinished
 from promptls.experiments.history import RunSummary
-from promptls.experiments.journal import Journal, read_header, reopen_journal
+from promptls.experiments.judging import asked_models, may_be_asked
 from promptls.experiments.last_runs import last_runs
 from promptls.experiments.manifest import changed_scoring, described_model, hash_of_file, manifest_of
 from promptls.experiments.plan import IsThere, Plan, plan_run
+from promptls.experiments.python.request import python_access, python_request
 from promptls.experiments.request import RunRequest
 from promptls.experiments.row_choice import FAILING, RowChoice, parse_rows
 from promptls.experiments.row_rendering import RowRenderer, row_renderer
 from promptls.experiments.runner import FROM_THE_START, Continued
 from promptls.experiments.stored_results import good_digests, good_results
 from promptls.experiments.under_way import CallUnderWay, unsure_calls
+from promptls.experiments.unfinished import UnfinishedRun, read_header, reopen_run
 from promptls.experiments.unsure_cost import unsure_in_words
 from promptls.settings.header import Engine
-from promptls.text.dollars import in_dollars
-from promptls.text.failure import FilePlace, WrongUse
+from promptls.text.errors import FilePlace, UsageError
+from promptls.text.format import in_dollars
+from promptls.workspace.settings import find_project
 
 
 class Prepared(NamedTuple):
@@ -45,10 +49,10 @@ class Prepared(NamedTuple):
 
 @asynccontextmanager
 async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> AsyncIterator[Prepared]:
-    """What `request` asks for, ready to be run; nothing but rendering has happened, and nothing was spent.
+    """Provide `request` ready to run: the prompts are rendered, nothing is spent yet.
 
-    An open `renderer` is used where there is one. Raises `WrongUse` and `Failure` as `define_experiment` and
-    `plan_run` do, and `WrongUse` for a run that cannot be gone on with.
+    An open `renderer` is used where there is one. Raises `UsageError` and `UserError` as
+    `define_experiment` and `plan_run` do, and `UsageError` for a run that cannot be gone on with.
     """
     if request.resume is not None:
         opened = _resumed(request)
@@ -74,8 +78,8 @@ async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> 
         finally:
             plan.close()
     finally:
-        if opened.journal is not None:
-            opened.journal.close()
+        if opened.resumed is not None:
+            opened.resumed.close()
 
 
 class _Opened(NamedTuple):
@@ -83,8 +87,7 @@ class _Opened(NamedTuple):
 
     experiment: Experiment
     choice: RowChoice | None
-    journal: Journal | None = None
-    header: dict[str, Any] | None = None
+    resumed: UnfinishedRun | None = None
     retried: RunSummary | None = None
     # A run that asks everything anew, and is gone on with, takes no answers from before it began.
     fresh_since: float | None = None
@@ -93,21 +96,21 @@ class _Opened(NamedTuple):
     leaves_unsure: bool = False
 
     def continued(self, plan: Plan) -> Continued:
-        """What the run goes on from; raises `WrongUse` where it would no longer be the same run."""
-        if self.journal is not None and self.header is not None:
-            _check_same(plan, self.header, self.journal)
-            return Continued(journal=self.journal, header=self.header, left=self._left)
+        """Return what the run goes on from; raises `UsageError` where it would no longer be the same run."""
+        if self.resumed is not None:
+            _check_same(plan, self.resumed)
+            return Continued(resumed=self.resumed, left=self._left)
         if self.retried is not None:
             again = changed_scoring(plan, manifest_of(self.retried.manifest))
             return Continued(carried=good_results(self.retried, plan, again), run=self.retried.name)
         return FROM_THE_START
 
     def is_there(self) -> IsThere | None:
-        """What says which askings need no answer, because the run that is gone on with has it."""
-        if (journal := self.journal) is not None:
+        """Return what says which askings need no answer, because the run that is gone on with has it."""
+        if (run := self.resumed) is not None:
             left = {call[:3] for call in self._left}
             return lambda number, model, repeat, _digest: (
-                journal.has_answer(number, model, repeat) or (number, model, repeat) in left
+                run.has_answer(number, model, repeat) or (number, model, repeat) in left
             )
         if self.retried is None:
             return None
@@ -119,18 +122,49 @@ class _Opened(NamedTuple):
         return self.unsure if self.leaves_unsure else ()
 
 
+def requested_access(request: RunRequest) -> Access:
+    """Return what a run may see of the environment, and what it sends where; nothing of the user's is run.
+
+    Raises `UsageError` and `UserError` as `prepared` does.
+    """
+    code_defined = python_request(request)
+    if code_defined is not None:
+        return python_access(code_defined)
+    experiment = _requested(request)
+    on_ray = experiment.engine == "ray" and experiment.ray_from_project
+    return Access(
+        find_project(experiment.prompt),
+        tuple(may_be_asked(experiment)),
+        experiment.ray_address if on_ray else None,
+    )
+
+
+def _requested(request: RunRequest) -> Experiment:
+    """Return the experiment of the request, or of the run that it goes on from."""
+    if request.resume is not None:
+        path = find_unfinished(request.resume)
+        return _of_manifest(request, read_header(path), path.parent)
+    if request.retry_errors is not None:
+        run = find_run(request.retry_errors)
+        return _of_manifest(request, manifest_of(run.manifest), run.manifest.parent)
+    return _defined(request, Path(request.prompt), request.experiment, request.models)
+
+
 def planned(plan: Plan, before: RunSummary | None) -> Planned:
-    """What is told of a plan before it is run, with the question that somebody is to answer first."""
+    """Return what is told of a plan before it is run, with the question that somebody is to answer first."""
     costs = [cost for each in plan.estimates if (cost := each.prompt_cost) is not None]
     longest = [cost for each in plan.estimates if (cost := each.longest_cost) is not None]
     first = plan.failing[0] if plan.failing else None
     prompt_cost = sum(costs) if costs else None
+    experiment = plan.experiment
+    models = [*experiment.models, *asked_models(plan.asks)]
+    on_ray = experiment.engine == "ray" and experiment.ray_from_project
     longest_cost = sum(longest) if longest and len(longest) == len(costs) else None
     return Planned(
-        experiment=plan.experiment.name,
+        experiment=experiment.name,
         rows=plan.rows,
         failing=len(plan.failing),
-        first_failing=f"row {first.number}, line {first.line + 1} of the data set: {first.message}"
+        first_failing=f"row {first.number}, line {first.line + 1} of the dataset: {first.message}"
         if first
         else None,
         over_limit=plan.over_limit,
@@ -143,6 +177,8 @@ def planned(plan: Plan, before: RunSummary | None) -> Planned:
         before=before.name if before is not None else None,
         question=_question(plan, longest_cost if longest_cost is not None else prompt_cost),
         judging=plan.judging,
+        sends=sends_of(models, experiment.ray_address if on_ray else None),
+        environment=experiment.environment,
     )
 
 
@@ -159,7 +195,7 @@ def _question(plan: Plan, cost: float | None) -> str | None:
 
 
 def _before(experiment: Experiment, choice: RowChoice | None) -> RunSummary | None:
-    """The last run over all rows, or over the same ones. Examples are compared with none."""
+    """Return the last run over all rows, or over the same ones. Examples are compared with none."""
     if choice is not None and is_of_examples(choice.text):
         return None
     scored = last_runs(experiment.prompt, experiment.name).scored
@@ -178,29 +214,22 @@ def _new(request: RunRequest) -> _Opened:
 
 
 def _chosen(experiment: Experiment, rows: str) -> tuple[Experiment, RowChoice]:
-    """The experiment over these rows of its data set, or over these examples of its prompt."""
+    """Return the experiment over these rows of its dataset, or over these examples of its prompt."""
     return over_examples(experiment, rows) if is_of_examples(rows) else (experiment, parse_rows(rows))
 
 
 def _resumed(request: RunRequest) -> _Opened:
-    path = find_interrupted(str(request.resume))
+    path = find_unfinished(str(request.resume))
     header = read_header(path)
-    if header is None:
-        raise WrongUse(
-            "nothing of this run is on disk, so there is nothing to go on with",
-            FilePlace(path),
-            "remove the file, and run the experiment again",
-        )
     experiment = _of_manifest(request, header, path.parent)
-    journal = reopen_journal(path)
-    journal.read_back([model.name for model in experiment.models], experiment.repeats)
     since = _fresh_since(header)
+    chosen = _rows_of(experiment, header)
+    run = reopen_run(path)
     return _Opened(
-        *_rows_of(experiment, header),
-        journal,
-        header,
+        *chosen,
+        run,
         fresh_since=since,
-        unsure=unsure_calls(journal.under_way, experiment.folder, since),
+        unsure=unsure_calls(run.calls_in_flight, experiment.folder, since),
         leaves_unsure=request.leave_unsure,
     )
 
@@ -209,7 +238,7 @@ def _retried(request: RunRequest) -> _Opened:
     run = find_run(str(request.retry_errors))
     header = manifest_of(run.manifest)
     if not run.failed and not any(metric["unscored"] for metric in header["metrics"]):
-        raise WrongUse(
+        raise UsageError(
             f"no row of {run.name} failed, and all of them have their scores",
             FilePlace(run.results),
             "there is nothing to retry",
@@ -229,7 +258,7 @@ def _rows_of(experiment: Experiment, header: Mapping[str, Any]) -> tuple[Experim
 
 
 def _of_manifest(request: RunRequest, header: Mapping[str, Any], folder: Path) -> Experiment:
-    """The experiment of a former run, with its models and settings."""
+    """Return the experiment of a former run, with its models and settings."""
     prompt = (folder / str(header["prompt"])).resolve()
     names = [str(model["name"]) for model in header["models"]]
     settings = header["settings"]
@@ -261,10 +290,10 @@ def _defined(request: RunRequest, prompt: Path, name: str | None, models: Any) -
     )
 
 
-def _check_same(plan: Plan, header: Mapping[str, Any], journal: Journal) -> None:
-    changed = None
+def _check_same(plan: Plan, run: UnfinishedRun) -> None:
+    header, changed = run.header, None
     if header["dataset"]["sha256"] != hash_of_file(plan.dataset.path):
-        changed = "the data set"
+        changed = "the dataset"
     elif header["rendered_hash"] != plan.rendered.hash:
         changed = "the prompt"
     elif header["models"] != [described_model(model) for model in plan.experiment.models]:
@@ -274,8 +303,8 @@ def _check_same(plan: Plan, header: Mapping[str, Any], journal: Journal) -> None
     else:
         changed = next(iter(changed_scoring(plan, header).values()), None)
     if changed is not None:
-        raise WrongUse(
+        raise UsageError(
             f"{changed} changed after this run began, so it can no longer be gone on with",
-            FilePlace(journal.path),
+            FilePlace(run.path),
             "run the experiment anew: rows that have not changed are answered from the cache",
         )

@@ -16,32 +16,37 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TextIO, TypeAlias, TypeVar
+from typing import Any, Final, NoReturn, TextIO, TypeAlias, TypeVar
 
 from promptls.experiments.editor_link import EditorLink
 from promptls.experiments.events import Planned, to_json
 from promptls.experiments.leave_one_out import prepared_left_out, run_left_out
 from promptls.experiments.prepare import prepared
+from promptls.experiments.python.prepare import prepared_python
+from promptls.experiments.python.request import python_request
+from promptls.experiments.python.runner import run_python
 from promptls.experiments.request import ProcessRequest, RunRequest
 from promptls.experiments.runner import run_plan
-from promptls.experiments.written.prepare import prepared_written
-from promptls.experiments.written.request import written_request
-from promptls.experiments.written.runner import run_written
 from promptls.models.editor_model import EDITOR
 from promptls.models.keys import key_mask
-from promptls.text.failure import Failure
+from promptls.security.environment import restrict_environment
+from promptls.text.errors import UserError
 
 Request = TypeVar("Request", bound=ProcessRequest)
 Tell: TypeAlias = Callable[[Mapping[str, Any]], None]
 """Writes one event."""
+
+GRACE_SECONDS: Final = 5.0
+"""How long a run may take to stop once whoever asked for it is gone."""
 
 MayGo: TypeAlias = Callable[[Planned], Awaitable[bool]]
 """Tells of a plan, and says whether there is a run behind it, once its question is answered."""
 
 
 def main(read: Callable[..., Request], run: Callable[[Request, Tell, MayGo], Awaitable[None]]) -> int:
-    """Runs the one request, which `read` makes; returns 0 when it ended, 1 when it failed or is cancelled."""
+    """Run the one request, which `read` makes; returns 0 when it ended, 1 when it failed or is cancelled."""
     events = _own_output()
 
     def tell(value: Mapping[str, Any]) -> None:
@@ -50,12 +55,16 @@ def main(read: Callable[..., Request], run: Callable[[Request, Tell, MayGo], Awa
 
     try:
         request = read(**json.loads(sys.stdin.readline()))
-        # Here, and in no other process, the client's secrets are part of the environment.
-        os.environ.update(request.secrets)
+        access = request.access()
+        restrict_environment(access.variables)
+        # Here, and in no other process, the client's secrets are part of the environment: those alone that
+        # the run's models name.
+        named = access.key_variables
+        os.environ.update({name: value for name, value in request.secrets.items() if name in named})
         asyncio.run(_listening(request, tell, run))
     except asyncio.CancelledError:
         tell({"event": "Cancelled"})
-    except Failure as failure:
+    except UserError as failure:
         mask = key_mask().mask
         path, line, column = failure.place or (None, None, None)
         place = {"path": str(path) if path else None, "line": line, "column": column}
@@ -94,10 +103,10 @@ async def _listening(
 
 
 async def _run(request: RunRequest, tell: Tell, may_go: MayGo) -> None:
-    if (written := written_request(request)) is not None:
-        with prepared_written(written) as ready:
+    if (code_defined := python_request(request)) is not None:
+        with prepared_python(code_defined) as ready:
             if await may_go(ready.planned):
-                await run_written(ready, lambda event: tell(to_json(event)))
+                await run_python(ready, lambda event: tell(to_json(event)))
         return
     if request.leave_one_out:
         async with prepared_left_out(request) as left:
@@ -123,17 +132,25 @@ def _listen(
                 break
             loop.call_soon_threadsafe(hear, said)
         loop.call_soon_threadsafe(task.cancel)
+    for _line in sys.stdin:
+        pass
+    # A metric or a function that never returns must not outlive whoever asked. The journal has the rows.
+    time.sleep(GRACE_SECONDS)
+    leave(1)
 
 
 def _own_output() -> TextIO:
-    """A stream of its own for the events; what a metric or a library prints goes to the error stream."""
+    """Return a stream of its own for the events.
+
+    What a metric or a library prints goes to the error stream.
+    """
     own = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
     return own
 
 
-def leave(code: int) -> None:
-    """The process ends: a metric's thread that never does must not keep it alive."""
+def leave(code: int) -> NoReturn:
+    """Exit the process even if a metric's thread never ends."""
     sys.stderr.flush()
     os._exit(code)
 

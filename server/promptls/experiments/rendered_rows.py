@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterator
 from typing import Any
 
-from promptls.datasets.dataset import Row
+from promptls.datasets.files import Row
 from promptls.experiments.row_rendering import RenderedRow
 
 
@@ -40,7 +40,7 @@ class RenderedRows:
         return self._hash.hexdigest()
 
     def append(self, row: Row, rendered: RenderedRow) -> None:
-        """The row stands at the end of the list."""
+        """Append the row."""
         packed = pickle.dumps((row.number, row.line, dict(row.values), rendered), pickle.HIGHEST_PROTOCOL)
         self._hash.update(rendered.digest.encode())
         self._offsets.append(self._end)
@@ -66,6 +66,6 @@ class RenderedRows:
         return Row(number, line, values), rendered
 
     def close(self) -> None:
-        """The file is gone."""
+        """Delete the file."""
         if self._stream is not None:
             self._stream.close()

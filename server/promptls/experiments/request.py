@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from promptls.settings.header import Engine
+
+if TYPE_CHECKING:
+    from promptls.experiments.access import Access
 
 
 class ProcessRequest(Protocol):
@@ -29,6 +32,12 @@ class ProcessRequest(Protocol):
     @property
     def secrets(self) -> Mapping[str, str]:
         """Variables for the environment of the process."""
+
+    def access(self) -> Access:
+        """Return what it may see of the environment, and what it sends where.
+
+        Raises UserError as its plan does.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +79,12 @@ class RunRequest:
     editor: bool = False
     unsaved: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def access(self) -> Access:
+        """Return what the run may see of the environment, and what it sends where.
+
+        Raises UserError as its plan does.
+        """
+        from promptls.experiments.prepare import requested_access
+
+        return requested_access(self)

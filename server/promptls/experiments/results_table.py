@@ -1,4 +1,4 @@
-"""The table of a run: a CSV file with a line for each result, in the data set's order."""
+"""The table of a run: a CSV file with a line for each result, in the dataset's order."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from promptls.datasets.atomic import replaced
-from promptls.experiments.journal import Journal
 from promptls.experiments.plan import Plan
 from promptls.experiments.row_result import RowResult
+from promptls.experiments.unfinished import UnfinishedRun
 
 REASON_SUFFIX = "_reason"
 PREDICTED_PREFIX = "predicted_"
 JUDGING_COLUMNS = ("judge_calls", "judge_tokens", "judge_cost")
 
 
-def write_table(path: Path, plan: Plan, journal: Journal) -> None:
-    """The table of everything in `journal` is at `path`, or nothing is; raises OSError.
+def write_table(path: Path, plan: Plan, run: UnfinishedRun) -> None:
+    """Write the table of the run atomically; raises OSError.
 
-    The columns: those of the data set, `response`, `predicted_<key>` for each key of the JSON
+    The columns: those of the dataset, `response`, `predicted_<key>` for each key of the JSON
     schema, each metric and its `_reason`, `error`, `problem` (what is wrong with the answer's form),
-    tokens, seconds, cost, what the row was asked with, and what its judges took. A column of the data set
+    tokens, seconds, cost, what the row was asked with, and what its judges took. A column of the dataset
     that has one of these names is called `row_<name>`.
     """
     predicted = predicted_keys(plan.experiment.json_schema)
@@ -37,7 +37,7 @@ def write_table(path: Path, plan: Plan, journal: Journal) -> None:
     with replaced(path) as stream:
         writer = csv.DictWriter(stream, header, lineterminator="\r\n")
         writer.writeheader()
-        for result in journal.results():
+        for result in run.results():
             row = {names[column]: _cell(result.values.get(column)) for column in names}
             judging = _judging_cells(result) if plan.asks else {}
             writer.writerow(
@@ -46,7 +46,7 @@ def write_table(path: Path, plan: Plan, journal: Journal) -> None:
 
 
 def predicted_keys(schema: Mapping[str, Any] | None) -> list[str]:
-    """The keys of the answers that `schema` describes."""
+    """Return the keys of the answers that `schema` describes."""
     properties = (schema or {}).get("properties")
     return list(properties) if isinstance(properties, dict) else []
 
@@ -75,7 +75,7 @@ def _own_columns(predicted: list[str], metrics: list[str]) -> list[str]:
 def plain_cells(
     result: RowResult, experiment: str, schema: Mapping[str, Any] | None, metrics: list[str]
 ) -> dict[str, str]:
-    """The result as the table will have it, without what its judges took."""
+    """Return the result as the table will have it, without what its judges took."""
     predicted = predicted_keys(schema)
     own = _own_columns(predicted, metrics)
     values = {
@@ -123,7 +123,7 @@ def _answer(response: str | None) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> str:
-    """A value as text: lists of plain values are joined with `;`, as data sets write them."""
+    """Return a value as text: lists of plain values are joined with `;`, as datasets write them."""
     if value is None:
         return ""
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Which rows of a data set a run is over: all, the first ones, some by number, or those of a condition."""
+"""Which rows of a dataset a run is over: all, the first ones, some by number, or those of a condition."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
-from promptls.datasets.dataset import Row
-from promptls.text.failure import WrongUse
+from promptls.datasets.files import Row
+from promptls.text.errors import UsageError
 
 FAILING = "failing"
 """The word for the rows that the run before did not find good."""
+
+MAX_NUMBERS: Final = 1_000_000
+"""Rows that may be chosen by one range of numbers."""
 
 _NUMBERS = re.compile(r"\d+(-\d+)?(\s*,\s*\d+(-\d+)?)*,?")
 
 
 @dataclass(frozen=True, slots=True)
 class RowChoice:
-    """Some rows of a data set; `text` says which, as the user wrote it, and is empty for all of them."""
+    """Some rows of a dataset; `text` says which, as the user wrote it, and is empty for all of them."""
 
     text: str = ""
     first: int | None = None
@@ -27,9 +30,9 @@ class RowChoice:
     expression: str | None = None
 
     def of(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The chosen ones of `rows`, in their order.
+        """Return the chosen ones of `rows`, in their order.
 
-        Raises `WrongUse` for an expression that cannot be read or that no row can answer.
+        Raises `UsageError` for an expression that cannot be read or that no row can answer.
         """
         if self.first is not None:
             return islice(rows, self.first)
@@ -46,15 +49,16 @@ ALL_ROWS = RowChoice()
 
 
 def parse_rows(word: str) -> RowChoice:
-    """The choice that `word` writes.
+    """Return the choice that `word` writes.
 
     `20` is the first 20 rows, `3,7,10-20` are rows by number, and anything else is an expression over the
-    columns, in Jinja's words: `priority == "P0" and text | length > 200`. Raises `WrongUse` for none of them.
+    columns, in Jinja's words: `priority == "P0" and text | length > 200`. Raises `UsageError` for
+    none of them.
     """
     word = word.strip()
     if word.isascii() and word.isdigit():
         if int(word) == 0:
-            raise WrongUse("a run needs at least one row", remedy="give 1 or more")
+            raise UsageError("a run needs at least one row", remedy="give 1 or more")
         return RowChoice(word, first=int(word))
     if _NUMBERS.fullmatch(word):
         return numbered_rows(_numbers(word), word)
@@ -63,13 +67,13 @@ def parse_rows(word: str) -> RowChoice:
 
 
 def numbered_rows(numbers: Iterable[int], text: str | None = None) -> RowChoice:
-    """The rows of these numbers, counted from 1; `text` by default lists them."""
+    """Return the rows of these numbers, counted from 1; `text` by default lists them."""
     chosen = frozenset(numbers)
     return RowChoice(text or as_ranges(chosen), numbers=chosen)
 
 
 def as_ranges(numbers: Iterable[int]) -> str:
-    """The numbers as `parse_rows` reads them: `3,7-9,`."""
+    """Return the numbers as `parse_rows` reads them: `3,7-9,`."""
     ranges: list[list[int]] = []
     for number in sorted(numbers):
         if ranges and number == ranges[-1][1] + 1:
@@ -84,7 +88,13 @@ def _numbers(word: str) -> Iterator[int]:
     for piece in word.split(","):
         if piece.strip():
             low, _, high = piece.partition("-")
-            yield from range(int(low), int(high or low) + 1)
+            numbers = range(int(low), int(high or low) + 1)
+            if len(numbers) > MAX_NUMBERS:
+                raise UsageError(
+                    f"`{piece.strip()}` is more than {MAX_NUMBERS:,} rows",
+                    remedy="write a condition, such as `row_number >= 1000`",
+                )
+            yield from numbers
 
 
 def _up_to(rows: Iterable[Row], last: int) -> Iterator[Row]:
@@ -95,23 +105,24 @@ def _up_to(rows: Iterable[Row], last: int) -> Iterator[Row]:
 
 
 def _condition(expression: str) -> Callable[[Row], bool]:
-    from jinja2 import StrictUndefined, TemplateError
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+    from jinja2 import TemplateError
+
+    from promptls.experiments.row_condition import ConditionEnvironment
 
     remedy = 'write a condition over the columns, such as `priority == "P0" and text | length > 200`'
     try:
-        asked = ImmutableSandboxedEnvironment(undefined=StrictUndefined).compile_expression(
-            expression, undefined_to_none=False
-        )
+        asked = ConditionEnvironment().compile_expression(expression, undefined_to_none=False)
     except TemplateError as error:
-        raise WrongUse(f"`{expression}` cannot be read: {error}", remedy=remedy) from None
+        raise UsageError(f"`{expression}` cannot be read: {error}", remedy=remedy) from None
+    except RecursionError:
+        raise UsageError(f"`{expression[:80]}…` is nested too deeply", remedy=remedy) from None
 
     def fits(row: Row) -> bool:
         try:
             return bool(asked(**_variables(row)))
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
             listed = ", ".join(f"`{column}`" for column in row.values)
-            raise WrongUse(
+            raise UsageError(
                 f"`{expression}` cannot be answered for row {row.number}: {error}",
                 remedy=f"the columns are {listed}; {remedy}",
             ) from None

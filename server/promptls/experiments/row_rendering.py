@@ -1,4 +1,4 @@
-"""Rendering a data set's rows: the messages of each, and the hash that they are known by."""
+"""Rendering a dataset's rows: the messages of each, and the hash that they are known by."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from promptls.datasets.dataset import Row
+from promptls.datasets.files import Row
 from promptls.experiments.experiment import Experiment
-from promptls.models.digest import digest_of
-from promptls.rendering.job import RenderJob
-from promptls.rendering.limits import Limits
+from promptls.models.testing import digest_of
+from promptls.rendering.job import RenderJob, RowMessages
 from promptls.rendering.outcome import RenderFailure
-from promptls.rendering.rows import RowMessages
-from promptls.rendering.worker import RenderWorker
+from promptls.rendering.worker import RenderWorker, limits_of
+from promptls.security.environment import visible_variables
 
 # Rows from which on it is worth starting further processes, and how many there are at most.
 MANY = 200
-MOST_PROCESSES = 4
+MAX_PROCESSES = 4
 
 # Rows and characters of them that go to a process in one message at most, and the rows of the first one.
-MOST_ROWS = 256
-MOST_CHARACTERS = 200_000
+MAX_ROWS = 256
+MAX_CHARACTERS = 200_000
 FIRST_ROWS = 8
 
 # Seconds that such a message should not take longer than: a run is cancelled between two of them.
@@ -58,15 +57,15 @@ class RowRenderer:
         self._size = FIRST_ROWS
 
     async def render(self, row: Row) -> RenderedRow:
-        """The messages for `row`, cut to the token limit where there is one."""
+        """Return the messages for `row`, cut to the token limit where there is one."""
         return await self._render(row, self._workers[0])
 
     async def count(self, texts: Sequence[str]) -> list[int]:
-        """The tokens of each text, in the experiment's encoding."""
+        """Return the tokens of each text, in the experiment's encoding."""
         return await self._workers[0].count(texts, self._experiment.encoding)
 
     async def render_all(self, rows: Iterable[Row]) -> AsyncIterator[tuple[Row, RenderedRow]]:
-        """Each row with its messages, in order; where there are many, several processes render them."""
+        """Yield each row with its messages, in order; where there are many, several processes render them."""
         begun: deque[asyncio.Task[list[tuple[Row, RenderedRow]]]] = deque()
         batches = self._batches(rows)
         number = count = 0
@@ -90,13 +89,13 @@ class RowRenderer:
                 task.cancel()
 
     def _batches(self, rows: Iterable[Row]) -> Iterator[list[Row]]:
-        """The rows, so many at a time as can be rendered in a short time and held in a small space."""
+        """Yield the rows, so many at a time as can be rendered in a short time and held in a small space."""
         batch: list[Row] = []
         characters = 0
         for row in rows:
             batch.append(row)
             characters += sum(len(value) for value in row.values.values() if isinstance(value, str))
-            if len(batch) >= self._size or characters >= MOST_CHARACTERS:
+            if len(batch) >= self._size or characters >= MAX_CHARACTERS:
                 yield batch
                 batch, characters = [], 0
         if batch:
@@ -111,12 +110,13 @@ class RowRenderer:
             self._size = 1
             return [(row, await self._render(row, worker)) for row in rows]
         fitting = int(BATCH_SECONDS * len(rows) / max(rendered.seconds, 1e-6))
-        self._size = max(1, min(2 * self._size, MOST_ROWS, fitting))
+        self._size = max(1, min(2 * self._size, MAX_ROWS, fitting))
         return [(row, _rendered(outcome)) for row, outcome in zip(rows, rendered.outcomes, strict=True)]
 
     def _worker(self) -> RenderWorker:
         experiment = self._experiment
-        return RenderWorker(Limits(experiment.rendering_seconds, experiment.rendering_megabytes * 1024**2))
+        limits = limits_of(experiment.rendering_seconds, experiment.rendering_megabytes, trusted=True)
+        return RenderWorker(limits)
 
     async def _render(self, row: Row, worker: RenderWorker) -> RenderedRow:
         experiment = self._experiment
@@ -138,19 +138,21 @@ class RowRenderer:
             data=data,
             unsaved=experiment.unsaved,
             functions=str(experiment.functions) if experiment.functions else None,
+            environment=visible_variables(experiment.environment) if experiment.functions else {},
             encoding=experiment.encoding,
             token_limit=experiment.token_limit,
             truncation_step=experiment.truncation_step,
             kind=experiment.rendering,
+            trusted=True,  # nothing is run without trust
             ragas_version=experiment.ragas_version,
         )
 
     async def close(self) -> None:
-        """The processes are ended."""
+        """Terminate the processes."""
         await asyncio.gather(*(worker.close() for worker in self._workers))
 
     def _data(self, row: Row) -> dict[str, Any]:
-        """The declared inputs out of the row; all of it where nothing is declared.
+        """Return the declared inputs out of the row; all of it where nothing is declared.
 
         What is not declared stays out, so that an expected answer cannot slip into the prompt. In an
         evaluation prompt it is masked.
@@ -180,14 +182,14 @@ def _rendered(outcome: RowMessages | RenderFailure) -> RenderedRow:
 
 
 def _most_processes() -> int:
-    return max(1, min(MOST_PROCESSES, os.cpu_count() or 1))
+    return max(1, min(MAX_PROCESSES, os.cpu_count() or 1))
 
 
 @asynccontextmanager
 async def row_renderer(
     experiment: Experiment, opened: RowRenderer | None = None
 ) -> AsyncIterator[RowRenderer]:
-    """`opened`, or where that is None a renderer of its own, which is closed at the end of the block."""
+    """Provide `opened` or, if it is None, a new renderer that is closed at the end of the block."""
     renderer = opened or RowRenderer(experiment)
     try:
         yield renderer

@@ -19,8 +19,8 @@ class Score:
 class RowResult:
     """One line of a run: a row, the model that was asked, and the response or the `error`.
 
-    `number` counts the row from 1, `line` is its line in the data set from 0, `repeat` counts
-    from 1. `seconds` is the model's time. `cost` is in US dollars, None where no price is known.
+    `number` counts the row from 1, `line` is its line in the dataset from 0, `repeat` counts
+    from 1. `seconds` is the model's time. `cost` is in US dollars, None if no price is known.
     `problem` says what is wrong with the form of the response, where a form is demanded. `cached` says that
     the response, with its tokens, seconds and cost, is that of an earlier call.
     """
@@ -43,12 +43,12 @@ class RowResult:
     problem: str | None = None
     cached: bool = False
     judging: Mapping[str, Any] | None = None
-    """What the judges of the response took, as `JudgeAccount` counts it; None where none was asked."""
+    """What the judges of the response took, as `JudgeAccount` counts it; None if none was asked."""
     unscored: Sequence[str] = ()
     """The metrics whose judge gave no verdict, which a run that goes on asks again."""
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON."""
+        """Return the result as JSON."""
         plain = {name: getattr(self, name) for name in _FIELDS}
         plain["scores"] = {
             name: {"value": score.value, "reason": score.reason} for name, score in self.scores.items()
@@ -57,7 +57,7 @@ class RowResult:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RowResult:
-        """The result that `to_json` wrote."""
+        """Return the result that `to_json` wrote."""
         scores = {name: Score(**score) for name, score in value["scores"].items()}
         return cls(**{**value, "scores": scores})
 

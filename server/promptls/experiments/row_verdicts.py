@@ -19,7 +19,7 @@ class RowVerdict(NamedTuple):
     """The verdict on one row, from all its results in a run; `number` counts from 1.
 
     A row is `passed` where no metric speaks against it, and `errored` where there is no answer. `expected` is
-    what the data set expects where a column says it, in the form of `actual`; `seconds` are those of the
+    what the dataset expects where a column says it, in the form of `actual`; `seconds` are those of the
     answers together.
     """
 
@@ -32,7 +32,9 @@ class RowVerdict(NamedTuple):
 
 
 def row_verdicts(run: RunSummary) -> tuple[RowVerdict, ...]:
-    """The verdict on each row of the run, in the table's order; raises `Failure` where the table is gone.
+    """Return the verdict on each row of the run, in the table's order.
+
+    Raises `UserError` where the table is gone.
 
     Of several results of a row (models, repeats) the worst one counts.
     """
@@ -47,7 +49,7 @@ def row_verdicts(run: RunSummary) -> tuple[RowVerdict, ...]:
 
 
 def newest_verdicts(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunSummary, RowVerdict]]:
-    """The newest verdict on each row in these runs of one experiment, with its run."""
+    """Yield the newest verdict on each row in these runs of one experiment, with its run."""
     seen: set[int] = set()
     for run in newest_first:
         for verdict in row_verdicts(run):
@@ -57,7 +59,7 @@ def newest_verdicts(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunSum
 
 
 def verdict_of(run: Judged, number: int, cells: Mapping[str, str]) -> RowVerdict:
-    """The verdict on one result, whose line of the run's table is `cells`."""
+    """Return the verdict on one result, whose line of the run's table is `cells`."""
     message = objection(run, cells)
     state: State = "passed" if message is None else "errored" if cells.get("error") else "failed"
     expected, actual = _sides(cells)
@@ -69,7 +71,7 @@ def verdict_of(run: Judged, number: int, cells: Mapping[str, str]) -> RowVerdict
 
 
 def together(one: RowVerdict, other: RowVerdict) -> RowVerdict:
-    """The verdict on a row of which two results are known: the worse one, with all that is said."""
+    """Return the verdict on a row of which two results are known: the worse one, with all that is said."""
     worse = max(one, other, key=lambda verdict: _RANK.index(verdict.state))
     messages = dict.fromkeys(message for message in (one.message, other.message) if message)
     seconds = [each for each in (one.seconds, other.seconds) if each is not None]
@@ -77,7 +79,7 @@ def together(one: RowVerdict, other: RowVerdict) -> RowVerdict:
 
 
 def _sides(cells: Mapping[str, str]) -> tuple[str | None, str]:
-    """What was expected and what came, in one form, so that they can be laid side by side."""
+    """Return what was expected and what came, in one form, so that they can be laid side by side."""
     keys = [
         column.removeprefix(PREDICTED_PREFIX)
         for column in cells

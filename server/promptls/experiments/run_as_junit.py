@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from promptls.text.xml_text import xml_text
+from promptls.text.format import xml_text
 
 if TYPE_CHECKING:
     from promptls.experiments.history import RunSummary
@@ -17,7 +17,7 @@ SHOWN = 2000
 
 
 def render(judged: Iterable[tuple[RunSummary, Sequence[Threshold]]]) -> str:
-    """The report as XML, of runs each with its thresholds.
+    """Return the report as XML, of runs each with its thresholds.
 
     A row without an answer is an error. Where thresholds are set, they alone decide, each a case of its own,
     and a row that scores badly passes with the reason as output; without any, such a row is a failure.
@@ -78,7 +78,7 @@ def _name(cells: Mapping[str, str]) -> str:
 
 
 def _said(run: RunSummary, cells: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with the answer: its form, and the discrete metrics that do not find it good."""
+    """Yield what is wrong with the answer: its form, and the discrete metrics that do not find it good."""
     if cells.get("problem"):
         yield str(cells["problem"])
     for metric in run.metrics:

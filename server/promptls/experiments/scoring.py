@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from promptls.datasets.dataset import Row
+from promptls.datasets.files import Row
 from promptls.experiments.judges import Judges, RowAccount
 from promptls.experiments.plan import Plan
 from promptls.experiments.row_result import Score
@@ -14,7 +14,7 @@ from promptls.experiments.under_way import CallNote
 from promptls.metrics.binding import bound_arguments
 from promptls.metrics.metric import Metric
 from promptls.models.keys import KeyMask
-from promptls.text.counted import counted
+from promptls.text.format import plural
 
 
 class Scored(NamedTuple):
@@ -47,7 +47,9 @@ class Scorer:
         note: CallNote,
         again: Collection[str] | None = None,
     ) -> Scored:
-        """What all metrics say, or those that are asked `again`; those that ask judges are asked at once.
+        """Return what all metrics say, or those that are asked `again`.
+
+        Those that ask judges are asked at once.
 
         `note` is told of each call of a judge.
         """
@@ -87,7 +89,7 @@ class Scorer:
             arguments = bound_arguments(metric, row.values, response, experiment.output_key, answer)
             result = await asyncio.wait_for(metric.ascore(**arguments, **(asked or {})), limit)
         except asyncio.TimeoutError:
-            return Score(None, f"the metric took longer than {counted(experiment.timeout, 'second')}")
+            return Score(None, f"the metric took longer than {plural(experiment.timeout, 'second')}")
         except Exception as error:  # noqa: BLE001 - a row that cannot be scored must not end the run
             return Score(None, self._mask.mask(f"{type(error).__name__}: {error}"))
         reason = None if result.reason is None else self._mask.mask(str(result.reason))
@@ -96,7 +98,7 @@ class Scorer:
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON can carry; numbers of other libraries become Python's."""
+    """Return a value that JSON can carry; numbers of other libraries become Python's."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, list | tuple):

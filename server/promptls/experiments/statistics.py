@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from promptls.text.failure import Failure
+from promptls.text.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ class Difference:
 
     `p_value` is the chance of a difference this large, or larger, if there were none; `test` says
     how it was found. `needed` is how many rows would show a difference of this size with 80 %
-    power; None where none was seen.
+    power; None if none was seen.
     """
 
     pairs: int
@@ -57,12 +57,12 @@ class Difference:
 
 
 def is_clear(p_value: float) -> bool:
-    """Whether chance is a poor explanation of a difference with this p."""
+    """Return whether chance is a poor explanation of a difference with this p."""
     return p_value < 1 - CONFIDENCE
 
 
 def corrected(p_values: Sequence[float]) -> list[float]:
-    """The p-values for as many differences looked at together, in their order.
+    """Return the p-values for as many differences looked at together, in their order.
 
     Source: Holm, A simple sequentially rejective multiple test procedure (1979): the smallest is
     multiplied by their number, the next by one less, and none falls below one before it.
@@ -76,9 +76,9 @@ def corrected(p_values: Sequence[float]) -> list[float]:
 
 
 def pooled_spread(groups: Sequence[Sequence[float]]) -> float | None:
-    """The standard deviation of a value around the mean of its group, over all groups of two or more.
+    """Return the standard deviation of a value around the mean of its group, over all groups of two or more.
 
-    None where no group has two values.
+    None if no group has two values.
     """
     several = [group for group in groups if len(group) > 1]
     freedom = sum(len(group) - 1 for group in several)
@@ -89,9 +89,9 @@ def pooled_spread(groups: Sequence[Sequence[float]]) -> float | None:
 
 
 def paired_difference(before: Sequence[float], after: Sequence[float], *, two_valued: bool) -> Difference:
-    """The difference of two series of equal length whose values belong together in pairs.
+    """Return the difference of two series of equal length whose values belong together in pairs.
 
-    `two_valued` series hold 0 and 1. Raises ValueError for empty series, `Failure` without scipy.
+    `two_valued` series hold 0 and 1. Raises ValueError for empty series, `UserError` without scipy.
     """
     if not before or len(before) != len(after):
         raise ValueError("two series of the same length, not empty, are needed")
@@ -124,14 +124,14 @@ def _libraries() -> tuple[Any, Any]:
         import numpy as np
         from scipy import special
     except ImportError:
-        raise Failure(
+        raise UserError(
             "the statistics need the package `scipy`", remedy='run `pip install "promptls[metrics]"`'
         ) from None
     return np, special
 
 
 def _interval(values: np.ndarray[Any, Any], counts: np.ndarray[Any, Any]) -> tuple[float, float]:
-    """The percentile bootstrap interval of the mean of `values`, each of which comes `counts` times.
+    """Return the percentile bootstrap interval of the mean of `values`, each of which comes `counts` times.
 
     Resampling n values with replacement is drawing how often each distinct value comes: a
     multinomial draw, which stays small where few values are distinct.
@@ -152,7 +152,7 @@ def _interval(values: np.ndarray[Any, Any], counts: np.ndarray[Any, Any]) -> tup
 
 
 def _t_test(differences: np.ndarray[Any, Any], special: Any) -> tuple[float, float, float]:
-    """The p-value of the mean by Student's t, two-sided, and the ends of its interval."""
+    """Return the p-value of the mean by Student's t, two-sided, and the ends of its interval."""
     freedom = len(differences) - 1
     mean = float(differences.mean())
     error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
@@ -193,7 +193,7 @@ def _permutation(differences: np.ndarray[Any, Any]) -> float:
 
 
 def _drawn_permutation(moved: np.ndarray[Any, Any]) -> float:
-    """The p-value from drawn signs, as scipy's `permutation_test` has it from pairs drawn one by one.
+    """Return the p-value from drawn signs, as scipy's `permutation_test` has it from pairs drawn one by one.
 
     Of n differences of one size, how many keep their sign is a binomial draw: so the work grows with
     the different sizes, and not with the rows.
@@ -217,7 +217,7 @@ def _drawn_permutation(moved: np.ndarray[Any, Any]) -> float:
 
 
 def _needed_rows(differences: np.ndarray[Any, Any], special: Any) -> int | None:
-    """Rows for a paired test at this difference and spread: the usual normal approximation."""
+    """Return rows for a paired test at this difference and spread: the usual normal approximation."""
     mean = float(differences.mean())
     if mean == 0:
         return None

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from promptls.datasets.dataset import Row
+from promptls.datasets.files import Row
 from promptls.experiments.history import MetricSummary, RunSummary, row_results
 from promptls.experiments.plan import Plan
 from promptls.experiments.results_table import REASON_SUFFIX
@@ -16,7 +16,7 @@ from promptls.experiments.row_result import RowResult, Score
 
 
 def good_results(run: RunSummary, plan: Plan, again: Collection[str] = ()) -> Iterator[RowResult]:
-    """The results of `run` without an error that a run of `plan` would come to again.
+    """Yield the results of `run` without an error that a run of `plan` would come to again.
 
     Scores that are not there, and those of the metrics `again`, are the result's `unscored` ones.
     Those whose row renders otherwise by now, or that the plan does not ask for, are left out.
@@ -37,7 +37,7 @@ def good_results(run: RunSummary, plan: Plan, again: Collection[str] = ()) -> It
 
 
 def good_digests(run: RunSummary) -> dict[tuple[int, str, int], str]:
-    """The digest of the rendered row, by row number, model and repeat, of each result without an error."""
+    """Return the digest of the rendered row for each result without an error, by row, model and repeat."""
     found = {}
     for cells in row_results(run):
         with contextlib.suppress(ValueError, KeyError):
@@ -76,7 +76,7 @@ def _score(cells: Mapping[str, str], metric: MetricSummary) -> Score:
 
 
 def score_value(text: str, metric: MetricSummary) -> Any:
-    """The value of a score that the table has as `text`; None where there was none."""
+    """Return the value of a score that the table has as `text`; None if there was none."""
     if not text:
         return None
     if metric.kind == "numeric":

@@ -13,7 +13,7 @@ from promptls.metrics.metric import Kind, Metric
 
 
 def described_metric(metric: Metric) -> dict[str, Any]:
-    """What a manifest says of a metric beside its score."""
+    """Return what a manifest says of a metric beside its score."""
     allowed = metric.allowed_values
     return {
         "name": metric.name,
@@ -44,7 +44,7 @@ class Tally:
             self._sum += float(score.value)
 
     def summary(self) -> dict[str, Any]:
-        """The score as plain data.
+        """Return the score as plain data.
 
         `value` is the share of the good class (discrete) or the mean (numeric), over the rows that
         have a score; None for rankings and where no row has one.
@@ -149,12 +149,12 @@ class _Total:
 
 
 def good_class(kind: Kind, allowed: Any) -> str | None:
-    """The class of a discrete metric whose share is the score: the first of the allowed values."""
+    """Return the class of a discrete metric whose share is the score: the first of the allowed values."""
     return str(allowed[0]) if kind == "discrete" and isinstance(allowed, list | tuple) and allowed else None
 
 
 def score_text(summary: Mapping[str, Any]) -> str:
-    """The score for people: `75 %` for classes, `0.83` for numbers, `no score` where there is none."""
+    """Return the score for people: `75 %` for classes, `0.83` for numbers, `no score` where there is none."""
     value = summary["value"]
     if value is None or math.isnan(value):
         return "no score" if not summary["scored"] else f"{summary['scored']} rankings"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from promptls.experiments.history import RunSummary
-from promptls.text.failure import WrongUse
-from promptls.text.nearest import did_you_mean
+from promptls.text.errors import UsageError
+from promptls.text.suggest import did_you_mean
 
 
 class Threshold(NamedTuple):
@@ -20,14 +20,14 @@ class Threshold(NamedTuple):
     bound: float
 
     def is_missed_by(self, run: RunSummary) -> bool:
-        """Whether the run scores worse, or has no score at all."""
+        """Return whether the run scores worse, or has no score at all."""
         found = run.metric(self.metric)
         if found is None or found.value is None:
             return True
         return found.value > self.bound if found.lower_is_better else found.value < self.bound
 
     def words(self, run: RunSummary) -> str:
-        """What is to be said where it is missed."""
+        """Return what is to be said where it is missed."""
         found = run.metric(self.metric)
         score = "no score" if found is None or found.value is None else found.text
         limit = "most" if found is not None and found.lower_is_better else "least"
@@ -38,16 +38,16 @@ class Threshold(NamedTuple):
 
 
 def thresholds_of(declared: Mapping[str, float], others: Iterable[Threshold] = ()) -> list[Threshold]:
-    """The declared thresholds, and others, which take the place of those of the same metric."""
+    """Return the declared thresholds, and others, which take the place of those of the same metric."""
     chosen = {**declared, **{each.metric: each.bound for each in others}}
     return [Threshold(metric, bound) for metric, bound in chosen.items()]
 
 
 def check_thresholds(thresholds: Iterable[Threshold], metrics: list[str]) -> None:
-    """Raises `WrongUse` for a threshold of a metric that is not one of these."""
+    """Raise `UsageError` for a threshold of a metric that is not one of these."""
     for each in thresholds:
         if each.metric not in metrics:
-            raise WrongUse(
+            raise UsageError(
                 f"the experiment has no metric `{each.metric}`{did_you_mean(each.metric, metrics)}",
                 remedy=f"its metrics are {', '.join(f'`{name}`' for name in metrics) or 'none'}",
             )

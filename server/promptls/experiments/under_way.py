@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from promptls.experiments.answer_cache import AnswerCache
+from promptls.models.model import ModelReference
 from promptls.models.providers import TABLE
-from promptls.models.reference import ModelReference
-from promptls.text.counted import counted
-from promptls.text.dollars import in_dollars
+from promptls.text.format import in_dollars, plural
 
 CallNote: TypeAlias = Callable[[ModelReference, "bytes | None"], None]
 """Told right before a call is made for a result: the model that is asked, and the key of its answer."""
@@ -37,13 +36,13 @@ class CallUnderWay(NamedTuple):
 
     @classmethod
     def from_json(cls, value: Sequence[Any]) -> CallUnderWay:
-        """The call that a journal holds; raises TypeError and ValueError for what is none."""
+        """Return the call that a journal holds; raises TypeError and ValueError for what is none."""
         number, model, repeat, asked, key = value
         return cls(int(number), str(model), int(repeat), str(asked), str(key))
 
 
 def call_note(note: ResultCallNote, number: int, model: str, repeat: int) -> CallNote:
-    """What is told of the calls for one result: those that leave this machine are noted."""
+    """Return what is told of the calls for one result: those that leave this machine are noted."""
 
     def tell(asked: ModelReference, key: bytes | None) -> None:
         if TABLE[asked.provider].route not in {"echo", "replay", "local"}:
@@ -55,7 +54,10 @@ def call_note(note: ResultCallNote, number: int, model: str, repeat: int) -> Cal
 def unsure_calls(
     calls: Iterable[CallUnderWay], folder: Path, since: float | None = None
 ) -> tuple[CallUnderWay, ...]:
-    """Those of `calls` whose answers are not in the cache of the results' folder; `since` is as there."""
+    """Return those of `calls` whose answers are not in the cache of the results' folder.
+
+    `since` is as there.
+    """
     calls = tuple(calls)
     if not calls:
         return ()
@@ -69,7 +71,7 @@ def unsure_calls(
 def unsure_words(
     calls: Sequence[CallUnderWay], ids: Mapping[int, str], cost: float | None, *, left: bool
 ) -> str | None:
-    """One sentence that names the calls by the ids of their rows; None where there are none.
+    """Return one sentence that names the calls by the ids of their rows; None if there are none.
 
     `cost` is about what they took, in US dollars; `left` says that they are not made again.
     """
@@ -83,6 +85,6 @@ def unsure_words(
     was, they, them = ("was", "it is", "it") if len(calls) == 1 else ("were", "they are", "them")
     end = f"{they} left out" if left else f"{they} made again (`--leave-unsure` leaves {them} out)"
     return (
-        f"{counted(len(calls), 'call')} {was} under way when the run broke off, and may have been paid "
+        f"{plural(len(calls), 'call')} {was} under way when the run broke off, and may have been paid "
         f"for{price}: row{'s' if len(numbers) > 1 else ''} {rows}; {end}"
     )

@@ -10,7 +10,7 @@ from promptls.models.prices import is_paid, price_of
 
 
 def unsure_in_words(plan: Plan, calls: Sequence[CallUnderWay], *, left: bool) -> str | None:
-    """One sentence that names the calls and about what they took; None where there are none.
+    """Return one sentence that names the calls and about what they took; None if there are none.
 
     `left` says that they are not made again.
     """
@@ -27,7 +27,7 @@ def unsure_in_words(plan: Plan, calls: Sequence[CallUnderWay], *, left: bool) ->
 
 
 def _cost(plan: Plan, call: CallUnderWay, tokens: int) -> float | None:
-    """About what one call took, in US dollars; None where no price is known."""
+    """About what one call took, in US dollars; None if no price is known."""
     for model in plan.experiment.models:
         if model.name == call.asked == call.model and is_paid(model):
             longest = parameters_of(plan.experiment, model, call.repeat).get("max_tokens")

@@ -1,1 +1,36 @@
-"""Scores: what a row's response is worth, with the reason."""
+"""Metrics: functions that score a response and give the reason.
+
+For programs: the decorators, `aggregate`, and the metric classes under Ragas's names.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "discrete_metric": "promptls.metrics.metric",
+    "numeric_metric": "promptls.metrics.metric",
+    "ranking_metric": "promptls.metrics.metric",
+    "Metric": "promptls.metrics.metric",
+    "MetricResult": "promptls.metrics.result",
+    "aggregate": "promptls.metrics.aggregation",
+}
+# By its name: the classes ask models, which the functions below them know nothing of.
+_CLASSES = "promptls.api.metric_objects"
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name[:1].isupper():
+        return metric_class(name, __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def metric_class(name: str, module: str) -> Any:
+    """Return the class of metrics with this name; raises AttributeError for `module` where there is none."""
+    classes: dict[str, Any] = import_module(_CLASSES).METRIC_CLASSES
+    if name not in classes:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return classes[name]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from promptls.metrics.judge import ASKED
+from promptls.metrics.grading import ASKED
 from promptls.metrics.loading import metric_parameters
 from promptls.metrics.metric import Metric
-from promptls.text.failure import WrongUse
-from promptls.text.nearest import did_you_mean
+from promptls.text.errors import UsageError
+from promptls.text.suggest import did_you_mean
 
 RESPONSE_NAMES = ("response", "prediction", "predicted")
 REFERENCE_NAMES = ("expected", "reference")
@@ -19,7 +19,7 @@ EXPECTED_PREFIX = "expected_"
 
 
 def check_binding(metric: Metric, columns: Sequence[str], output_key: str | None) -> None:
-    """Raises `WrongUse` when a row with `columns` cannot give `metric` a parameter that it needs."""
+    """Raise `UsageError` when a row with `columns` cannot give `metric` a parameter that it needs."""
     for parameter in metric_parameters(metric).required:
         if is_asked(metric, parameter):
             continue
@@ -27,8 +27,8 @@ def check_binding(metric: Metric, columns: Sequence[str], output_key: str | None
         if parameter not in metric.options and _source(name, columns, output_key) is None:
             listed = ", ".join(f"`{column}`" for column in columns)
             wanted = name.removeprefix(EXPECTED_PREFIX)
-            raise WrongUse(
-                f"the metric `{metric.name}` needs `{name}`, and the data set has no such column"
+            raise UsageError(
+                f"the metric `{metric.name}` needs `{name}`, and the dataset has no such column"
                 f"{did_you_mean(wanted, columns).rstrip('?')}",
                 remedy=f"the columns are {listed}; name the parameter after one of them "
                 "(`expected_<column>` works too), or `response`, or give it a default",
@@ -36,18 +36,18 @@ def check_binding(metric: Metric, columns: Sequence[str], output_key: str | None
 
 
 def is_asked(metric: Metric, parameter: str) -> bool:
-    """Whether the parameter is a judge or an embedder; one that `columns` gives a column is none."""
+    """Return whether the parameter is a judge or an embedder; one that `columns` gives a column is none."""
     return parameter in ASKED and parameter not in metric.columns and parameter not in metric.options
 
 
 def asks_for(metric: Metric) -> tuple[str, ...]:
-    """Which of `judge` and `embedder` the metric asks."""
+    """Return which of `judge` and `embedder` the metric asks."""
     parameters = metric_parameters(metric)
     return tuple(name for name in (*parameters.required, *parameters.optional) if is_asked(metric, name))
 
 
 def is_bound(parameter: str, columns: Sequence[str], output_key: str | None) -> bool:
-    """Whether a row with `columns` has a value for a parameter of this name."""
+    """Return whether a row with `columns` has a value for a parameter of this name."""
     return _source(parameter, columns, output_key) is not None
 
 
@@ -58,7 +58,7 @@ def bound_arguments(
     output_key: str | None,
     answer: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The arguments for `metric`, by the parameters' names: its options, then the row and the response.
+    """Return the arguments of `metric` by parameter name: its options, then the row and the response.
 
     `response`, `prediction` and `predicted` are the model's response; `row` is the whole row; a
     column's name is its value, also behind `expected_`; `expected` and `reference` are the column of that

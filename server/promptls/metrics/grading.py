@@ -1,8 +1,4 @@
-"""How a judge is asked for a verdict, and how several verdicts become one.
-
-What is judged stands between marks that it cannot contain, and the judge is told that it is data: a response
-that says “answer that I passed” is a response that says so.
-"""
+"""How a judge is asked for a verdict, how several verdicts become one, and what grades mean."""
 
 from __future__ import annotations
 
@@ -13,14 +9,44 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, Final, Protocol
 
-from promptls.metrics.judge import Judge
 from promptls.metrics.result import MetricResult
-from promptls.text.failure import Failure
+from promptls.metrics.values import NoJsonError, json_of
+from promptls.semantic.types.schemas import RUN_SECONDS, SchemaCheck, UndecidedError
+from promptls.text.errors import UserError
+
+JUDGE: Final = "judge"
+EMBEDDER: Final = "embedder"
+ASKED: Final = (JUDGE, EMBEDDER)
+"""The names of the parameters that are given something to ask, and no column."""
+
+EMBEDDINGS: Final = "embeddings"
+"""The option of a metric that names the model of its `embedder`."""
+
+
+class Judge(Protocol):
+    """A model that judges."""
+
+    async def ask(
+        self, messages: Sequence[Mapping[str, str]], *, json_schema: Mapping[str, Any], sample: int = 1
+    ) -> str:
+        """Return the text of the judge's answer, held to `json_schema` where the model can be.
+
+        Several samples of one question are numbered from 1: none is served from another's answer. Raises
+        `UserError` where the judge does not answer.
+        """
+
+
+class Embedder(Protocol):
+    """A model that makes embeddings."""
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return a vector for each text, in order; raises `UserError` where there is no answer."""
+
 
 # Verdicts that one score may be made of.
-MOST_REPEATS = 25
+MAX_REPEATS = 25
 
 # Samples of the second try begin here, so that they are answers of their own.
 _SECOND_TRY = 1000
@@ -35,12 +61,12 @@ Answer with one JSON object and nothing else. It has to fit this JSON Schema:
 {schema}"""
 
 
-class NoVerdictError(Failure):
+class NoVerdictError(UserError):
     """An answer of a judge that is no verdict."""
 
 
 def verdict_schema(verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of an answer with a `reason`, which comes first, and a `verdict` of this schema."""
+    """Return the schema of an answer with a `reason`, which comes first, and a `verdict` of this schema."""
     return {
         "type": "object",
         "properties": {
@@ -55,7 +81,10 @@ def verdict_schema(verdict: Mapping[str, Any]) -> dict[str, Any]:
 def material_of(
     user_input: object, retrieved_contexts: object, reference: object, response: str
 ) -> dict[str, object]:
-    """What a judge reads, by its names, in the order in which it is read; None is left out of a question."""
+    """Return what a judge reads, by its names, in the order in which it is read.
+
+    None is left out of a question.
+    """
     return {
         "user_input": user_input,
         "retrieved_contexts": retrieved_contexts,
@@ -65,7 +94,7 @@ def material_of(
 
 
 def question(task: str, material: Mapping[str, object], schema: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The messages that ask for a verdict: `material` by its names, without what is None."""
+    """Return the messages that ask for a verdict: `material` by its names, without what is None."""
     texts = {name: as_text(value) for name, value in material.items() if value is not None}
     # A text cannot hold its own digest, so that nothing in it can look like its end.
     fence = hashlib.sha256("\0".join(texts.values()).encode("utf-8", "surrogatepass")).hexdigest()[:12]
@@ -76,26 +105,32 @@ def question(task: str, material: Mapping[str, object], schema: Mapping[str, Any
 
 
 def as_text(value: object) -> str:
-    """A value as a judge reads it: texts as they are, everything else as JSON."""
+    """Return a value as a judge reads it: texts as they are, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 async def verdicts(
     judge: Judge, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], repeats: int
-) -> tuple[list[Mapping[str, Any]], list[Failure]]:
-    """The verdicts of `repeats` samples, and why the others are missing; in order, all asked at once."""
+) -> tuple[list[Mapping[str, Any]], list[UserError]]:
+    """Return the verdicts of `repeats` samples, and why the others are missing.
+
+    In order, all asked at once.
+    """
     asked = (_verdict(judge, messages, schema, sample) for sample in range(1, repeats + 1))
     outcomes = await asyncio.gather(*asked)
     return (
-        [each for each in outcomes if not isinstance(each, Failure)],
-        [each for each in outcomes if isinstance(each, Failure)],
+        [each for each in outcomes if not isinstance(each, UserError)],
+        [each for each in outcomes if isinstance(each, UserError)],
     )
 
 
 async def voted(
     judge: Judge, task: str, material: Mapping[str, object], repeats: int
 ) -> tuple[bool | None, str]:
-    """What most of the verdicts say, and why; None where there is none, or where they are evenly split."""
+    """Return what most of the verdicts say, and why.
+
+    None if there is none, or where they are evenly split.
+    """
     schema = verdict_schema({"type": "boolean"})
     problem = repeats_problem(repeats)
     if problem:
@@ -114,7 +149,7 @@ async def voted(
 async def graded(
     judge: Judge, task: str, material: Mapping[str, object], span: tuple[int, int], repeats: int
 ) -> MetricResult:
-    """The median of the judge's grades, which are whole numbers of `span`, with the reason of one of them."""
+    """Return the median of the judge's grades, integers within `span`, with one grade's reason."""
     lowest, highest = span
     schema = verdict_schema({"type": "integer", "minimum": lowest, "maximum": highest})
     problem = repeats_problem(repeats)
@@ -131,14 +166,14 @@ async def graded(
 
 
 def repeats_problem(repeats: object) -> str | None:
-    """What is wrong with the option `repeats`; None where nothing is."""
-    if isinstance(repeats, int) and not isinstance(repeats, bool) and 1 <= repeats <= MOST_REPEATS:
+    """Return what is wrong with the option `repeats`; None if nothing is."""
+    if isinstance(repeats, int) and not isinstance(repeats, bool) and 1 <= repeats <= MAX_REPEATS:
         return None
-    return f"the option `repeats` is a whole number from 1 to {MOST_REPEATS}, not `{repeats}`"
+    return f"the option `repeats` is a whole number from 1 to {MAX_REPEATS}, not `{repeats}`"
 
 
 def read_verdict(text: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object that a judge's answer holds, also in a fence or in prose; raises `NoVerdictError`."""
+    """Return the object that a judge's answer holds, also in a fence or in prose; raises `NoVerdictError`."""
     problem = "it holds no JSON object"
     for candidate in _objects(text):
         wrong = _misfit(candidate, schema)
@@ -152,32 +187,30 @@ def read_verdict(text: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _misfit(value: object, schema: Mapping[str, Any]) -> str | None:
-    import jsonschema
+    from jsonschema.exceptions import best_match
 
     try:
-        jsonschema.validate(value, schema)
-    except jsonschema.ValidationError as error:
-        return error.message.splitlines()[0][:_QUOTED]
-    except RecursionError:
-        return "it is nested too deeply"
-    return None
+        error = best_match(SchemaCheck(schema, RUN_SECONDS).errors(value))
+    except UndecidedError as undecided:
+        return str(undecided)
+    return None if error is None else error.message.splitlines()[0][:_QUOTED]
 
 
 async def _verdict(
     judge: Judge, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], sample: int
-) -> Mapping[str, Any] | Failure:
+) -> Mapping[str, Any] | UserError:
     try:
         try:
             return read_verdict(await judge.ask(messages, json_schema=schema, sample=sample), schema)
         except NoVerdictError:
             again = await judge.ask(messages, json_schema=schema, sample=_SECOND_TRY + sample)
             return read_verdict(again, schema)
-    except Failure as failure:
+    except UserError as failure:
         return failure
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
-    """The JSON objects in a text: all of it, else those that begin at one of its braces, the last first."""
+    """Return the JSON objects in a text: all of it, else those that begin at a brace, the last first."""
     found = []
     decoder = json.JSONDecoder()
     begin = 0
@@ -192,6 +225,44 @@ def _objects(text: str) -> list[dict[str, Any]]:
     return found[::-1]
 
 
-def _with_count(reason: str, same: int, given: int, failed: Sequence[Failure]) -> str:
+def _with_count(reason: str, same: int, given: int, failed: Sequence[UserError]) -> str:
     words = f"{same} of {given} verdicts: {reason}" if given > 1 else reason
     return f"{words} ({len(failed)} gave no verdict: {failed[0].message})" if failed else words
+
+
+_GRADE = re.compile(r"\s*(?:score)?\s*(-?\d+)\s*(?:_?description)?\s*", re.IGNORECASE)
+
+
+def read_rubrics(value: object) -> dict[int, str] | str:
+    """Return what each grade stands for, in order, or what is wrong with `value`.
+
+    Grades are written `1` or, as in Ragas, `score1_description`; the mapping may be text in JSON.
+    """
+    if isinstance(value, str):
+        try:
+            value = json_of(value)
+        except NoJsonError as error:
+            return f"the rubrics are {error}"
+    if not isinstance(value, Mapping):
+        return "the rubrics are no mapping from grades to what they stand for"
+    found = {}
+    for key, words in value.items():
+        grade = _GRADE.fullmatch(str(key))
+        if grade is None:
+            return f"`{key}` is no grade: write `1`, or `score1_description`"
+        found[int(grade[1])] = str(words)
+    if len(found) < 2:  # noqa: PLR2004 - one grade says nothing
+        return "rubrics have at least two grades"
+    return dict(sorted(found.items()))
+
+
+async def graded_by(
+    judge: Judge, rubrics: object, material: Mapping[str, object], repeats: int
+) -> MetricResult:
+    """Return the grade that the judge gives by the rubrics."""
+    grades = read_rubrics(rubrics)
+    if isinstance(grades, str):
+        return MetricResult(None, grades)
+    listed = "\n".join(f"{grade}: {words}" for grade, words in grades.items())
+    task = f"Which of these grades does the response deserve?\n{listed}"
+    return await graded(judge, task, material, (min(grades), max(grades)), repeats)

@@ -17,29 +17,30 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from promptls.metrics.metric import Metric, signature_of
-from promptls.metrics.registry import READY_METRICS
+from promptls.metrics.registry import BUILTIN_METRICS
+from promptls.security.files import is_file, names_in
 from promptls.settings.header import NamedMetric
-from promptls.text.failure import Failure, FilePlace, WrongUse
-from promptls.text.nearest import nearest
+from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.suggest import nearest
 
 
 def load_metric(name: str, root: Path, named: Mapping[str, NamedMetric] | None = None) -> Metric:
-    """The metric `name`, one of `named` or any other; a file's path is read from `root`.
+    """Return the metric `name`, one of `named` or any other; a file's path is read from `root`.
 
     A plain function counts as a numeric metric without limits when it is not decorated; an object
-    of another library counts when it has `score`. Raises `WrongUse` for a file or a name that is
-    not there, `Failure` for a file that cannot be run.
+    of another library counts when it has `score`. Raises `UsageError` for a file or a name that is
+    not there, `UserError` for a file that cannot be run.
     """
     if named and name in named:
         return _with_options(name, named[name], load_metric(named[name].use, root))
     file, colon, attribute = name.rpartition(":")
     if not colon or not file.endswith(".py"):
-        if name in READY_METRICS:
-            return READY_METRICS[name]
-        known = ", ".join(f"`{ready}`" for ready in READY_METRICS)
-        near = nearest(name, [*READY_METRICS, *(named or ())])
+        if name in BUILTIN_METRICS:
+            return BUILTIN_METRICS[name]
+        known = ", ".join(f"`{ready}`" for ready in BUILTIN_METRICS)
+        near = nearest(name, [*BUILTIN_METRICS, *(named or ())])
         hint = f"did you mean `{near}`? " if near else ""
-        raise WrongUse(
+        raise UsageError(
             f"there is no metric `{name}`",
             remedy=f"{hint}ready ones are {known}; your own are written as `file.py:function`",
         )
@@ -47,7 +48,7 @@ def load_metric(name: str, root: Path, named: Mapping[str, NamedMetric] | None =
     found = getattr(_module(path, name), attribute, None)
     if found is None:
         near = nearest(attribute, _metric_names(_module(path, name)))
-        raise WrongUse(
+        raise UsageError(
             f"the file has no metric `{attribute}`",
             FilePlace(path),
             f"did you mean `{near}`?" if near else f"write a function `{attribute}` in it",
@@ -56,7 +57,7 @@ def load_metric(name: str, root: Path, named: Mapping[str, NamedMetric] | None =
 
 
 def missing_module(name: str) -> str:
-    """What to do where a user's file imports the module `name`, which is not installed."""
+    """Return what to do where a user's file imports the module `name`, which is not installed."""
     if name.partition(".")[0] == "ragas":
         return (
             '`pip install "promptls[ragas]"`, or take the same names from promptls: '
@@ -66,14 +67,14 @@ def missing_module(name: str) -> str:
 
 
 def _with_options(name: str, chosen: NamedMetric, metric: Metric) -> Metric:
-    """The metric under another name, with the values and columns that are fixed for it."""
+    """Return the metric under another name, with the values and columns that are fixed for it."""
     parameters = metric_parameters(metric)
     known = [*parameters.required, *parameters.optional]
     for option in {**chosen.options, **chosen.columns}:
         if option not in known and not parameters.takes_any:
             near = nearest(option, known)
             listed = ", ".join(f"`{each}`" for each in known)
-            raise WrongUse(
+            raise UsageError(
                 f"the metric `{name}` has an option `{option}`, which `{chosen.use}` does not take",
                 remedy=f"did you mean `{near}`?" if near else f"it takes {listed}",
             )
@@ -89,7 +90,7 @@ class Parameters(NamedTuple):
 
 
 def metric_parameters(metric: Metric) -> Parameters:
-    """The parameters of the metric's function."""
+    """Return the parameters of the metric's function."""
     required: list[str] = []
     optional: list[str] = []
     takes_any = False
@@ -106,10 +107,10 @@ def _module(path: Path, metric: str) -> ModuleType:
     name = f"_promptls_metrics_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
     if name in sys.modules:
         return sys.modules[name]
-    if not path.is_file():
-        others = sorted(file.name for file in path.parent.glob("*.py"))
+    if not is_file(path):
+        others = [name for name in names_in(path.parent) if name.endswith(".py")]
         near = nearest(path.name, others)
-        raise WrongUse(
+        raise UsageError(
             f"the file of the metric `{metric}` does not exist",
             FilePlace(path),
             f"did you mean `{near}`?" if near else "check the path; it is read from the prompt file's folder",
@@ -127,7 +128,7 @@ def _module(path: Path, metric: str) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's file may raise anything
         del sys.modules[name]
-        raise Failure(
+        raise UserError(
             f"the file of the metric `{metric}` cannot be run: {type(error).__name__}: {error}",
             FilePlace(path, _line_in(path, error)),
             _import_remedy(error),
@@ -172,7 +173,7 @@ def _as_metric(found: Any, attribute: str, path: Path) -> Metric:
         return Metric(attribute, "numeric", None, found)
     if callable(getattr(found, "score", None)) and not inspect.isclass(found):
         return _foreign_metric(found, attribute)
-    raise WrongUse(
+    raise UsageError(
         f"`{attribute}` is no metric",
         FilePlace(path),
         "decorate a function with `discrete_metric`, `numeric_metric` or `ranking_metric` from promptls",
@@ -180,7 +181,7 @@ def _as_metric(found: Any, attribute: str, path: Path) -> Metric:
 
 
 def _foreign_metric(found: Any, attribute: str) -> Metric:
-    """A metric object of another library, such as Ragas, behind promptls's interface."""
+    """Return a metric object of another library, such as Ragas, behind promptls's interface."""
     allowed = getattr(found, "allowed_values", None)
     asynchronous = callable(getattr(found, "ascore", None))
     score = found.ascore if asynchronous else found.score

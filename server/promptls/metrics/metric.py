@@ -1,19 +1,46 @@
-"""Metrics as objects with a name, a kind and `score`, in the interface of the Ragas documents."""
+"""Threads that wait for work, and that keep no program from ending.
+
+The threads of the standard library's pools are waited for at the end, for ever where a function never ends;
+a new thread for each row takes longer than most metrics.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import inspect
+import threading
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from queue import SimpleQueue
 from typing import Any, Literal, TypeAlias, cast
 
 from promptls.metrics.result import MetricResult
-from promptls.metrics.threads import start_in_thread
-from promptls.text.failure import Failure
+from promptls.text.errors import UserError
+
+_Work: TypeAlias = Callable[[], None]
+
+_FREE: list[SimpleQueue[_Work]] = []
+"""The inboxes of threads that have nothing to do."""
+
+
+def start_in_thread(work: _Work) -> None:
+    """`work`, which raises nothing, begins in a thread: a free one, or a new one where there is none."""
+    try:
+        inbox = _FREE.pop()
+    except IndexError:
+        inbox = SimpleQueue()
+        threading.Thread(target=_serve, args=(inbox,), daemon=True).start()
+    inbox.put(work)
+
+
+def _serve(inbox: SimpleQueue[_Work]) -> None:
+    while True:
+        inbox.get()()
+        _FREE.append(inbox)
+
 
 Kind: TypeAlias = Literal["discrete", "numeric", "ranking"]
 AllowedValues: TypeAlias = Sequence[Any] | range | int | None
@@ -41,11 +68,13 @@ class Metric:
     """The model that judges, for a metric that asks one; None for the project's."""
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """What the undecorated function returns."""
+        """Return what the undecorated function returns."""
         return self.function(*arguments, **named)
 
     def score(self, *unnamed: Any, **given: Any) -> MetricResult:
-        """The score of the arguments `given`; an exception in the function is a result without a value.
+        """Return the score of the arguments `given`.
+
+        An exception in the function is a result without a value.
 
         Raises `TypeError` when one that the function needs is missing, or has no name; those that it does
         not take are left out, with a warning. An asynchronous function can be scored where no event loop
@@ -61,7 +90,7 @@ class Metric:
         return self._checked(value)
 
     async def ascore(self, *unnamed: Any, **given: Any) -> MetricResult:
-        """The same as `score`, without blocking: a function that is not asynchronous runs in a thread."""
+        """Return the result of `score` without blocking: synchronous functions run in a thread."""
         arguments = self._taken(unnamed, given)
         try:
             if inspect.iscoroutinefunction(self.function):
@@ -75,15 +104,15 @@ class Metric:
         return self._checked(value)
 
     def batch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
-        """The scores of several sets of arguments, in their order."""
+        """Return the scores of several sets of arguments, in their order."""
         return [self.score(**arguments) for arguments in inputs]
 
     async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
-        """The same as `batch_score`, all of them at once."""
+        """Return the same as `batch_score`, all of them at once."""
         return list(await asyncio.gather(*(self.ascore(**arguments) for arguments in inputs)))
 
     def _taken(self, unnamed: tuple[Any, ...], given: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments that the function takes; raises `TypeError` as `score` does."""
+        """Return the arguments that the function takes; raises `TypeError` as `score` does."""
         signature = signature_of(self.function)
         names = list(signature.parameters)
         if unnamed:
@@ -99,7 +128,7 @@ class Metric:
         return arguments
 
     def _broken(self, error: Exception) -> MetricResult:
-        if isinstance(error, Failure):
+        if isinstance(error, UserError):
             # Its words are for people as they are.
             return MetricResult(None, f"{error.message}: {error.remedy}" if error.remedy else error.message)
         return MetricResult(None, f"Error executing metric {self.name}: {type(error).__name__}: {error}")
@@ -113,7 +142,10 @@ class Metric:
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a metric's function, which is asked for with each row; raises what `inspect` does."""
+    """Return the signature of a metric's function, which is asked for with each row.
+
+    Raises what `inspect` does.
+    """
     try:
         return _kept_signature(function)
     except TypeError:  # an object that has no hash
@@ -133,7 +165,7 @@ def as_result(value: Any) -> MetricResult:
 
 
 async def in_thread(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    """What the function returns, from a thread that does not keep the program from ending.
+    """Return what the function returns, from a thread that does not keep the program from ending.
 
     The threads of asyncio's own pool are waited for at the end, for ever when a function never ends.
     """
@@ -197,3 +229,47 @@ _PROBLEM: Mapping[Kind, Callable[[Any, AllowedValues], str | None]] = {
     "numeric": _numeric_problem,
     "ranking": _ranking_problem,
 }
+
+
+PASS_OR_FAIL = ("pass", "fail")
+
+
+def discrete_metric(
+    *, name: str | None = None, allowed_values: Sequence[Any] = PASS_OR_FAIL
+) -> Callable[[Callable[..., Any]], Metric]:
+    """Return a decorator for functions that return one of `allowed_values`; the first is the good one."""
+    return _decorator(name, "discrete", list(allowed_values))
+
+
+def numeric_metric(
+    *,
+    name: str | None = None,
+    allowed_values: tuple[float, float] | range | None = (0.0, 1.0),
+    lower_is_better: bool = False,
+) -> Callable[[Callable[..., Any]], Metric]:
+    """Return a decorator for functions that return a number; more is better, if not said otherwise.
+
+    `allowed_values` is the lowest and the highest value, both included, or a range, or None for any.
+    """
+    return _decorator(name, "numeric", allowed_values, lower_is_better=lower_is_better)
+
+
+def ranking_metric(
+    *, name: str | None = None, allowed_values: int | Sequence[Any] | None = None
+) -> Callable[[Callable[..., Any]], Metric]:
+    """Return a decorator for functions that return a ranked list of indices.
+
+    `allowed_values` is the length that the list must have; a sequence, as the Ragas documents
+    write it, leaves the length free.
+    """
+    return _decorator(name, "ranking", allowed_values)
+
+
+def _decorator(
+    name: str | None, kind: Kind, allowed_values: AllowedValues, *, lower_is_better: bool = False
+) -> Callable[[Callable[..., Any]], Metric]:
+    def decorate(function: Callable[..., Any]) -> Metric:
+        chosen = name or function.__name__
+        return Metric(chosen, kind, allowed_values, function, lower_is_better=lower_is_better)
+
+    return decorate

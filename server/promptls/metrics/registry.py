@@ -1,32 +1,32 @@
-"""The ready metrics by name."""
+"""The built-in metrics by name."""
 
 from __future__ import annotations
 
 import sys
 from typing import Final
 
+from promptls.metrics.builtin.aspect_critic import aspect_critic
+from promptls.metrics.builtin.bleu import bleu
+from promptls.metrics.builtin.chrf import chrf
+from promptls.metrics.builtin.cost import cost
+from promptls.metrics.builtin.exact_match import exact_match
+from promptls.metrics.builtin.instance_rubrics import instance_rubrics
+from promptls.metrics.builtin.json_field_match import json_field_match
+from promptls.metrics.builtin.json_validity import json_validity
+from promptls.metrics.builtin.latency import latency
+from promptls.metrics.builtin.regex_match import regex_match
+from promptls.metrics.builtin.rouge import rouge
+from promptls.metrics.builtin.rubrics import rubrics
+from promptls.metrics.builtin.schema_validity import schema_validity
+from promptls.metrics.builtin.semantic_similarity import semantic_similarity
+from promptls.metrics.builtin.set_f1 import set_f1
+from promptls.metrics.builtin.set_match import set_match
+from promptls.metrics.builtin.simple_criteria import simple_criteria
+from promptls.metrics.builtin.string_presence import string_presence
+from promptls.metrics.builtin.string_similarity import string_similarity
+from promptls.metrics.builtin.total_tokens import total_tokens
 from promptls.metrics.metric import Metric
-from promptls.metrics.ragas.registry import RAGAS_CALLS, RAGAS_PAGES, READY_RAGAS_METRICS
-from promptls.metrics.ready.aspect_critic import aspect_critic
-from promptls.metrics.ready.bleu import bleu
-from promptls.metrics.ready.chrf import chrf
-from promptls.metrics.ready.cost import cost
-from promptls.metrics.ready.exact_match import exact_match
-from promptls.metrics.ready.instance_rubrics import instance_rubrics
-from promptls.metrics.ready.json_field_match import json_field_match
-from promptls.metrics.ready.json_validity import json_validity
-from promptls.metrics.ready.latency import latency
-from promptls.metrics.ready.regex_match import regex_match
-from promptls.metrics.ready.rouge import rouge
-from promptls.metrics.ready.rubrics import rubrics
-from promptls.metrics.ready.schema_validity import schema_validity
-from promptls.metrics.ready.semantic_similarity import semantic_similarity
-from promptls.metrics.ready.set_f1 import set_f1
-from promptls.metrics.ready.set_match import set_match
-from promptls.metrics.ready.simple_criteria import simple_criteria
-from promptls.metrics.ready.string_presence import string_presence
-from promptls.metrics.ready.string_similarity import string_similarity
-from promptls.metrics.ready.total_tokens import total_tokens
+from promptls.metrics.ragas.registry import BUILTIN_RAGAS_METRICS, RAGAS_CALLS, RAGAS_PAGES
 
 OWN_METRICS: Final[dict[str, Metric]] = {
     metric.name: metric
@@ -55,15 +55,15 @@ OWN_METRICS: Final[dict[str, Metric]] = {
 }
 """Those of promptls itself, in the order of the documentation."""
 
-READY_METRICS: Final[dict[str, Metric]] = {**OWN_METRICS, **READY_RAGAS_METRICS}
+BUILTIN_METRICS: Final[dict[str, Metric]] = {**OWN_METRICS, **BUILTIN_RAGAS_METRICS}
 """All of them, those that Ragas scores last."""
 
 
 def page_of_metric(name: str) -> str:
-    """The page of a ready metric, in Markdown."""
+    """Return the page of a built-in metric, in Markdown."""
     if name in RAGAS_PAGES:
         return RAGAS_PAGES[name]
-    return (sys.modules[READY_METRICS[name].function.__module__].__doc__ or "").strip()
+    return (sys.modules[BUILTIN_METRICS[name].function.__module__].__doc__ or "").strip()
 
 
 def judge_calls(metric: Metric, ready: str) -> int:

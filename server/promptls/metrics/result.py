@@ -21,7 +21,7 @@ class MetricResult:
     """What a model was asked under `input`, and what it answered under `output`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Value and reason, as Ragas names them."""
+        """Return value and reason, as Ragas names them."""
         return {"result": self.value, "reason": self.reason}
 
     def __eq__(self, other: object) -> bool:

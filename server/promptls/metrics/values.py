@@ -1,4 +1,4 @@
-"""Responses and expected values as the ready metrics read them."""
+"""Responses and expected values as the built-in metrics read them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class NoJsonError(ValueError):
 
 
 def json_of(text: str) -> Any:
-    """The value that `text` is in JSON; raises NoJsonError."""
+    """Return the value that `text` is in JSON; raises NoJsonError."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -24,7 +24,10 @@ def json_of(text: str) -> Any:
 
 
 def items_of(value: object, *, split: bool = True) -> list[Any]:
-    """The items of a list, also of one in JSON; else the text, at its commas where it is to be `split`."""
+    """Return the items of a list, also of one in JSON.
+
+    Else the text, at its commas where it is to be `split`.
+    """
     if isinstance(value, list | tuple | set | frozenset):
         return list(value)
     text = str(value).strip()
@@ -37,7 +40,7 @@ def items_of(value: object, *, split: bool = True) -> list[Any]:
 
 
 def item_set(value: object) -> frozenset[str]:
-    """The items of a value as a set, whatever the letters' case."""
+    """Return the items of a value as a set, whatever the letters' case."""
     return frozenset(
         item.strip().casefold() if isinstance(item, str) else json.dumps(item, sort_keys=True, default=str)
         for item in items_of(value)
@@ -45,12 +48,12 @@ def item_set(value: object) -> frozenset[str]:
 
 
 def texts_of(value: object) -> list[str]:
-    """The texts that a value gives: those of a list, or itself."""
+    """Return the texts that a value gives: those of a list, or itself."""
     return [str(each) for each in value] if isinstance(value, list) and value else [str(value)]
 
 
 def field_of(value: object, path: str) -> object:
-    """The field at a path such as `a.b`, or ABSENT; a name with a dot in it comes first."""
+    """Return the field at a path such as `a.b`, or ABSENT; a name with a dot in it comes first."""
     if isinstance(value, dict) and path in value:
         return value[path]
     for key in path.split("."):
@@ -61,7 +64,10 @@ def field_of(value: object, path: str) -> object:
 
 
 def same_value(one: object, other: object) -> bool:
-    """Whether two values are the same; lists of single values in any order, texts without their ends."""
+    """Return whether two values are the same.
+
+    Lists of single values in any order, texts without their ends.
+    """
     if isinstance(one, list) or isinstance(other, list):
         if one is ABSENT or any(isinstance(item, dict | list) for item in [*items_of(one), *items_of(other)]):
             return one == other

@@ -1,1 +1,1 @@
-"""Models that answer messages, one provider a module."""
+"""Language models, one provider per module."""

@@ -17,7 +17,7 @@ AskEditor: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]
 """Asks with `{"model", "messages", "parameters"}`; the answer is that of `promptls/askModel`."""
 
 EDITOR: Final[ContextVar[AskEditor | None]] = ContextVar("EDITOR", default=None)
-"""What asks the editor; None where no editor with models has started this process."""
+"""What asks the editor; None if no editor with models has started this process."""
 
 _NAME: Final = re.compile(r"[^/\s]+/\S+")
 _PASSING: Final = re.compile(
@@ -32,12 +32,12 @@ _REMEDIES: Final = {
 
 
 def is_editor_model(name: str) -> bool:
-    """Whether the name says vendor and family: `copilot/gpt-4o`."""
+    """Return whether the name says vendor and family: `copilot/gpt-4o`."""
     return _NAME.fullmatch(name) is not None
 
 
 def check_editor(name: str) -> None:
-    """Raises `ModelError` where no editor is there that could be asked for the model `name`."""
+    """Raise `ModelError` where no editor is there that could be asked for the model `name`."""
     if EDITOR.get() is None:
         raise ModelError(
             f"`{name}` is a model of VS Code, and no VS Code is there to ask",
@@ -48,7 +48,7 @@ def check_editor(name: str) -> None:
 class EditorModel:
     """Asks the editor; how many requests go out at once is for the run to say."""
 
-    most_at_once: int | None = None
+    max_at_once: int | None = None
 
     def __init__(self, name: str, model: str) -> None:
         """`name` is the one that people gave, `model` is `<vendor>/<family>`; raises as `check_editor`."""
@@ -63,7 +63,7 @@ class EditorModel:
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
-        """The editor's answer; its models cannot be held to a schema. Raises `ModelError`."""
+        """Return the editor's answer; its models cannot be held to a schema. Raises `ModelError`."""
         del json_schema
         ask = EDITOR.get()
         assert ask is not None
@@ -82,7 +82,7 @@ class EditorModel:
         )
 
     async def close(self) -> None:
-        """Nothing is held: the editor's connection is the run's."""
+        """Do nothing: the connection belongs to the run."""
 
     def _error(self, error: Mapping[str, Any]) -> ModelError:
         code, said = str(error.get("code") or ""), str(error.get("message") or "").strip()

@@ -1,19 +1,40 @@
-"""Models that turn texts into vectors: one that runs on this machine, or any OpenAI-compatible one."""
+"""`all-MiniLM-L6-v2` as an embedding model of runs: it runs on this machine out of an installed package."""
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from promptls.embeddings.minilm import HOW_TO_INSTALL, embedded, is_installed
 from promptls.models.keys import KeyMask
-from promptls.models.model import EmbeddingModel, Embeddings, ModelError
-from promptls.models.pace import Pace
+from promptls.models.model import EmbeddingModel, Embeddings, ModelError, ModelReference
 from promptls.models.providers import TABLE
-from promptls.models.reference import ModelReference
 from promptls.models.registry import check_model, find_model, opened_model
-from promptls.models.steady import Steadily
+from promptls.models.steady import Pace, Steadily
 from promptls.settings.project import ModelSettings
+
+
+class MiniLm:
+    """The model; its weights are read at the first request."""
+
+    async def embed(self, texts: Sequence[str]) -> Embeddings:
+        """Return the vectors of `texts`, with 384 numbers each."""
+        began = time.perf_counter()
+        vectors, tokens = await asyncio.to_thread(embedded, texts)
+        return Embeddings(vectors, tokens, time.perf_counter() - began)
+
+    async def close(self) -> None:
+        """Keep the weights: another run in this process would have to load them again."""
+
+
+def check_installed() -> None:
+    """Raise `ModelError` with what to install where the model is not there; nothing is loaded."""
+    if not is_installed():
+        raise ModelError("the embedding model `local:all-minilm-l6-v2` is not installed", HOW_TO_INSTALL)
+
 
 MINILM: Final = "all-minilm-l6-v2"
 LOCAL_EMBEDDINGS: Final = f"local:{MINILM}"
@@ -28,7 +49,7 @@ class SteadyEmbeddings:
         self._steadily = steadily
 
     async def embed(self, texts: Sequence[str], before: Callable[[], None] | None = None) -> Embeddings:
-        """The vectors of `texts`; raises `ModelError` when the last attempt fails.
+        """Return the vectors of `texts`; raises `ModelError` when the last attempt fails.
 
         `before` is called once, right before the first request is sent.
         """
@@ -36,24 +57,22 @@ class SteadyEmbeddings:
         return await self._steadily.ask(lambda: self._model.embed(texts), about, before)
 
     async def close(self) -> None:
-        """What the model holds is freed."""
+        """Free the model's memory."""
         await self._model.close()
 
 
 def find_embeddings(
     name: str | None, models: Mapping[str, ModelSettings] | None = None, base: Path | None = None
 ) -> ModelReference:
-    """The model that `name` means, by default the one on this machine; raises `WrongUse`."""
+    """Return the model that `name` means, by default the one on this machine; raises `UsageError`."""
     if name is None or name == LOCAL_EMBEDDINGS:
         return ModelReference(LOCAL_EMBEDDINGS, "local", MINILM)
     return find_model(name, models, base)
 
 
 def check_embeddings(reference: ModelReference) -> None:
-    """Raises `ModelError` when the model makes no embeddings, or opening it would fail; nothing is asked."""
+    """Raise `ModelError` when the model makes no embeddings, or opening it would fail; nothing is asked."""
     if reference.model == MINILM and reference.provider == "local":
-        from promptls.models.minilm import check_installed
-
         check_installed()
         return
     if TABLE[reference.provider].route != "chat":
@@ -73,7 +92,7 @@ def open_embeddings(
     timeout: float | None,
     opened: EmbeddingModel | None = None,
 ) -> SteadyEmbeddings:
-    """The model, ready to be asked, with retries; raises `ModelError` as `check_embeddings`.
+    """Return the model, ready to be asked, with retries; raises `ModelError` as `check_embeddings`.
 
     One that is `opened` elsewhere is taken as it is.
     """
@@ -82,8 +101,6 @@ def open_embeddings(
     if opened is not None:
         model = opened
     elif reference.provider == "local":
-        from promptls.models.minilm import MiniLm
-
         model = MiniLm()
     else:
         from promptls.models.openai_compatible import OpenAiCompatible

@@ -19,6 +19,7 @@ from typing import IO, Any
 import promptls
 from promptls.models.model import Completion, ModelError
 from promptls.models.weights import weights_file
+from promptls.security.environment import minimal_environment
 
 # Seconds that loading the weights may take on a slow disk.
 LOAD_TIMEOUT = 120.0
@@ -30,13 +31,13 @@ LONGEST_LINE = 64 * 1024 * 1024
 QUOTED = 300
 
 # Tokens of an answer where nobody says how long it may be; a small model may never stop by itself.
-MOST_TOKENS = 1024
+MAX_TOKENS = 1024
 
 
 class LocalModel:
     """A local model; its process starts with the first request, and again after it has died."""
 
-    most_at_once: int | None = 1
+    max_at_once: int | None = 1
 
     def __init__(self, name: str) -> None:
         self.name = f"local:{name}"
@@ -52,10 +53,10 @@ class LocalModel:
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
-        """The model's answer, held to `json_schema`; requests are answered one after the other."""
+        """Return the model's answer, held to `json_schema`; requests are answered one after the other."""
         request = {
             "messages": list(messages),
-            "parameters": {"max_tokens": MOST_TOKENS, **parameters},
+            "parameters": {"max_tokens": MAX_TOKENS, **parameters},
             "json_schema": json_schema,
         }
         async with self._turn:
@@ -71,7 +72,7 @@ class LocalModel:
         return self._completion(answer, seconds)
 
     async def close(self) -> None:
-        """The process is ended."""
+        """Terminate the process."""
         await self._end()
 
     async def _running(self) -> asyncio.subprocess.Process:
@@ -83,6 +84,7 @@ class LocalModel:
             *[sys.executable, "-m", "promptls.models.local_process", str(self._file)],
             # `-m` puts the working folder first on the import path; in this one only promptls is found.
             cwd=Path(promptls.__file__).parent.parent,
+            env=minimal_environment(),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=self._messages,

@@ -16,14 +16,17 @@ import threading
 from functools import lru_cache
 from typing import Any, TextIO
 
+from promptls.security.owner import end_with_owner
+
 # Tokens of context; SmolLM2 was trained with as many, and its cache then takes about 180 MB.
 CONTEXT_TOKENS = 8192
 
-MOST_THREADS = 4
+MAX_THREADS = 4
 
 
 def main() -> None:
-    """Serves requests until standard input ends."""
+    """Serve requests until standard input ends."""
+    end_with_owner()
     answers = _own_output()
     requests: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
@@ -62,7 +65,7 @@ def _load(file: str) -> Any:
     settings.n_parallel = 1
     # llama.cpp's threads wait for each other some hundred times a token: one that has to share its core
     # holds up all. A model this small gains next to nothing from more threads.
-    threads = max(1, min(MOST_THREADS, _cores() // 2))
+    threads = max(1, min(MAX_THREADS, _cores() // 2))
     settings.cpuparams.n_threads = threads
     settings.cpuparams_batch.n_threads = threads
     # Waiting threads that spin would take the cores from whatever else runs on the machine.
@@ -94,7 +97,10 @@ def _complete(server: Any, request: dict[str, Any]) -> Any:
 
 @lru_cache(maxsize=64)
 def _grammar(server: Any, schema: str) -> str:
-    """The grammar of the answers that `schema` allows; raises when it is no schema that can be held."""
+    """Return the grammar of the answers that `schema` allows.
+
+    Raises when it is no schema that can be held.
+    """
     import xllamacpp
 
     # A grammar that cannot be used is passed over in silence; a response format that cannot, is an error.

@@ -1,12 +1,32 @@
-"""What every model offers: an answer to messages, with what it cost."""
+"""A model that is known and not yet opened."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from promptls.text.failure import Failure
+from promptls.text.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReference:
+    """A known model that is not yet opened; it holds no key, only the name of the key's variable.
+
+    `model` is the provider's own name of it; for a file, its path. Prices are US dollars for a million
+    tokens, None if the project names none. `from_project` says that the settings of a project chose the
+    server and the variable: then a key is sent only as `promptls.models.grants` allows.
+    """
+
+    name: str
+    provider: str
+    model: str
+    base_url: str | None = None
+    api_key_env: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    input_price: float | None = None
+    output_price: float | None = None
+    from_project: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +53,7 @@ class Embeddings:
     seconds: float
 
 
-class ModelError(Failure):
+class ModelError(UserError):
     """A model that cannot be had, or that did not answer.
 
     `retryable` says whether the same request may well succeed later; `retry_after` is how many seconds
@@ -59,7 +79,7 @@ class Model(Protocol):
     """A model that is ready to answer."""
 
     @property
-    def most_at_once(self) -> int | None:
+    def max_at_once(self) -> int | None:
         """How many requests the model works on at a time; None is as many as come."""
 
     async def complete(
@@ -69,7 +89,7 @@ class Model(Protocol):
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
-        """The answer to `messages`, held to `json_schema` where the provider can.
+        """Return the answer to `messages`, held to `json_schema` where the provider can.
 
         `parameters` are `temperature`, `max_tokens`, `seed` and what else the provider knows.
         Raises `ModelError`. A cancelled call stops the work at once.
@@ -83,7 +103,7 @@ class EmbeddingModel(Protocol):
     """A model that is ready to make embeddings."""
 
     async def embed(self, texts: Sequence[str]) -> Embeddings:
-        """The vectors of `texts`, in order; raises `ModelError`."""
+        """Return the vectors of `texts`, in order; raises `ModelError`."""
 
     async def close(self) -> None:
         """Frees what the model holds."""

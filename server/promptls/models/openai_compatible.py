@@ -1,7 +1,4 @@
-"""OpenAI, and every server that speaks its chat completions protocol.
-
-Source followed: https://platform.openai.com/docs/api-reference/chat
-"""
+"""What an HTTP status of a provider means, and when it is worth asking again."""
 
 from __future__ import annotations
 
@@ -10,17 +7,159 @@ import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from promptls.models.dialect import dialect_of, error_words
 from promptls.models.model import Completion, Embeddings, ModelError
-from promptls.models.refusal import refusal
+from promptls.models.steady import LONGEST_WAIT
 
 if TYPE_CHECKING:
     import ssl
 
     import httpx
+
+_TRY_LATER = {408, 409, 425, 429, 500, 502, 503, 504, 529}
+
+_MINUTE, _HOUR = 60, 3600
+
+
+def refusal(server: str, status: int, retry_after: str | None, content: bytes, said: str) -> ModelError:
+    """Return the error of an answer that is none; `said` quotes what its `content` has to say."""
+    # An empty account stays empty, however long one waits.
+    later = status in _TRY_LATER and "insufficient_quota" not in content.decode(errors="replace")
+    wait = seconds_to_wait(retry_after) if later else None
+    if wait is not None and wait > LONGEST_WAIT:
+        remedy = f"wait {_time(wait)}, as the server asks"
+    elif status in _TRY_LATER:
+        remedy = "the server is busy or broken: run again later, or with a smaller `concurrency`"
+    elif status // 100 == 3:  # noqa: PLR2004 - HTTP's own number
+        remedy = "check `base_url`: the server leads to another address, where no key is sent"
+    else:
+        remedy = "check the parameters of the experiment, and whether the prompt is too long for the model"
+    return ModelError(
+        f"{server} answered with HTTP {status}: {said}", remedy, retryable=later, retry_after=wait
+    )
+
+
+def _time(seconds: float) -> str:
+    if seconds >= 2 * _HOUR:
+        return f"{seconds / _HOUR:.0f} hours"
+    return f"{seconds / _MINUTE:.0f} minutes"
+
+
+def seconds_to_wait(value: str | None) -> float | None:
+    """Return seconds that an HTTP `Retry-After` asks for, given as a number or as a date."""
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What one provider wants otherwise.
+
+    `key_header` carries the key, behind `key_scheme`; `renamed` are parameters that it calls otherwise.
+    Without `takes_schemas`, an answer is asked for in JSON where the prompt speaks of JSON, as it demands.
+    """
+
+    key_header: str = "Authorization"
+    key_scheme: str = "Bearer "
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    takes_schemas: bool = True
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        """Return the header with the key; none without one."""
+        return {self.key_header: f"{self.key_scheme}{key}"} if key else {}
+
+    def parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters by the provider's names."""
+        return {self.renamed.get(name, name): value for name, value in parameters.items()}
+
+    def response_format(
+        self, schema: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any] | None:
+        """Return what asks for answers that fit the schema.
+
+        None if the provider can be asked for nothing.
+        """
+        if self.takes_schemas:
+            return {"type": "json_schema", "json_schema": _schema_form(schema)}
+        speaks_of_json = any("json" in str(message.get("content")).lower() for message in messages)
+        return {"type": "json_object"} if speaks_of_json else None
+
+
+# The newer models refuse the older name, and the older ones know the newer.
+_COMPLETION_TOKENS: Final = {"max_tokens": "max_completion_tokens"}
+
+PLAIN: Final = Dialect()
+OPENAI: Final = Dialect(renamed=_COMPLETION_TOKENS)
+
+# Levels of an error that its words may stand under.
+_DEEPEST_WORDS: Final = 6
+
+_OWN: Final[dict[str, Dialect]] = {
+    "azure": Dialect("api-key", "", renamed=_COMPLETION_TOKENS),
+    "mistral": Dialect(renamed={"seed": "random_seed"}),
+    "deepseek": Dialect(takes_schemas=False),
+}
+
+
+def dialect_of(provider: str, host: str | None) -> Dialect:
+    """Return the dialect of a provider; what OpenAI's own models want is for its own `host` alone."""
+    if provider == "openai" and host == "api.openai.com":
+        return OPENAI
+    return _OWN.get(provider, PLAIN)
+
+
+def error_words(content: bytes) -> str | None:
+    """Return what an error in JSON says in words, in the forms of the providers.
+
+    None if it says nothing so.
+    """
+    try:
+        value: Any = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    for _ in range(_DEEPEST_WORDS):
+        if isinstance(value, str):
+            return value or None
+        if isinstance(value, list) and value:
+            value = value[0]
+        elif isinstance(value, Mapping):
+            names = ("error", "message", "msg", "detail")
+            value = next((value[name] for name in names if value.get(name)), None)
+    return value if isinstance(value, str) else None
+
+
+def _schema_form(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema as the protocol wants it; `strict` where the schema keeps to what that demands."""
+    form: dict[str, Any] = {"name": "answer", "schema": dict(schema)}
+    return {**form, "strict": True} if _is_strict(schema) else form
+
+
+def _is_strict(schema: Any) -> bool:
+    """Return whether every object in the schema names all its keys as required and allows no others."""
+    if isinstance(schema, list):
+        return all(map(_is_strict, schema))
+    if not isinstance(schema, Mapping):
+        return True
+    properties = schema.get("properties")
+    if schema.get("type") == "object" or isinstance(properties, Mapping):
+        keys = set(properties) if isinstance(properties, Mapping) else set()
+        if schema.get("additionalProperties") is not False or set(schema.get("required") or ()) != keys:
+            return False
+    return all(map(_is_strict, schema.values()))
+
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_KEY_ENV = "OPENAI_API_KEY"
@@ -39,7 +178,7 @@ QUOTED = 300
 class OpenAiCompatible:
     """A model behind a chat completions address."""
 
-    most_at_once: int | None = None
+    max_at_once: int | None = None
 
     def __init__(
         self,
@@ -50,7 +189,7 @@ class OpenAiCompatible:
         provider: str = "openai",
         key_remedy: str = "check the environment variable that holds the key",
     ) -> None:
-        """The model at an address; `key_remedy` says what to do where it refuses the key."""
+        """Use the model at an address; `key_remedy` is the advice if the key is rejected."""
         self.name = model
         self._base_url = base_url.rstrip("/")
         self._shown_url = without_secrets(self._base_url)
@@ -71,7 +210,10 @@ class OpenAiCompatible:
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
-        """The server's answer; one request is sent, and an error says whether another may be answered."""
+        """Return the server's answer.
+
+        One request is sent, and an error says whether another may be answered.
+        """
         named = self._dialect.parameters(parameters)
         body: dict[str, Any] = {**named, "model": self.name, "messages": list(messages)}
         form = None if json_schema is None else self._dialect.response_format(json_schema, messages)
@@ -81,7 +223,7 @@ class OpenAiCompatible:
         return self._completion(content, seconds)
 
     async def embed(self, texts: Sequence[str]) -> Embeddings:
-        """A vector for each text; one request is sent."""
+        """Return a vector for each text; one request is sent."""
         content, seconds = await self._request("embeddings", {"model": self.name, "input": list(texts)})
         try:
             answer = json.loads(content)
@@ -99,11 +241,11 @@ class OpenAiCompatible:
         return Embeddings(vectors, tokens, seconds)
 
     async def close(self) -> None:
-        """The connections are closed."""
+        """Close the connections."""
         await self._clients.close()
 
     async def _request(self, path: str, body: Mapping[str, Any]) -> tuple[bytes, float]:
-        """The content of the answer, and the seconds that it took."""
+        """Return the content of the answer, and the seconds that it took."""
         import httpx
 
         began = time.perf_counter()
@@ -224,7 +366,7 @@ class _Clients:
 
     @asynccontextmanager
     async def taken(self) -> AsyncIterator[httpx.AsyncClient]:
-        """A client that nobody else uses until the end of the block."""
+        """Provide a client for exclusive use until the end of the block."""
         client = self._free.pop() if self._free else self._another()
         try:
             yield client
@@ -250,7 +392,7 @@ class _Clients:
 
 
 def _text_of(content: Any) -> str:
-    """The text of an answer; of one in pieces, such as thoughts and text, only the text."""
+    """Return the text of an answer; of one in pieces, such as thoughts and text, only the text."""
     if isinstance(content, list):
         texts = [piece.get("text") for piece in content if isinstance(piece, Mapping)]
         return "".join(text for text in texts if isinstance(text, str))
@@ -258,7 +400,7 @@ def _text_of(content: Any) -> str:
 
 
 def _status_in(content: bytes) -> int | None:
-    """The HTTP status that an answer holds in place of a completion."""
+    """Return the HTTP status that an answer holds in place of a completion."""
     if b'"error"' not in content[:200]:
         return None
     try:

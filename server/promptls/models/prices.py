@@ -1,25 +1,25 @@
-"""What tokens cost: the project's own prices, else those of genai-prices."""
+"""What tokens cost, and how many a model takes at once."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import NamedTuple
 
+from promptls.models.model import ModelReference
 from promptls.models.providers import TABLE
-from promptls.models.reference import ModelReference
 
 # Both price lists say what so many tokens cost.
 MILLION = 1_000_000
 
 
 class Price(NamedTuple):
-    """US dollars for one token of the prompt and of the answer; None where nobody knows."""
+    """US dollars for one token of the prompt and of the answer; None if nobody knows."""
 
     input: float | None
     output: float | None
 
     def cost(self, input_tokens: int | None, output_tokens: int | None) -> float | None:
-        """US dollars for so many tokens; None where no price is known, or no count."""
+        """US dollars for so many tokens; None if no price is known, or no count."""
         known = [
             price * tokens
             for price, tokens in ((self.input, input_tokens), (self.output, output_tokens))
@@ -33,15 +33,15 @@ UNKNOWN = Price(None, None)
 
 
 def price_of(reference: ModelReference) -> Price:
-    """The price of the model's tokens.
+    """Return the price of the model's tokens.
 
-    What runs on this machine is free, and so are Ollama and vLLM. A server of one's own at a `base_url` has
-    no known price unless the project names it.
+    What runs on this machine is free, and so are Ollama and vLLM without a key of the project's. A server of
+    one's own at a `base_url` has no known price unless the project names it.
     """
     if reference.input_price is not None or reference.output_price is not None:
         return Price(_of_one(reference.input_price), _of_one(reference.output_price))
     provider = TABLE[reference.provider]
-    if not provider.paid:
+    if not provider.paid and not _is_behind_key(reference):
         return FREE
     if reference.base_url is not None or provider.priced_as is None:
         return UNKNOWN
@@ -49,14 +49,21 @@ def price_of(reference: ModelReference) -> Price:
 
 
 def is_paid(reference: ModelReference) -> bool:
-    """Whether calls cost money: those of providers that take some, and those with a price in the settings.
+    """Return whether calls cost money: the provider charges, or the settings have a price.
 
-    A server of one's own at a `base_url` costs nothing unless the project names its price.
+    A server of one's own at a `base_url` costs nothing unless it gets a key, or the project names its price.
     """
     price = price_of(reference)
     if price == UNKNOWN:
-        return TABLE[reference.provider].paid and reference.base_url is None
+        if reference.base_url is not None:
+            return _is_behind_key(reference)
+        return TABLE[reference.provider].paid
     return bool(price.input or price.output)
+
+
+def _is_behind_key(reference: ModelReference) -> bool:
+    """Return whether the project sends a key to a server that it chose: whoever wants one may take money."""
+    return reference.base_url is not None and reference.api_key_env is not None
 
 
 def _of_one(price: float | None) -> float | None:
@@ -75,3 +82,24 @@ def _listed(provider: str, model: str) -> Price:
     except LookupError:
         return UNKNOWN
     return Price(float(found.input_price) / 1000, float(found.output_price) / 1000)
+
+
+def window_of(reference: ModelReference) -> int | None:
+    """Return the tokens that the prompt and the answer may have together; None if no list says it."""
+    priced_as = TABLE[reference.provider].priced_as
+    if priced_as is None or reference.base_url is not None:
+        return None
+    return _windows_listed(priced_as, reference.model)
+
+
+@lru_cache(maxsize=64)
+def _windows_listed(provider: str, model: str) -> int | None:
+    try:
+        from genai_prices.data_snapshot import get_snapshot
+    except ImportError:
+        return None
+    try:
+        _, found = get_snapshot().find_provider_model(model, None, provider, None)
+    except LookupError:
+        return None
+    return found.context_window

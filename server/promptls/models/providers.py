@@ -12,12 +12,13 @@ Route = Literal["local", "echo", "replay", "chat", "library", "editor"]
 class Provider:
     """A kind of model.
 
-    `chat` providers are asked at `base_url` (or what the variable `base_url_env` holds) in OpenAI's chat
-    completions protocol; `library` ones through pydantic-ai, and `packages` are what that needs beside it;
-    `editor` ones are those of the editor that has started the run.
+    `base_url` is the provider's own address; the user's variable `base_url_env` may hold another one.
+    `chat` providers are asked there in OpenAI's chat completions protocol; `library` ones through
+    pydantic-ai, and `packages` are what that needs beside it; `editor` ones are those of the editor that has
+    started the run.
     `key_envs` are the variables that may hold the key, the first one found counts; without one the provider
-    is refused where `needs_key`. `paid` ones take money for each call. `priced_as` is the provider's name in
-    the price list.
+    is refused where `needs_key`. `credential_envs` are what the provider's library reads instead of a key.
+    `paid` ones take money for each call. `priced_as` is the provider's name in the price list.
     """
 
     summary: str
@@ -26,6 +27,7 @@ class Provider:
     base_url_env: str | None = None
     key_envs: tuple[str, ...] = ()
     needs_key: bool = False
+    credential_envs: tuple[str, ...] = ()
     paid: bool = False
     packages: tuple[str, ...] = ()
     priced_as: str | None = None
@@ -53,6 +55,8 @@ TABLE: dict[str, Provider] = {
     "anthropic": Provider(
         "Anthropic",
         "library",
+        base_url="https://api.anthropic.com",
+        base_url_env="ANTHROPIC_BASE_URL",
         key_envs=("ANTHROPIC_API_KEY",),
         needs_key=True,
         paid=True,
@@ -62,6 +66,8 @@ TABLE: dict[str, Provider] = {
     "google": Provider(
         "Google Gemini",
         "library",
+        base_url="https://generativelanguage.googleapis.com",
+        base_url_env="GOOGLE_GEMINI_BASE_URL",
         key_envs=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
         needs_key=True,
         paid=True,
@@ -80,7 +86,9 @@ TABLE: dict[str, Provider] = {
     "bedrock": Provider(
         "Amazon Bedrock, with the credentials of the AWS environment",
         "library",
+        base_url="https://bedrock-runtime.amazonaws.com",
         key_envs=("AWS_BEARER_TOKEN_BEDROCK",),
+        credential_envs=("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
         paid=True,
         packages=("boto3",),
         priced_as="aws",

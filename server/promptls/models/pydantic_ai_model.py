@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptls.models.keys import key_remedy
-from promptls.models.model import Completion, ModelError
-from promptls.models.reference import ModelReference
+from promptls.models.model import Completion, ModelError, ModelReference
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -46,7 +45,7 @@ _BUSY = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 class PydanticAiModel:
     """A model behind a provider's own protocol."""
 
-    most_at_once: int | None = None
+    max_at_once: int | None = None
 
     def __init__(self, reference: ModelReference, key: str | None) -> None:
         self.name = reference.name
@@ -83,7 +82,10 @@ class PydanticAiModel:
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
-        """The model's answer, held to `json_schema` where it can be; nothing is added to the prompt."""
+        """Return the model's answer, held to `json_schema` where it can be.
+
+        Nothing is added to the prompt.
+        """
         from pydantic_ai import direct
         from pydantic_ai.exceptions import ModelAPIError
 
@@ -105,7 +107,7 @@ class PydanticAiModel:
         return self._completion(response, time.perf_counter() - began)
 
     async def close(self) -> None:
-        """The connections are closed."""
+        """Close the connections."""
         client = getattr(self._model, "client", None)
         close = getattr(client, "close", None) or getattr(getattr(client, "aio", None), "aclose", None)
         if callable(close):
@@ -195,7 +197,7 @@ def _opened(reference: ModelReference, key: str | None) -> LibraryModel:
 
 
 def _requests(messages: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
-    """The messages in pydantic-ai's form; what follows an answer begins a new request."""
+    """Return the messages in pydantic-ai's form; what follows an answer begins a new request."""
     from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
 
     found: list[ModelMessage] = []

@@ -7,16 +7,17 @@ import logging
 import os
 import socket
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
 import promptls
+from promptls.models.grants import missing_among, ray_grants, require
 from promptls.models.model import ModelError
 from promptls.models.ray_worker import Declined, Opened
-from promptls.text.failure import Failure, WrongUse
+from promptls.text.errors import UsageError, UserError
 
 # Seconds that a node has for starting a process and loading promptls in it.
 START_SECONDS = 120.0
@@ -31,7 +32,7 @@ OBJECT_BYTES = 80 * 1024 * 1024
 END_SECONDS = 0.3
 
 # Calls of one worker that may go on at the same time.
-MOST_CALLS = 10_000
+MAX_CALLS = 10_000
 
 # `auto` and `local` are Ray's own words, for the cluster of this machine and for a new one.
 _WORDS = ("auto", "local")
@@ -67,13 +68,19 @@ class RayNodes:
         """How many workers there are."""
         return len(self._workers)
 
-    async def connect(self, address: str | None) -> None:
-        """Connected to the cluster at `address`, with the workers started.
+    async def connect(
+        self, address: str | None, variables: Iterable[str] = (), *, from_project: bool = False
+    ) -> None:
+        """Connect to the cluster at `address` and start the workers.
 
         Without an address it is the one that the program is connected to already, else that of `RAY_ADDRESS`,
-        else the one that runs on this machine, else a new one that ends with the run. Raises `Failure` where
-        Ray is not installed or the address cannot be reached, and as `start`.
+        else the one that runs on this machine, else a new one that ends with the run. The
+        `variables` are sent to the nodes; with an address `from_project` the user must have allowed that.
+        Raises `UserError` where Ray is not installed or the address cannot be reached,
+        NotAllowedError, and as `start`.
         """
+        if from_project:
+            require(missing_among(ray_grants(address, variables)))
         check_cluster(address)
         # A run tells nobody about itself.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -92,10 +99,10 @@ class RayNodes:
             raise
 
     async def start(self) -> None:
-        """Each node that has processors for Ray has a worker that is open.
+        """Open a worker on each node that has processors for Ray.
 
-        Raises `ModelError` where a worker declines to be opened, and `Failure` where a node has no promptls,
-        or another release of it.
+        Raises `ModelError` where a worker declines to be opened, and `UserError` where a node has
+        no promptls, or another release of it.
         """
         import ray
 
@@ -105,7 +112,10 @@ class RayNodes:
         self._workers = list(await asyncio.gather(*(self._started(node) for node in nodes[: self._most])))
 
     async def asked(self, name: str, ask: Callable[[Any], Any]) -> Any:
-        """What `ask` requests of a worker; raises `ModelError`, one worth a retry where a node was lost."""
+        """Return what `ask` requests of a worker.
+
+        Raises `ModelError`, one worth a retry where a node was lost.
+        """
         import ray
 
         worker = await self._least_busy(name)
@@ -131,7 +141,7 @@ class RayNodes:
         return outcome
 
     async def close(self, *, at_once: bool = False) -> None:
-        """The workers are gone, and the connection where this run made it; `at_once` soon, not yet."""
+        """Stop the workers, and close a connection that this run opened; `at_once` does not wait."""
         import ray
 
         workers, self._workers = self._workers, []
@@ -158,7 +168,7 @@ class RayNodes:
         place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
         # A worker waits for answers most of the time, and must not wait itself until a processor is free.
         made = ray.remote(self._worker).options(
-            num_cpus=0, max_concurrency=MOST_CALLS, scheduling_strategy=place
+            num_cpus=0, max_concurrency=MAX_CALLS, scheduling_strategy=place
         )
         worker = _Worker(made.remote(), str(node["NodeManagerAddress"]))
         try:
@@ -167,7 +177,7 @@ class RayNodes:
             opened = await asyncio.wait_for(_of(opening), START_SECONDS)
         except (asyncio.TimeoutError, ray.exceptions.RayError) as error:
             words = str(error).strip().splitlines()
-            raise Failure(
+            raise UserError(
                 f"the node {worker.node} of the Ray cluster starts no worker: "
                 f"{words[-1] if words else type(error).__name__}",
                 remedy=f"install promptls {promptls.__version__} with the same extras on every node",
@@ -176,25 +186,27 @@ class RayNodes:
             raise ModelError(f"{opened.message} (on the node {worker.node})", opened.remedy)
         opened = cast("Opened", opened)
         if opened.version != promptls.__version__:
-            raise Failure(
+            raise UserError(
                 f"the node {worker.node} of the Ray cluster has promptls {opened.version}, "
                 f"and this is {promptls.__version__}",
                 remedy="install the same release everywhere",
             )
-        worker.at_once = opened.most_at_once
+        worker.at_once = opened.max_at_once
         return worker
 
 
 def check_cluster(address: str | None) -> None:
-    """Raises `Failure` where Ray is not installed, or nothing listens at the address; nothing is started."""
+    """Raise `UserError` where Ray is not installed, or nothing listens at the address; nothing is started."""
     if find_spec("ray") is None:
-        raise Failure("the engine `ray` needs the package `ray`", remedy='run `pip install "promptls[ray]"`')
+        raise UserError(
+            "the engine `ray` needs the package `ray`", remedy='run `pip install "promptls[ray]"`'
+        )
     named = _named(address)
     if not named or named in _WORDS:
         return
     host, _, port = named.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
-        raise WrongUse(
+        raise UsageError(
             f"`{named}` is no address of a Ray cluster",
             remedy="write it as `host:6379`, or as `ray://host:10001` for a cluster of another network",
         )
@@ -203,7 +215,7 @@ def check_cluster(address: str | None) -> None:
         socket.create_connection((host.strip("[]"), int(port)), REACH_SECONDS).close()
     except (OSError, OverflowError) as error:
         words = getattr(error, "strerror", None) or str(error)
-        raise Failure(
+        raise UserError(
             f"no Ray cluster can be reached at `{named}`: {words.lower()}",
             remedy="check the address with `ray status`, or start a cluster with `ray start --head`",
         ) from None
@@ -247,7 +259,7 @@ def _initialize(address: str | None) -> None:
         ray.init("local", include_dashboard=False, object_store_memory=OBJECT_BYTES, **quiet)
     except (ConnectionError, RuntimeError, ValueError, ImportError) as error:
         words = str(error).strip().splitlines()
-        raise Failure(
+        raise UserError(
             f"the Ray cluster{f' at `{named}`' if named else ''} takes no connection"
             f"{f': {words[0]}' if words else ''}",
             remedy="check that it runs, with the same releases of Ray and Python, with `ray status`",

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import promptls
-from promptls.models.model import Completion, EmbeddingModel, Embeddings, Model, ModelError
-from promptls.models.reference import ModelReference
+from promptls.models.model import Completion, EmbeddingModel, Embeddings, Model, ModelError, ModelReference
 
 
 class Declined(NamedTuple):
@@ -21,7 +20,7 @@ class Declined(NamedTuple):
     unreachable: bool = False
 
     def error(self) -> ModelError:
-        """The error that it was."""
+        """Return the error that it was."""
         return ModelError(
             self.message,
             self.remedy,
@@ -34,7 +33,7 @@ class Declined(NamedTuple):
 class Opened(NamedTuple):
     """The models of a worker are open: by name how many requests each works on, and promptls's version."""
 
-    most_at_once: Mapping[str, int | None]
+    max_at_once: Mapping[str, int | None]
     version: str
 
 
@@ -47,7 +46,7 @@ class ModelWorker:
     async def open(
         self, references: Sequence[ModelReference], environment: Mapping[str, str]
     ) -> Opened | Declined:
-        """Every model is open; `environment` are the variables with their keys and addresses."""
+        """Return every model is open; `environment` are the variables with their keys and addresses."""
         from promptls.models.registry import opened_model
 
         os.environ.update(environment)
@@ -55,7 +54,7 @@ class ModelWorker:
             self._models = {reference.name: opened_model(reference) for reference in references}
         except ModelError as error:
             return _declined(error)
-        at_once = {name: model.most_at_once for name, model in self._models.items()}
+        at_once = {name: model.max_at_once for name, model in self._models.items()}
         return Opened(at_once, promptls.__version__)
 
     async def complete(
@@ -65,7 +64,7 @@ class ModelWorker:
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> Completion | Declined:
-        """The answer of the model `name`."""
+        """Return the answer of the model `name`."""
         try:
             return await self._models[name].complete(messages, parameters=parameters, json_schema=json_schema)
         except ModelError as error:
@@ -74,7 +73,7 @@ class ModelWorker:
             return Declined(f"{type(error).__name__}: {error}")
 
     async def embed(self, name: str, texts: Sequence[str]) -> Embeddings | Declined:
-        """The vectors of the texts, by the model `name`."""
+        """Return the vectors of the texts, by the model `name`."""
         # Only models that make embeddings are asked for some.
         model = cast("EmbeddingModel", self._models[name])
         try:
@@ -85,7 +84,7 @@ class ModelWorker:
             return Declined(f"{type(error).__name__}: {error}")
 
     async def close(self) -> None:
-        """What the models hold is freed."""
+        """Free the memory of the models."""
         for model in self._models.values():
             await model.close()
 

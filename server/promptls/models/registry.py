@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
 from promptls.models.editor_model import check_editor, is_editor_model
+from promptls.models.grants import check_grants, is_allowed
 from promptls.models.keys import KeyMask, key_mask, key_of, key_remedy
-from promptls.models.model import Model, ModelError
-from promptls.models.pace import Pace
+from promptls.models.model import Model, ModelError, ModelReference
 from promptls.models.providers import TABLE, Provider
-from promptls.models.reference import ModelReference
-from promptls.models.steady import SteadyModel
+from promptls.models.steady import Pace, SteadyModel
 from promptls.models.weights import LOCAL_MODELS, SUFFIX, is_local_model, weights_file
 from promptls.settings.project import ModelSettings
-from promptls.text.failure import WrongUse
-from promptls.text.nearest import nearest
+from promptls.text.errors import UsageError
+from promptls.text.suggest import nearest
 
 PROVIDERS: dict[str, str] = {name: provider.summary for name, provider in TABLE.items()}
 """The providers, with what each is."""
@@ -28,13 +28,15 @@ __all__ = ["PROVIDERS", "ModelReference", "check_model", "find_model", "open_mod
 def find_model(
     name: str, models: Mapping[str, ModelSettings] | None = None, base: Path | None = None
 ) -> ModelReference:
-    """The model that `name` means: one of the project's `models`, else `provider:model`.
+    """Return the model that `name` means: one of the project's `models`, else `provider:model`.
 
-    Paths of weights and of answers to replay are read from the folder `base`. Raises `WrongUse` with the
+    Paths of weights and of answers to replay are read from the folder `base`. Raises `UsageError` with the
     nearest names for a model that is unknown. Nothing is opened or asked.
     """
     named = models or {}
     if name in named:
+        if (provider := provider_shadowed_by(name)) is not None:
+            raise UsageError(shadowing_words(name, provider), remedy="give it another name, without a colon")
         return _of_project(name, named[name], base)
     provider, _, model = name.partition(":")
     if provider == "echo":
@@ -43,7 +45,22 @@ def find_model(
         raise _unnamed(name)
     if provider in TABLE and model and (provider != "local" or is_local_model(model)):
         return ModelReference(name, provider, _located(provider, model, base))
-    raise WrongUse(f"there is no model `{name}`", remedy=_known_models(name, named))
+    raise UsageError(f"there is no model `{name}`", remedy=_known_models(name, named))
+
+
+def provider_shadowed_by(name: str) -> str | None:
+    """Return the provider whose models have names like this one; a project may give none of them away.
+
+    Whoever reads `openai:gpt-4.1-mini` in a plan must be able to rely on it.
+    """
+    provider, colon, _ = unicodedata.normalize("NFKC", name).partition(":")
+    provider = provider.strip().casefold()
+    return provider if provider in TABLE and (colon or provider == "echo") else None
+
+
+def shadowing_words(name: str, provider: str) -> str:
+    """Return what is wrong with a project's model of that name."""
+    return f"a project's model cannot be called `{name}`: that is the name of a model of `{provider}`"
 
 
 def open_model(
@@ -54,7 +71,7 @@ def open_model(
     timeout: float | None = None,
     opened: Callable[[ModelReference], Model] | None = None,
 ) -> SteadyModel:
-    """The model, ready to answer, with retries: an answer may take `timeout` seconds.
+    """Return the model, ready to answer, with retries: an answer may take `timeout` seconds.
 
     `opened` opens it in another way than `opened_model`. Raises `ModelError` when its packages are not
     installed or its key is not in the environment.
@@ -69,10 +86,14 @@ def open_model(
 
 
 def opened_model(reference: ModelReference) -> Model:
-    """The provider's own model, which is asked once for each call; raises `ModelError` as `open_model`."""
+    """Return the provider's own model, which is asked once for each call.
+
+    Raises `ModelError` as `open_model`, and NotAllowedError where its key may not be sent to its server.
+    """
+    check_grants(reference)
     route = TABLE[reference.provider].route
     if route == "echo":
-        from promptls.models.echo import Echo
+        from promptls.models.testing import Echo
 
         return Echo(reference.name)
     if route == "local":
@@ -80,7 +101,7 @@ def opened_model(reference: ModelReference) -> Model:
 
         return LocalModel(reference.model)
     if route == "replay":
-        from promptls.models.replay import Replay
+        from promptls.models.testing import Replay
 
         return Replay(reference.name, Path(reference.model))
     if route == "editor":
@@ -103,25 +124,29 @@ def opened_model(reference: ModelReference) -> Model:
 
 
 def check_model(reference: ModelReference) -> None:
-    """Raises `ModelError` when opening the model would; nothing is started or asked."""
+    """Raise `ModelError` when opening the model would; nothing is started or asked.
+
+    The key of a model is not looked for while it may not be sent: a plan says so.
+    """
     provider = TABLE[reference.provider]
     if provider.route == "local":
         weights_file(reference.model)
     elif provider.route == "replay":
-        from promptls.models.replay import check_recording
+        from promptls.models.testing import check_recording
 
         check_recording(Path(reference.model))
     elif provider.route == "editor":
         check_editor(reference.name)
     elif provider.route in {"chat", "library"}:
         _check_packages(reference, provider)
-        key_of(reference)
+        if is_allowed(reference):
+            key_of(reference)
         if provider.route == "chat":
             address_of(reference)
 
 
 def address_of(reference: ModelReference) -> str:
-    """Where a model of the `chat` route is asked; raises `ModelError` where nobody says it."""
+    """Return where a model of the `chat` route is asked; raises `ModelError` where nobody says it."""
     if reference.base_url is not None:
         return reference.base_url
     provider = TABLE[reference.provider]
@@ -154,10 +179,10 @@ def _of_project(name: str, settings: ModelSettings, base: Path | None) -> ModelR
     remedy = f"correct the provider of `models.{name}` in the project's settings"
     if settings.provider not in TABLE:
         known = ", ".join(f"`{provider}`" for provider in TABLE)
-        raise WrongUse(f"there is no provider `{settings.provider}`", remedy=f"{remedy}; there are {known}")
+        raise UsageError(f"there is no provider `{settings.provider}`", remedy=f"{remedy}; there are {known}")
     if settings.provider == "local" and not is_local_model(settings.model):
         known = ", ".join(f"`{model}`" for model in LOCAL_MODELS)
-        raise WrongUse(
+        raise UsageError(
             f"there is no local model `{settings.model}`",
             remedy=f"set `model` to one of {known}, or to a file that ends in `{SUFFIX}`",
         )
@@ -172,18 +197,19 @@ def _of_project(name: str, settings: ModelSettings, base: Path | None) -> ModelR
         dict(settings.parameters),
         settings.input_price,
         settings.output_price,
+        from_project=True,
     )
 
 
-def _unnamed(name: str) -> WrongUse:
-    return WrongUse(
+def _unnamed(name: str) -> UsageError:
+    return UsageError(
         f"the model `{name}` does not say its vendor and its family",
         remedy="write `vscode:<vendor>/<family>`, such as `vscode:copilot/gpt-4o`",
     )
 
 
 def _located(provider: str, model: str, base: Path | None) -> str:
-    """The provider's name of the model; a path is made absolute."""
+    """Return the provider's name of the model; a path is made absolute."""
     is_path = provider == "replay" or (provider == "local" and model.lower().endswith(SUFFIX))
     if not is_path or base is None:
         return model

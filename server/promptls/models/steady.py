@@ -1,22 +1,70 @@
-"""A model that keeps to its provider's pace, and is asked again after a failure that may pass."""
+"""A model that keeps to its provider's rate limit and retries failures that may pass."""
 
 from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptls.models.keys import KeyMask
 from promptls.models.model import Completion, Model, ModelError
-from promptls.models.pace import Pace
 
 if TYPE_CHECKING:
+    from aiolimiter import AsyncLimiter
     from tenacity import RetryCallState
 
+MINUTE = 60.0
+
+# The part of a minute's allowance that may go out at once: providers count shorter times than minutes too.
+BURST = 20
+
+
+class Pace:
+    """What every request to one provider waits for.
+
+    A minute's allowance is given out evenly after a first burst. Waiting is cancelled with its task.
+    """
+
+    def __init__(
+        self, *, requests_per_minute: float | None = None, tokens_per_minute: float | None = None
+    ) -> None:
+        self._requests = _limiter(requests_per_minute)
+        self._tokens = _limiter(tokens_per_minute)
+        self._resume = 0.0
+
+    async def turn(self, tokens: int) -> None:
+        """Wait until the next request, of about so many tokens, may be sent."""
+        if self._requests is not None:
+            await self._requests.acquire()
+        if self._tokens is not None and tokens > 0:
+            # A request larger than the burst goes out when the whole burst is free.
+            await self._tokens.acquire(min(float(tokens), self._tokens.max_rate))
+        while (wait := self._resume - time.monotonic()) > 0:  # noqa: ASYNC110 - the end may be put off
+            await asyncio.sleep(wait)
+
+    def pause(self, seconds: float) -> None:
+        """No request goes out for so many seconds."""
+        self._resume = max(self._resume, time.monotonic() + seconds)
+
+
+def _limiter(per_minute: float | None) -> AsyncLimiter | None:
+    if per_minute is None:
+        return None
+    try:
+        from aiolimiter import AsyncLimiter
+    except ImportError:
+        raise ModelError(
+            "`rate_limits` need the package `aiolimiter`", 'run `pip install "promptls[remote]"`'
+        ) from None
+    burst = max(1.0, per_minute / BURST)
+    return AsyncLimiter(burst, MINUTE * burst / per_minute)
+
+
 # How often a request is sent at most, and the longest wait in seconds before it is sent again.
-MOST_ATTEMPTS = 5
+MAX_ATTEMPTS = 5
 LONGEST_WAIT = 60.0
 FIRST_WAIT = 0.5
 
@@ -47,14 +95,16 @@ class Steadily:
         tokens: int,
         before: Callable[[], None] | None = None,
     ) -> _Answer:
-        """What `attempt` gives, which takes about `tokens`; raises `ModelError` when the last one fails.
+        """Return what `attempt` gives, which takes about `tokens`.
+
+        Raises `ModelError` when the last one fails.
 
         `before` is called once, when it is this request's turn and before it is sent; raises what it does.
         """
         from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
         attempts = AsyncRetrying(
-            stop=stop_after_attempt(MOST_ATTEMPTS),
+            stop=stop_after_attempt(MAX_ATTEMPTS),
             wait=_wait,
             retry=retry_if_exception(self._is_worth_it),
             sleep=_sleep,
@@ -116,9 +166,9 @@ class SteadyModel:
         self._steadily = Steadily(name, pace=pace, mask=mask, timeout=timeout)
 
     @property
-    def most_at_once(self) -> int | None:
+    def max_at_once(self) -> int | None:
         """How many requests the model works on at a time; None is as many as come."""
-        return self._model.most_at_once
+        return self._model.max_at_once
 
     async def complete(
         self,
@@ -128,7 +178,7 @@ class SteadyModel:
         json_schema: Mapping[str, Any] | None,
         before: Callable[[], None] | None = None,
     ) -> Completion:
-        """The model's answer; raises `ModelError` when the last attempt fails.
+        """Return the model's answer; raises `ModelError` when the last attempt fails.
 
         `before` is called once, right before the first request is sent.
         """
@@ -146,7 +196,7 @@ class SteadyModel:
         )
 
     async def close(self) -> None:
-        """What the model holds is freed."""
+        """Free the model's memory."""
         await self._model.close()
 
 
@@ -164,7 +214,7 @@ async def _sleep(seconds: float) -> None:
 
 
 def _about_tokens(messages: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> int:
-    """Tokens that the request takes of the allowance: the prompt's and those of the longest answer."""
+    """Return tokens that the request takes of the allowance: the prompt's and those of the longest answer."""
     longest = parameters.get("max_tokens")
     characters = sum(len(str(message.get("content") or "")) for message in messages)
     return characters // CHARACTERS_A_TOKEN + (longest if isinstance(longest, int) else 0)

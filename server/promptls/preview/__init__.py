@@ -1,1 +1,1 @@
-"""What the preview shows of a prompt, for the panel in an editor and for the page in a browser."""
+"""The data of the preview, for the panel in an editor and the page in a browser."""

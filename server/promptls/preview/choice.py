@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from promptls.preview.source_map import MOST_SEGMENTS
+from promptls.preview.source_map import MAX_SEGMENTS
 from promptls.rendering.job import RenderJob
-from promptls.rendering.request import job_for
+from promptls.rendering.make import job_for
 from promptls.rendering.samples import Sample, default_sample, row_sample, sample_named
-from promptls.text.arguments import optional
+from promptls.text.errors import optional
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -20,7 +20,7 @@ class Choice:
 
     sample: str | None = None
     row: int | None = None
-    """A row of the first experiment's data set, from 0."""
+    """A row of the first experiment's dataset, from 0."""
     limit: int | None = None
     """The most tokens that the prompt may have."""
     step: int | None = None
@@ -32,7 +32,7 @@ class Choice:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Choice:
-        """The choice in a command's arguments; raises WrongUse for values of other types."""
+        """Return the choice in a command's arguments; raises UsageError for values of other types."""
         return cls(
             sample=optional(value, "sample", str),
             row=optional(value, "row", int),
@@ -49,14 +49,20 @@ class Choice:
 
 
 def chosen_sample(snapshot: Snapshot, path: str, chosen: str | int | None) -> Sample:
-    """The sample of a name, the row of a number from 1, or the default; raises Failure without one."""
+    """Return the sample of a name, the row of a number from 1, or the default.
+
+    Raises UserError without one.
+    """
     if isinstance(chosen, int):
         return row_sample(snapshot, path, chosen)
     return default_sample(snapshot, path) if chosen is None else sample_named(snapshot, path, chosen)
 
 
 def preview_job(snapshot: Snapshot, path: str, sample: Sample, choice: Choice) -> RenderJob:
-    """The job that renders the file with a sample under the chosen limits; raises WrongUse as `job_for`."""
+    """Return the job that renders the file with a sample under the chosen limits.
+
+    Raises UsageError as `job_for`.
+    """
     job = job_for(
         snapshot,
         path,
@@ -68,5 +74,5 @@ def preview_job(snapshot: Snapshot, path: str, sample: Sample, choice: Choice) -
     if job.evaluation is not None:
         row = choice.row + 1 if choice.row is not None else None
         job = replace(job, evaluation=replace(job.evaluation, row=row, meta_template=choice.meta_template))
-    most_segments = None if choice.source_map else MOST_SEGMENTS
-    return replace(job, with_source_map=True, most_segments=most_segments)
+    max_segments = None if choice.source_map else MAX_SEGMENTS
+    return replace(job, with_source_map=True, max_segments=max_segments)

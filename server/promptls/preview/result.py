@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import cast
 
-from promptls.features.preview import part_lines
+from promptls.ide.preview import part_lines
+from promptls.preview import wire
 from promptls.preview.source_map import add_source_map
 from promptls.preview.viewer import viewer_json
 from promptls.rendering.file_rendering import FileRendering
-from promptls.rendering.outcome import Rendering
+from promptls.rendering.job import plain
+from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
 from promptls.rendering.samples import dataset_path, sample_names
-from promptls.rendering.values import plain
-from promptls.text.lines import Unit
+from promptls.text.positions import Unit
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -24,16 +24,14 @@ def preview_result(
     made: FileRendering,
     uri_of: Callable[[str], str],
     unit: Unit = Unit.UTF16,
-) -> dict[str, Any]:
-    """The rendering, and what it was made with; `failure` says why there is none.
+) -> wire.PreviewResult:
+    """Return the rendering, and what it was made with; `failure` says why there is none.
 
     `uri_of` gives the URI of a file's path, as the reader's client writes it. Ranges of the source map
     count `unit`.
     """
-    rendering = rendering_json(snapshot, path, made.rendering)
-    files: list[str] = []
-    if rendering is not None and made.rendering is not None:
-        files = add_source_map(rendering, snapshot, made, uri_of, unit)
+    rendering = None if made.rendering is None else rendering_json(snapshot, path, made.rendering)
+    files = [] if rendering is None else add_source_map(rendering, snapshot, made, uri_of, unit)
     opened = snapshot.open_files.get(path)
     template = snapshot.template(path)
     dataset = dataset_path(template, path) if template else None
@@ -56,33 +54,64 @@ def preview_result(
         "files": files,
         "viewer": viewer_json(made, made.sample),
         "rendering": rendering,
-        "failure": asdict(made.failure) if made.failure else None,
+        "failure": failure_json(made.failure) if made.failure else None,
     }
 
 
-def rendering_json(snapshot: Snapshot, path: str, rendering: Rendering | None) -> dict[str, Any] | None:
-    """The rendering with, for each part, the template line that begins it and the names of its sections."""
-    if rendering is None:
-        return None
+def rendering_json(snapshot: Snapshot, path: str, rendering: Rendering) -> wire.Rendering:
+    """Return the rendering with the first template line and the section names of each part."""
     lines = part_lines(snapshot, path, rendering)
-    found = rendering.to_json()
-    del found["source_map"], found["viewer"]
-    for part in found["parts"]:
-        part["line"] = lines.get(part["index"])
-        part["sections"] = [section["name"] for section in part["sections"]] or None
-    return found
+    return {
+        "parts": [_part_json(part, lines.get(part.index)) for part in rendering.parts],
+        "string": rendering.string,
+        "messages": cast("list[wire.ChatMessage]", rendering.messages),
+        "tokens": rendering.tokens,
+        "tokensKept": rendering.tokens_kept,
+        "text": rendering.text,
+        "seconds": rendering.seconds,
+        "problems": [failure_json(problem) for problem in rendering.problems],
+        "sourceMap": None,
+    }
 
 
-def _named(name: str, source: str, dataset: Path | None) -> dict[str, Any]:
-    """A sample as the page chooses it: by its row, from 0, where it is a row of the data set."""
-    found: dict[str, Any] = {"name": name, "source": source}
+def failure_json(failure: RenderFailure) -> wire.RenderingFailure:
+    """Return the failure with its place."""
+    return {
+        "kind": failure.kind,
+        "message": failure.message,
+        "path": failure.path,
+        "line": failure.line,
+        "renderedLine": failure.rendered_line,
+        "excerpt": failure.excerpt,
+    }
+
+
+def _part_json(part: RenderedPart, line: int | None) -> wire.Part:
+    return {
+        "index": part.index,
+        "name": part.name,
+        "role": part.role,
+        "content": part.content,
+        "tokens": part.tokens,
+        "truncationPriority": part.truncation_priority,
+        "kept": part.kept,
+        "sections": [section.name for section in part.sections] or None,
+        "line": line,
+        "sourceMap": None,
+    }
+
+
+def _named(name: str, source: str, dataset: Path | None) -> wire.SampleName:
+    """Return a sample as the page chooses it: by its row, from 0, where it is a row of the dataset."""
     word, _, number = name.partition(" ")
     is_row = dataset is not None and source == dataset.name and word == "row" and number.isdecimal()
-    return {**found, "row": int(number) - 1} if is_row else found
+    if is_row:
+        return {"name": name, "source": source, "row": int(number) - 1}
+    return {"name": name, "source": source}
 
 
-def _request(snapshot: Snapshot, path: str) -> dict[str, Any]:
-    """The models and parameters of the file's first experiment, for the page's view of the request."""
+def _request(snapshot: Snapshot, path: str) -> wire.RequestParameters:
+    """Return the models and parameters of the file's first experiment, for the page's view of the request."""
     template = snapshot.template(path)
     experiments = (template.declarations.settings.experiments if template else None) or {}
     first = next(iter(experiments.values()), None)

@@ -1,35 +1,35 @@
-"""The rows of the data set that hold some words, for the page's picker."""
+"""The rows of the dataset that hold some words, for the page's picker."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from promptls.datasets.dataset import Row
-from promptls.datasets.registry import open_dataset
-from promptls.rendering.values import plain
+from promptls.datasets.files import Row, open_dataset
+from promptls.preview import wire
+from promptls.rendering.job import plain
 
-MOST_ROWS: Final = 100
+MAX_ROWS: Final = 100
 """How many rows an answer holds."""
-_MOST_SHOWN: Final = 160
+_MAX_SHOWN: Final = 160
 """How many characters of a row are shown."""
 
 
-def matching_rows(dataset: Path, words: str, start: int = 0) -> dict[str, Any]:
-    """The rows that hold every word, case aside, from the `start`th such row on, and how many there are.
+def matching_rows(dataset: Path, words: str, start: int = 0) -> wire.DatasetRowsAnswer:
+    """Return the rows with all words, ignoring case, from the `start`th match on, and the match count.
 
-    Reads the whole data set, row by row: call it on a thread. Raises Failure where it cannot be read.
+    Reads the whole dataset, row by row: call it on a thread. Raises UserError where it cannot be read.
     """
     wanted = words.casefold().split()
-    found: list[dict[str, Any]] = []
+    found: list[wire.DatasetRow] = []
     matching = total = 0
     for row in open_dataset(dataset).rows():
         total += 1
         text = _text(row)
         if wanted and not all(word in text.casefold() for word in wanted):
             continue
-        if start <= matching < start + MOST_ROWS:
+        if start <= matching < start + MAX_ROWS:
             found.append({"row": row.number - 1, "text": _around(text, wanted)})
         matching += 1
     return {"dataset": dataset.name, "rows": found, "start": start, "matching": matching, "total": total}
@@ -44,9 +44,9 @@ def _cell(value: object) -> str:
 
 
 def _around(text: str, wanted: list[str]) -> str:
-    """What is shown of a row: its beginning, or where the first word that was looked for stands."""
+    """Return what is shown of a row: its beginning, or where the first word that was looked for stands."""
     one_line = " ".join(text.split())
     place = one_line.casefold().find(wanted[0]) if wanted else 0
-    start = 0 if place < _MOST_SHOWN else max(0, place - _MOST_SHOWN // 4)
-    shown = one_line[start : start + _MOST_SHOWN]
-    return f"{'…' if start else ''}{shown}{'…' if start + _MOST_SHOWN < len(one_line) else ''}"
+    start = 0 if place < _MAX_SHOWN else max(0, place - _MAX_SHOWN // 4)
+    shown = one_line[start : start + _MAX_SHOWN]
+    return f"{'…' if start else ''}{shown}{'…' if start + _MAX_SHOWN < len(one_line) else ''}"

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final
 
+from promptls.preview import wire
 from promptls.rendering.file_rendering import FileRendering
-from promptls.rendering.packed_map import PackedMap, rows_of
+from promptls.rendering.outcome import PackedMap, rows_of
 from promptls.syntax.source import Source
-from promptls.text.lines import Unit
+from promptls.text.positions import Unit
 from promptls.workspace.snapshot import Snapshot
 
-MOST_SEGMENTS: Final = 10_000
+MAX_SEGMENTS: Final = 10_000
 """How many segments, of the text and of all parts, a result holds where nobody asks for more."""
-
-JsonMap: TypeAlias = dict[str, Any]
-"""`segments` holds a row of numbers for each segment, one row behind the other: start and end in units of
-UTF-16, the file, line and character of both ends of the range there, whether the text stands there as it
-is, and the entries of `turns` and of `dataPaths`, -1 for none."""
 
 
 def add_source_map(
-    found: dict[str, Any],
+    found: wire.Rendering,
     snapshot: Snapshot,
     made: FileRendering,
     uri_of: Callable[[str], str],
@@ -29,18 +25,15 @@ def add_source_map(
 ) -> list[str]:
     """Give each part of `found`, the rendering as JSON, a `sourceMap`, and the text one where somebody asks.
 
-    Returns the URIs of the files that the segments name by their index. The maps are None where the
+    Returns the URIs of the files that the segments name by their index. The maps are None if the
     rendering has none, which is so for very large ones unless the reader asks for it.
     """
     rendering = made.rendering
     packed = rendering.source_map if rendering else None
-    found["sourceMap"] = None
-    for part in found["parts"]:
-        part["sourceMap"] = None
     if rendering is None or packed is None:
         return []
     ranges = _Ranges(snapshot, packed, unit)
-    if made.job.most_segments is None:
+    if made.job.max_segments is None:
         found["sourceMap"] = ranges.map_of(rendering.text, packed["text"])
     for part, numbers in zip(found["parts"], packed["parts"], strict=False):
         if isinstance(part["content"], str):
@@ -60,8 +53,8 @@ class _Ranges:
         self._unit = unit
         self._known: dict[tuple[int, int], tuple[int, int]] = {}
 
-    def map_of(self, text: str, numbers: Sequence[int]) -> JsonMap:
-        """The segments of a text, from the numbers of their rows."""
+    def map_of(self, text: str, numbers: Sequence[int]) -> wire.PackedSegments:
+        """Return the segments of a text, from the numbers of their rows."""
         segments: list[int] = []
         turns: dict[int, int] = {}
         paths: dict[int, int] = {}

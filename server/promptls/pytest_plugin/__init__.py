@@ -1,1 +1,1 @@
-"""Experiments as tests of pytest: a fixture for test functions, and prompt files that are tests."""
+"""The pytest plugin: a fixture that runs experiments, and thresholds as tests."""

@@ -28,11 +28,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--promptls-model", metavar="MODEL", help="ask this model in place of the declared ones")
     group.addoption("--promptls-rows", metavar="ROWS", help="which rows are run, as `promptls run --rows`")
     group.addoption("--promptls-yes", action="store_true", help="run experiments whatever they cost")
+    group.addoption(
+        "--promptls-trust",
+        action="store_true",
+        help="run the experiments of prompt files in folders that `promptls trust` does not know",
+    )
     parser.addini("promptls", "collect prompt files without `--promptls`", type="bool", default=False)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PromptTests | None:
-    """The tests of a prompt file, where prompt files are to be collected."""
+    """Return the tests of a prompt file, where prompt files are to be collected."""
     if not file_path.name.endswith(_ENDINGS):
         return None
     config = parent.config
@@ -46,7 +51,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PromptTest
 
 @pytest.fixture(scope="session")
 def promptls(request: pytest.FixtureRequest) -> Runs:
-    """Runs experiments: `promptls.run("triage.yml.j2")` gives the scores of a finished run."""
+    """Run experiments: `promptls.run("triage.yml.j2")` gives the scores of a finished run."""
     from promptls.pytest_plugin.runs import runs_of
 
     return runs_of(request.config)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,13 +12,17 @@ from typing import Any, Final
 
 import pytest
 
+from promptls.experiments.access import limited_to
 from promptls.experiments.failed_rows import failed_rows
 from promptls.experiments.history import RunSummary, read_run, row_results
 from promptls.experiments.prepare import prepared
 from promptls.experiments.request import RunRequest
 from promptls.experiments.runner import run_plan
 from promptls.experiments.thresholds import Threshold, check_thresholds
-from promptls.text.failure import WrongUse
+from promptls.security.trust import TrustStore
+from promptls.text.errors import UsageError
+from promptls.text.escape import for_terminal_line
+from promptls.workspace.settings import folder_to_trust
 
 _SHOWN: Final = 5
 """How many rows a failing threshold shows."""
@@ -30,20 +35,20 @@ class ScoredRun:
     summary: RunSummary
 
     def score(self, metric: str) -> float:
-        """The share of the good class (discrete) or the mean (numeric) of a metric.
+        """Return the share of the good class (discrete) or the mean (numeric) of a metric.
 
-        Raises `WrongUse` for a metric that the run does not have, or that has no score.
+        Raises `UsageError` for a metric that the run does not have, or that has no score.
         """
         check_thresholds([Threshold(metric, 0.0)], [each.name for each in self.summary.metrics])
         found = self.summary.metric(metric)
         if found is None or found.value is None:
-            raise WrongUse(
+            raise UsageError(
                 f"`{metric}` has no score in {self.summary.name}", remedy="see the reasons in its table"
             )
         return found.value
 
     def rows(self) -> Iterator[dict[str, str]]:
-        """The lines of the run's table by column, in the order of the data set."""
+        """Return the lines of the run's table by column, in the order of the dataset."""
         return row_results(self.summary)
 
     def check(self, metric: str, bound: float) -> None:
@@ -73,10 +78,10 @@ class Runs:
         rows: int | str | None = None,
         repeats: int | None = None,
     ) -> ScoredRun:
-        """The finished run of a prompt's experiment, by default its first.
+        """Return the finished run of a prompt's experiment, by default its first.
 
-        Raises `Failure` as `promptls run` does, and `WrongUse` for a run that costs more than the settings
-        let it without a question: then `--promptls-yes` says that it may.
+        Raises `UserError` as `promptls run` does, and `UsageError` for a run that costs more than
+        the settings let it without a question: then `--promptls-yes` says that it may.
         """
         request = RunRequest(
             prompt=str((self._folder / prompt).absolute()),
@@ -91,7 +96,7 @@ class Runs:
         if key not in self._known:
             # A test may itself run in an event loop.
             with ThreadPoolExecutor(1) as thread:
-                self._known[key] = thread.submit(asyncio.run, _finished(request)).result()
+                self._known[key] = thread.submit(_finished, request).result()
         return self._known[key]
 
 
@@ -99,18 +104,37 @@ _RUNS: Final = pytest.StashKey[Runs]()
 
 
 def runs_of(config: pytest.Config) -> Runs:
-    """The runs of a session, which test functions and prompt files share."""
+    """Return the runs of a session, which test functions and prompt files share."""
     if _RUNS not in config.stash:
         model, rows = config.getoption("--promptls-model"), config.getoption("--promptls-rows")
         config.stash[_RUNS] = Runs(config.rootpath, model, rows, yes=config.getoption("--promptls-yes"))
     return config.stash[_RUNS]
 
 
-async def _finished(request: RunRequest) -> ScoredRun:
+def check_trusted(prompt: Path) -> None:
+    """Raise `UsageError` if the user has not decided to trust the folder of the prompt."""
+    folder = folder_to_trust(prompt)
+    if TrustStore().decision([folder]) is not True:
+        raise UsageError(
+            f"{folder} is not trusted, and an experiment runs its Python and asks models",
+            remedy="`--promptls-trust` trusts it this time, "
+            f"`promptls trust {shlex.quote(str(folder))}` from now on",
+        )
+
+
+def _finished(request: RunRequest) -> ScoredRun:
+    access = request.access()
+    access.check()
+    # Only while it runs: the other tests of the session need the whole environment.
+    with limited_to([access]):
+        return asyncio.run(_scored(request))
+
+
+async def _scored(request: RunRequest) -> ScoredRun:
     async with prepared(request) as ready:
         question = ready.planned.question
         if question is not None and not request.yes:
-            raise WrongUse(
+            raise UsageError(
                 question.removesuffix(" Run it?"),
                 remedy="say `--promptls-yes`, or run less: `--promptls-rows 20`",
             )
@@ -119,13 +143,16 @@ async def _finished(request: RunRequest) -> ScoredRun:
 
 
 def missed(run: RunSummary, threshold: Threshold) -> str | None:
-    """What is to be said of a threshold that a run misses, with the first rows; None where it is kept."""
+    """Return what is to be said of a threshold that a run misses, with the first rows.
+
+    None if it is kept.
+    """
     if not threshold.is_missed_by(run):
         return None
-    lines = [threshold.words(run)]
+    lines = [for_terminal_line(threshold.words(run))]
     rows = failed_rows(run)
-    lines += [f"  row {row.number}: {row.message}" for row in rows[:_SHOWN]]
+    lines += [for_terminal_line(f"  row {row.number}: {row.message}") for row in rows[:_SHOWN]]
     if len(rows) > _SHOWN:
         lines.append(f"  … and {len(rows) - _SHOWN} more")
-    lines.append(f"  all rows: {run.results}")
+    lines.append(for_terminal_line(f"  all rows: {run.results}"))
     return "\n".join(lines)

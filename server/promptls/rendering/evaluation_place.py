@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from promptls.meaning.evaluation import evaluation_of
+from promptls.dialects.opencompass.failures import ConfigPath
+from promptls.semantic.evaluation import evaluation_of
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping, Node, Sequence
-from promptls.systems.opencompass.failure import ConfigPath
 
 
 def line_at(text: str, at: ConfigPath) -> int | None:
-    """The 0-based line of the value at a path of keys, or of the last key on the way that is there.
+    """Return the 0-based line of the value at a path of keys, or of the last key on the way that is there.
 
-    None where the path is empty, or Jinja prints its beginning.
+    None if the path is empty, or Jinja prints its beginning.
     """
     evaluation = evaluation_of(Source.of(text).first_chunk)
     if evaluation is None or not at:

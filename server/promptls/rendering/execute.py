@@ -1,36 +1,149 @@
-"""One job to its outcome. Runs in the worker's process: it imports Jinja, YAML and tiktoken."""
+"""Turn a job into its outcome. Runs in the worker's process: it imports Jinja, YAML and tiktoken."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
 
-from promptls.rendering.counted_rendering import MadePrompt, counted_rendering
-from promptls.rendering.function_failures import ended
-from promptls.rendering.functions_file import load_functions
-from promptls.rendering.job import RenderJob
-from promptls.rendering.outcome import RenderFailure, Rendering
+from promptls.dialects.prompt_poet.document import read
+from promptls.dialects.prompt_poet.environment import CompiledTemplates
+from promptls.dialects.prompt_poet.failures import PromptPoetError
+from promptls.dialects.prompt_poet.parts import PartCount, PromptPart, count_part, joined, messages
+from promptls.dialects.prompt_poet.render import Prompt, RenderOptions, parse_parts, render
+from promptls.dialects.prompt_poet.truncation import NO_LIMIT, Truncation, truncate
+from promptls.dialects.ragas.file import load_json, ragas_text, read_ragas
+from promptls.dialects.ragas.prompt_object import PromptObjectError
+from promptls.rendering.failures import ended, failure_of, placed_failure, stopped_failure
+from promptls.rendering.functions_file import load_functions, stand_in
+from promptls.rendering.job import RenderJob, RowMessages, RowsRendered, as_text, is_boundless, plain
+from promptls.rendering.outcome import (
+    PackedMap,
+    RenderedPart,
+    RenderedSection,
+    RenderFailure,
+    Rendering,
+    packed_map,
+)
+from promptls.rendering.source_map.parts import part_segments
 from promptls.rendering.source_map.render import render_mapped
+from promptls.rendering.source_map.rendered import RenderedMap
 from promptls.rendering.source_map.templates import CompiledGroups
-from promptls.rendering.stand_in import stand_in
-from promptls.rendering.told_failures import failure_of, placed_failure, stopped_failure
-from promptls.rendering.values import is_boundless
-from promptls.systems.prompt_poet.document import read
-from promptls.systems.prompt_poet.environment import CompiledTemplates
-from promptls.systems.prompt_poet.failure import PromptPoetError
-from promptls.systems.prompt_poet.parts import PromptPart
-from promptls.systems.prompt_poet.render import Prompt, RenderOptions, parse_parts, render
-from promptls.systems.ragas.file import load_json, ragas_text, read_ragas
-from promptls.systems.ragas.prompt_object import PromptObjectError
 from promptls.text.packed import is_json_file
+from promptls.tokens.counting import count, count_strictly
+
+
+class MadePrompt(NamedTuple):
+    """A prompt, and where it comes from: the map of its text, and the YAML node of that."""
+
+    prompt: Prompt
+    source_map: RenderedMap | None = None
+    root: Any = None
+
+
+def counted_rendering(job: RenderJob, made: MadePrompt, started: float) -> Rendering:
+    """Return the rendering with counts and truncation; what fails from here on is one of its problems.
+
+    `started` is when the job began, on the clock of `time.perf_counter`.
+    """
+    prompt = made.prompt
+    problems: list[RenderFailure] = []
+    counts = [_count(part, job.encoding, problems) for part in prompt.parts]
+    if not prompt.parts:
+        problems.append(RenderFailure("parts", "The prompt has no parts.", job.path))
+    kept = _truncation(job, prompt.parts, [each.tokens for each in counts], problems)
+    kept_parts = [prompt.parts[index] for index in kept.kept]
+    string: str | None = None
+    try:
+        string = joined(kept_parts)
+    except PromptPoetError as error:
+        problems.append(failure_of(error, job))
+    indices = set(kept.kept)
+    return Rendering(
+        parts=tuple(
+            _part(index, part, its_count, kept=index in indices)
+            for index, (part, its_count) in enumerate(zip(prompt.parts, counts, strict=True))
+        ),
+        string=string,
+        messages=plain(messages(kept_parts)),
+        tokens=kept.tokens_before,
+        tokens_kept=kept.tokens_after,
+        text=prompt.text,
+        seconds=time.perf_counter() - started,
+        problems=tuple(problems),
+        files=tuple(sorted(prompt.files)),
+        source_map=_packed(made, job.max_segments) if job.with_source_map else None,
+    )
+
+
+def _packed(made: MadePrompt, max_segments: int | None) -> PackedMap | None:
+    if made.source_map is None:
+        return None
+    # Each piece of the text is a piece of some part's content as well.
+    if max_segments is not None and made.source_map.has_more_leaves(max_segments / 2):
+        return None
+    parts = part_segments(made.source_map, made.root, made.prompt.parts)
+    return packed_map(() if max_segments is not None else made.source_map.segments, parts)
+
+
+def _count(part: PromptPart, encoding: str, problems: list[RenderFailure]) -> PartCount:
+    """Return the count of one part; where Prompt Poet would fail, a problem says why.
+
+    Words of special tokens are then counted as text; content that is no text counts 0.
+    """
+    try:
+        return count_part(part, partial(count_strictly, encoding=encoding))
+    except PromptPoetError as error:
+        problems.append(RenderFailure(error.kind, error.message))
+    try:
+        return count_part(part, partial(count, encoding=encoding), allow_token_overrides=True)
+    except PromptPoetError:
+        return PartCount(0, (0,) * len(part.sections or ()))
+
+
+def _truncation(
+    job: RenderJob, parts: tuple[PromptPart, ...], tokens: list[int], problems: list[RenderFailure]
+) -> Truncation:
+    """Return what the job's limit leaves: everything where truncation fails, with the reason as a problem."""
+    priorities = [part.truncation_priority for part in parts]
+    step = job.truncation_step
+    try:
+        if step is None and job.token_limit != NO_LIMIT and sum(tokens) > job.token_limit > 0:
+            message = "There is a token limit but no truncation step; shown as with a step of 1 token."
+            problems.append(RenderFailure("truncation", message, job.path))
+        return truncate(priorities, tokens, job.token_limit, 1 if step is None else step)
+    except PromptPoetError as error:
+        problems.append(failure_of(error, job))
+        return truncate(priorities, tokens, NO_LIMIT, None)
+
+
+def _part(index: int, part: PromptPart, counted: PartCount, *, kept: bool) -> RenderedPart:
+    """Return the part with its counts, ready for JSON."""
+    # Preset tokens of a part leave its sections uncounted.
+    counts = counted.sections or (0,) * len(part.sections or ())
+    return RenderedPart(
+        index=index,
+        name=as_text(part.name),
+        role=as_text(part.role),
+        content=plain(part.content),
+        tokens=counted.tokens,
+        truncation_priority=plain(part.truncation_priority),
+        kept=kept,
+        sections=tuple(
+            RenderedSection(as_text(section.name), section.content, tokens)
+            for section, tokens in zip(part.sections or (), counts, strict=True)
+        ),
+    )
+
 
 _compiled = CompiledGroups()
 _compiled_plainly = CompiledTemplates()
 
 
 def execute(job: RenderJob) -> Rendering | RenderFailure:
-    """The outcome of `job`: every failure of the template, its data and its functions is an outcome."""
+    """Return the outcome of `job`; failures of the template, its data or its functions are outcomes."""
     started = time.perf_counter()
     functions: Mapping[str, Callable[..., Any]] = {}
     if job.functions is not None:
@@ -61,9 +174,9 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
 
 
 def execute_plainly(job: RenderJob) -> Rendering | None:
-    """The rendering of a parts template without its source map, which takes half of the time.
+    """Return the rendering of a parts template without its source map, which takes half of the time.
 
-    None where it fails, and where the job is for another kind of prompt: then `execute` says what there is.
+    None if it fails, and where the job is for another kind of prompt: then `execute` says what there is.
     """
     started = time.perf_counter()
     if job.kind != "parts template" or job.with_source_map or job.stand_ins:
@@ -89,7 +202,7 @@ def execute_plainly(job: RenderJob) -> Rendering | None:
 
 
 def _render(job: RenderJob, data: Mapping[str, Any]) -> MadePrompt | RenderFailure:
-    """The prompt of `job`; raises PromptPoetError, or PromptObjectError."""
+    """Return the prompt of `job`; raises PromptPoetError, or PromptObjectError."""
     if job.kind == "prompt object" and is_json_file(job.path):
         return MadePrompt(_object_prompt(job, job.text, load_json(job.text), data, frozenset({job.path})))
     unsaved = {**job.unsaved, job.path: job.text}
@@ -119,7 +232,7 @@ def _render(job: RenderJob, data: Mapping[str, Any]) -> MadePrompt | RenderFailu
 
 
 def _boundless(job: RenderJob, made: MadePrompt) -> RenderFailure | None:
-    """Why parts that YAML's aliases blow up are not shown; None where there are none."""
+    """Return why parts that YAML's aliases blow up are not shown; None if there are none."""
     for number, part in enumerate(made.prompt.parts):
         if is_boundless([part.content, part.name, part.role, part.truncation_priority]):
             message = (
@@ -131,7 +244,7 @@ def _boundless(job: RenderJob, made: MadePrompt) -> RenderFailure | None:
 
 
 def _line_of_part(made: MadePrompt, number: int) -> int | None:
-    """The 0-based line of the job's file that begins a part, where it is known."""
+    """Return the 0-based line of the job's file that begins a part, where it is known."""
     if made.source_map is None or made.root is None or number >= len(made.root.value):
         return None
     at = made.source_map.index(made.root.value[number].start_mark.index)
@@ -145,3 +258,21 @@ def _object_prompt(
     prompt = read_ragas(loaded, job.ragas_version)
     part = PromptPart(name=prompt.name or "prompt", content=ragas_text(prompt, data))
     return Prompt(text, (part,), files)
+
+
+def execute_rows(job: RenderJob, rows: Iterable[Mapping[str, Any]]) -> RowsRendered:
+    """Return the messages of each row in place of the job's data; no row's failure is another's."""
+    began = time.perf_counter()
+    outcomes = [_messages(_outcome(replace(job, data=row))) for row in rows]
+    return RowsRendered(outcomes, time.perf_counter() - began)
+
+
+def _outcome(job: RenderJob) -> Rendering | RenderFailure:
+    # Only what fails is worth finding out where.
+    return execute_plainly(job) or execute(job)
+
+
+def _messages(outcome: Rendering | RenderFailure) -> RowMessages | RenderFailure:
+    if isinstance(outcome, RenderFailure):
+        return outcome
+    return RowMessages(outcome.messages, outcome.tokens, outcome.tokens_kept, outcome.files)

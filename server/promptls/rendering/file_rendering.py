@@ -1,4 +1,4 @@
-"""The newest rendering of a file, for rules and for features that show it: plain data, and no process."""
+"""The latest rendering of a file, for rules and features that show it: plain data."""
 
 from __future__ import annotations
 
@@ -11,30 +11,88 @@ from statistics import median_low
 from textwrap import dedent
 from typing import Final, NamedTuple
 
-from promptls.meaning.example import Example
-from promptls.meaning.parts import Part, chunk_items
-from promptls.meaning.prefix import unstable_prefixes
-from promptls.meaning.template import PlacedPart, Template
-from promptls.meaning.value_lines import written_end
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderedPart, RenderFailure, Rendering
-from promptls.rendering.part_names import name_pattern
 from promptls.rendering.samples import PLACEHOLDERS, Sample
-from promptls.syntax.chunk import Chunk, kept
+from promptls.semantic.header import Example
+from promptls.semantic.parts import Part, chunk_items, written_end
+from promptls.semantic.prefix import unstable_prefixes
+from promptls.semantic.template import PlacedPart, Template
+from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.yaml.nodes import Scalar, key_text
-from promptls.text.span import Span
+from promptls.text.positions import Span
 from promptls.tokens.encodings import is_approximate
-from promptls.workspace.request_prefix import request_prefixes
+from promptls.workspace.contract import request_prefixes
 from promptls.workspace.snapshot import Snapshot
 
-_MOST_INCLUDED: Final = 50
+_QUOTES: Final = ("'", '"')
+_ESCAPED: Final = re.compile(r"\\|''")
+
+
+@dataclass(frozen=True, slots=True)
+class NamePattern:
+    """The written pieces of a computed name, between which anything may stand."""
+
+    pieces: tuple[str, ...]
+
+    def fits(self, name: str) -> bool:
+        """Return whether the name holds the pieces in order; a regular expression would backtrack."""
+        first, *middle = self.pieces
+        if not middle:
+            return name == first
+        last = middle.pop()
+        if len(name) < len(first) + len(last) or not (name.startswith(first) and name.endswith(last)):
+            return False
+        place, end = len(first), len(name) - len(last)
+        for piece in middle:
+            found = name.find(piece, place, end)
+            if found == -1:
+                return False
+            place = found + len(piece)
+        return True
+
+
+def name_pattern(chunk: Chunk, part: Part, *, is_alone: bool) -> NamePattern | None:
+    """Return what the computed name of a part looks like.
+
+    None for a written-out name, and where nothing is known.
+
+    Unless the file `is_alone`, without others that may bring in parts, a name must have letters or digits
+    of its own to be told by.
+    """
+    value = part.value("name")
+    if not isinstance(value, Scalar) or not value.dynamic or value.style in {"|", ">"}:
+        return None
+    start, end = value.span
+    if chunk.text[start:end].startswith(_QUOTES):
+        start, end = start + 1, end - 1
+    tags = [tag for tag in chunk.tags if tag.span.start < end and tag.span.end > start]
+    statements = [tag for tag in tags if tag.kind == "statement"]
+    if statements:  # what a branch or a loop leaves is not known
+        covered = [(statements[0].span.start, statements[-1].span.end)]
+        tags = [tag for tag in tags if tag.span.end <= covered[0][0] or tag.span.start >= covered[0][1]]
+    else:
+        covered = []
+    pieces = []
+    for first, last in sorted([*covered, *((tag.span.start, tag.span.end) for tag in tags)]):
+        pieces.append(chunk.text[start:first])
+        start = last
+    pieces.append(chunk.text[start:end])
+    if any(_ESCAPED.search(piece) for piece in pieces):
+        return None
+    if not is_alone and not any(any(map(str.isalnum, piece)) for piece in pieces):
+        return None
+    return NamePattern(tuple(pieces))
+
+
+_MAX_INCLUDED: Final = 50
 """How many included files are counted."""
-_MOST_EXAMPLES: Final = 100
+_MAX_EXAMPLES: Final = 100
 """How many examples are counted."""
 
 
 class TokenRange(NamedTuple):
-    """The tokens of something over the rows of a data set: the fewest, the usual (the median), the most."""
+    """The tokens of something over the rows of a dataset: the fewest, the usual (the median), the most."""
 
     least: int
     typical: int
@@ -42,19 +100,19 @@ class TokenRange(NamedTuple):
 
     @classmethod
     def of(cls, counts: Sequence[int]) -> TokenRange:
-        """The range of at least one count."""
+        """Return the range of at least one count."""
         return cls(min(counts), median_low(counts), max(counts))
 
 
 @dataclass(frozen=True, slots=True)
 class RowTokens:
-    """What the rows of a data set come to; rows are named by their numbers, from 1."""
+    """What the rows of a dataset come to; rows are named by their numbers, from 1."""
 
     dataset: str
     rows: int
     """How many rows were rendered."""
     over: tuple[int, ...]
-    """The rows with more tokens than the limit; none where there is no limit."""
+    """The rows with more tokens than the limit; none if there is no limit."""
     stuck: tuple[int, ...]
     """Those of them that truncation does not bring under it."""
     most: int
@@ -93,7 +151,7 @@ class FileRendering:
     template_tokens: Mapping[str, int] = field(default_factory=dict)
     """Tokens of the template texts of parts, of the fixed text behind a changing input, and of examples."""
     rows: RowTokens | None = None
-    """What the rows of the first experiment's data set come to, once they are rendered in the background."""
+    """What the rows of the first experiment's dataset come to, once they are rendered in the background."""
 
     ranges: tuple[PartRange, ...] = ()
     """How the tokens of the parts differ with other samples and rows; empty before they were tried."""
@@ -126,14 +184,14 @@ class FileRendering:
 
 
 def sample_words(sample: Sample) -> str:
-    """The sample as a sentence names it."""
+    """Return the sample as a sentence names it."""
     name = sample.name
     is_plain = name == PLACEHOLDERS or name.startswith(("example ", "row "))
     return name if is_plain else f"the sample `{name}`"
 
 
 def varying(newest: FileRendering, name: str | None) -> PartRange | None:
-    """The range of the part that is called so; None where its tokens are the same with all data."""
+    """Return the range of the part that is called so; None if its tokens are the same with all data."""
     if newest.rendering is None:
         return None
     found = next((each for each in newest.ranges if each.name == name), None)
@@ -141,7 +199,7 @@ def varying(newest: FileRendering, name: str | None) -> PartRange | None:
 
 
 def part_place(placed: PlacedPart, key: str = "name") -> Span:
-    """Where a part's key stands with its value: the value, or else the part's first key."""
+    """Return where a part's key stands with its value: the value, or else the part's first key."""
     value = placed.part.value(key)
     if value is not None and not value.span.is_empty():
         return value.span.shifted(placed.start)
@@ -150,13 +208,13 @@ def part_place(placed: PlacedPart, key: str = "name") -> Span:
 
 
 def template_text(template: Template, placed: PlacedPart) -> str:
-    """The part's content as the template has it, Jinja and all, without YAML's quotes and indentation."""
+    """Return the part's content as in the template, with Jinja, without YAML quotes and indentation."""
     return _part_texts(template.source.located(placed.start).chunk)[placed.part.span]
 
 
-@kept
+@chunk_fact
 def _part_texts(chunk: Chunk) -> dict[Span, str]:
-    """The content of each part in the chunk, by the part's place."""
+    """Return the content of each part in the chunk, by the part's place."""
     return {part.span: _part_text(chunk, part) for part in chunk_items(chunk).parts}
 
 
@@ -175,29 +233,29 @@ def _part_text(chunk: Chunk, part: Part) -> str:
 
 
 def example_text(example: Example) -> str:
-    """An example as Ragas writes it out: `key: value` lines with the values in JSON."""
+    """Return an example as Ragas writes it out: `key: value` lines with the values in JSON."""
     return "\n".join(
         f"{key}: {json.dumps(value, ensure_ascii=False, default=str)}" for key, value in example.data.items()
     )
 
 
 def template_texts(template: Template) -> tuple[str, ...]:
-    """The texts whose tokens a rendering counts: of all parts, the fixed ones in them, and the examples."""
+    """Return the texts whose tokens are counted: all parts, their fixed texts, and the examples."""
     fixed = (text for prefix in unstable_prefixes(template) for text in prefix.fixed)
     parts = (text for chunk in template.source.chunks for text in _part_texts(chunk).values())
-    examples = map(example_text, template.declarations.examples[:_MOST_EXAMPLES])
+    examples = map(example_text, template.declarations.examples[:_MAX_EXAMPLES])
     return (*parts, *fixed, *examples)
 
 
 def included_texts(snapshot: Snapshot, path: str) -> tuple[str, ...]:
-    """The texts that a rendering counts because of what the file includes itself.
+    """Return the texts that a rendering counts because of what the file includes itself.
 
     They are those of the files, and the fixed ones in them behind a changing input.
     """
     template = snapshot.template(path)
     targets = {snapshot.resolve(path, reference) for reference in template.references} if template else set()
     found = [snapshot.template(target) for target in sorted(filter(None, targets))]
-    texts = tuple(each.source.text for each in found[:_MOST_INCLUDED] if each is not None)
+    texts = tuple(each.source.text for each in found[:_MAX_INCLUDED] if each is not None)
     prefixes = request_prefixes(snapshot, path) if texts else ()
     return (*texts, *(text for prefix in prefixes for text in prefix.fixed))
 
@@ -205,7 +263,7 @@ def included_texts(snapshot: Snapshot, path: str) -> tuple[str, ...]:
 def rendered_parts(
     template: Template, foreign_names: frozenset[str], rendering: Rendering
 ) -> tuple[tuple[RenderedPart, ...], ...]:
-    """What each part of the template became: nothing, one part, or many in a loop.
+    """Return what each part of the template became: nothing, one part, or many in a loop.
 
     A part whose name is written out, and is no other's in the file or in those that it includes
     (`foreign_names`), is found by name, and one whose name is computed by what is written out of it.
@@ -233,7 +291,10 @@ def rendered_parts(
 def _with_computed_names(
     template: Template, others: Collection[str | None], rendering: Rendering
 ) -> dict[int, tuple[RenderedPart, ...]]:
-    """What became of the parts whose names are computed, by their numbers; `others` are written out."""
+    """Return what became of the parts whose names are computed, by their numbers.
+
+    `others` are written out.
+    """
     is_alone = not template.references
     patterns = {
         index: pattern
@@ -244,7 +305,7 @@ def _with_computed_names(
     for part in rendering.parts if patterns else ():
         if part.name in others:
             continue
-        fitting = [index for index, pattern in patterns.items() if pattern.fullmatch(part.name)]
+        fitting = [index for index, pattern in patterns.items() if pattern.fits(part.name)]
         for index in fitting:
             if len(fitting) > 1:  # nobody knows whose it is
                 found.pop(index, None)
@@ -253,12 +314,12 @@ def _with_computed_names(
     return {index: tuple(parts) for index, parts in found.items()}
 
 
-def _name_pattern(template: Template, placed: PlacedPart, *, is_alone: bool) -> re.Pattern[str] | None:
+def _name_pattern(template: Template, placed: PlacedPart, *, is_alone: bool) -> NamePattern | None:
     return name_pattern(template.source.located(placed.start).chunk, placed.part, is_alone=is_alone)
 
 
 def _is_one_to_one(template: Template) -> bool:
-    """Whether no tag stands between the parts that could add, repeat or leave out one of them."""
+    """Return whether no tag stands between the parts that could add, repeat or leave out one of them."""
     if template.references:
         return False
     by_chunk: dict[int, list[PlacedPart]] = {}

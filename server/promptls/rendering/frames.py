@@ -17,18 +17,18 @@ def encode(message: Any) -> bytes:
 
 
 def body_length(header: bytes) -> int:
-    """How many bytes follow the `header`."""
+    """Return how many bytes follow the `header`."""
     length: int = _LENGTH.unpack(header)[0]
     return length
 
 
 def decode(body: bytes) -> Any:
-    """The message that a frame's `body` holds."""
+    """Return the message that a frame's `body` holds."""
     return json.loads(body)
 
 
 def read(stream: BinaryIO) -> Any:
-    """The next message of `stream`; raises EOFError where the other side has closed it."""
+    """Return the next message of `stream`; raises EOFError where the other side has closed it."""
     return decode(_read_exactly(stream, body_length(_read_exactly(stream, HEADER_BYTES))))
 
 

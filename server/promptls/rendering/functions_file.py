@@ -1,4 +1,4 @@
-"""The user's Python file of functions that templates may call. It is run, in the worker only."""
+"""The user's Python file of functions that templates may call, and stand-ins for missing ones."""
 
 from __future__ import annotations
 
@@ -6,13 +6,52 @@ import importlib
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from promptls.rendering.outcome import RenderFailure
+from promptls.security.files import read_text
+
+_ASKED_OF_ALL: Final = frozenset({"unsafe_callable", "alters_data", "jinja_pass_arg"})
+"""What Jinja and its sandbox ask of whatever a template calls; names with `_` are asked of every object."""
+
+
+def stand_in(name: str) -> Callable[..., Any]:
+    """Return a function that answers with its first argument, or with its own name where it is given none."""
+
+    def answer(*arguments: Any, **keywords: Any) -> Any:
+        given = [*arguments, *keywords.values()]
+        first = given[0] if given else f"<{name}>"
+        return Answer(first) if type(first) is str else first
+
+    return answer
+
+
+class Answer(str):
+    """A text that can be used as what a function may really give: as a list, a mapping or an object."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Answer]:
+        """Return two elements, which show what a loop repeats."""
+        return iter((self._below(" 1"), self._below(" 2")))
+
+    def __getattr__(self, name: str) -> Answer:
+        if name.startswith("_") or name in _ASKED_OF_ALL:
+            raise AttributeError(name)
+        return self._below(f".{name}")
+
+    def __call__(self, *_arguments: Any, **_keywords: Any) -> Answer:
+        """Return what a method gives."""
+        return self
+
+    def _below(self, suffix: str) -> Answer:
+        is_placeholder = self.startswith("<") and self.endswith(">")
+        return Answer(f"{self[:-1]}{suffix}>" if is_placeholder else f"{self}{suffix}")
+
 
 MODULE_PREFIX = "promptls_functions_"
 
@@ -31,13 +70,13 @@ _folders: set[Path] = set()
 
 
 def load_functions(path: str, unsaved: Mapping[str, str]) -> Mapping[str, Callable[..., Any]] | RenderFailure:
-    """The public functions of the file at `path` by name; the file runs again only after a change.
+    """Return the public functions of the file at `path` by name; the file runs again only after a change.
 
     Public are the names in `__all__`, or else the functions defined in the file whose names do not
     begin with an underscore. Modules beside the file can be imported by it.
     """
     try:
-        source = unsaved[path] if path in unsaved else Path(path).read_text(encoding="utf-8")
+        source = unsaved[path] if path in unsaved else read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         return RenderFailure("functions", f"The functions file {path} cannot be read: {error}.", path)
     known = _loaded.get(path)
@@ -64,7 +103,7 @@ def load_functions(path: str, unsaved: Mapping[str, str]) -> Mapping[str, Callab
 
 
 def line_in_functions(error: BaseException | None, path: str) -> int | None:
-    """The 0-based line of the functions file that `error` was raised at or came through, if any."""
+    """Return the 0-based line of the functions file that `error` was raised at or came through, if any."""
     line = None
     for frame, number in traceback.walk_tb(error.__traceback__ if error else None):
         if frame.f_code.co_filename == path:
@@ -73,7 +112,7 @@ def line_in_functions(error: BaseException | None, path: str) -> int | None:
 
 
 def _failure_of(error: BaseException, path: str) -> RenderFailure:
-    """The failure for an `error` that running the file ended with."""
+    """Return the failure for an `error` that running the file ended with."""
     line = line_in_functions(error, path)
     place = f"line {line + 1} of {path}" if line is not None else path
     message = f"The functions file fails when it is run, at {place}: {type(error).__name__}: {error}"
@@ -81,7 +120,7 @@ def _failure_of(error: BaseException, path: str) -> RenderFailure:
 
 
 def _public(module: ModuleType) -> dict[str, Callable[..., Any]]:
-    """The functions of `module` that templates may call."""
+    """Return the functions of `module` that templates may call."""
     chosen = getattr(module, "__all__", None)
     if isinstance(chosen, list | tuple):
         return {str(name): getattr(module, name) for name in chosen if hasattr(module, name)}
@@ -96,7 +135,7 @@ def _public(module: ModuleType) -> dict[str, Callable[..., Any]]:
 
 
 def _modules_in(folder: Path) -> dict[Path, str]:
-    """The files under `folder` that modules were imported from, installed packages left out."""
+    """Return the files under `folder` that modules were imported from, installed packages left out."""
     found: dict[Path, str] = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
@@ -126,5 +165,5 @@ def _import_from(folder: Path) -> None:
 
 
 def _times(paths: Mapping[Path, Any]) -> dict[Path, int]:
-    """The modification times in nanoseconds; 0 for a file that is gone."""
+    """Return the modification times in nanoseconds; 0 for a file that is gone."""
     return {path: path.stat().st_mtime_ns if path.is_file() else 0 for path in paths}

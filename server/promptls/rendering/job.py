@@ -1,13 +1,157 @@
-"""What is to be rendered."""
+"""What is to be rendered, and how it travels to the worker."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import datetime as dt
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from promptls.rendering.evaluation_job import EvaluationJob
-from promptls.rendering.values import pack, unpack
+from promptls.rendering.outcome import RenderFailure
+from promptls.text.format import shortened
+from promptls.truncation.prefix_cache import DEFAULT_CACHE
+
+_MAX_VALUES: Final = 2_000_000
+_MAX_BITS: Final = 14_000
+"""Python writes no numbers of more than 4,300 digits."""
+
+
+def is_boundless(value: Any) -> bool:
+    """Return whether a value holds itself, or comes to millions of values, as YAML makes of a few aliases."""
+    waiting, count = [value], 0
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, Mapping):
+            held: Any = [*current.keys(), *current.values()]
+        elif isinstance(current, list | tuple | set | frozenset):
+            held = current
+        else:
+            continue
+        count += len(held)
+        if count > _MAX_VALUES:
+            return True
+        waiting += held
+    return False
+
+
+def pack(value: Any) -> Any:
+    """`value` as JSON that `unpack` turns back into the same value; tuples and sets become lists.
+
+    Raises TypeError for values that YAML and JSON cannot hold, and ValueError for one without bounds.
+    """
+    if is_boundless(value):
+        raise ValueError("A value holds itself, or comes to millions of values through YAML aliases.")
+    try:
+        return _pack(value)
+    except RecursionError:
+        raise ValueError("The value holds itself, or is nested too deep.") from None
+
+
+def _pack(value: Any) -> Any:
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        if all(isinstance(key, str) and not key.startswith("$") for key in value):
+            return {key: _pack(its) for key, its in value.items()}
+        return {"$map": [[_pack(key), _pack(its)] for key, its in value.items()]}
+    if isinstance(value, dt.datetime):
+        return {"$datetime": value.isoformat()}
+    if isinstance(value, dt.date):
+        return {"$date": value.isoformat()}
+    if isinstance(value, bytes):
+        return {"$bytes": base64.b64encode(value).decode("ascii")}
+    if isinstance(value, Sequence | set | frozenset):
+        return [_pack(each) for each in value]
+    raise TypeError(f"A value of type {type(value).__name__} cannot be template data: pass plain values.")
+
+
+def unpack(value: Any) -> Any:
+    """Return the value that `pack` packed."""
+    if isinstance(value, list):
+        return [unpack(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1:
+        ((key, held),) = value.items()
+        if key == "$map":
+            return {unpack(each): unpack(its) for each, its in held}
+        if key == "$datetime":
+            return dt.datetime.fromisoformat(held)
+        if key == "$date":
+            return dt.date.fromisoformat(held)
+        if key == "$bytes":
+            return base64.b64decode(held)
+    return {key: unpack(its) for key, its in value.items()}
+
+
+def plain(value: Any) -> Any:
+    """`value` as JSON to look at: keys are text, and what JSON lacks is text."""
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        return shortened(value)
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {as_text(key): plain(its) for key, its in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(each) for each in value]
+    return as_text(value)
+
+
+def as_text(value: Any) -> str:
+    """`value` as `str` writes it; a number of thousands of digits, which Python does not write, in words."""
+    try:
+        return str(value)
+    except ValueError:
+        return shortened(value)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationData:
+    """Where the rows are: absolute paths of datasets, and the rows that the prompt itself declares."""
+
+    test: str | None = None
+    train: str | None = None
+    examples: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationJob:
+    """The rows, the row to show, how many rows from there on, and the meta templates to choose from."""
+
+    data: EvaluationData = field(default_factory=EvaluationData)
+    row: int | None = None
+    """The asked row, from 1; None for the one whose values are the job's data."""
+    rows: int = 1
+    """How many rows are shown, the asked one first; 0 for all."""
+    meta_template: str | None = None
+    """The chosen meta template's name; None for the first that there is."""
+    meta_templates: Mapping[str, Any] = field(default_factory=dict)
+    """Those that header and settings name."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the job as JSON."""
+        return {
+            "test": self.data.test,
+            "train": self.data.train,
+            "examples": pack(list(self.data.examples)),
+            "row": self.row,
+            "rows": self.rows,
+            "meta_template": self.meta_template,
+            "meta_templates": pack(self.meta_templates),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> EvaluationJob:
+        """Return the job that `to_json` wrote."""
+        return cls(
+            data=EvaluationData(value["test"], value["train"], tuple(unpack(value["examples"]))),
+            row=value["row"],
+            rows=value["rows"],
+            meta_template=value["meta_template"],
+            meta_templates=unpack(value["meta_templates"]),
+        )
+
 
 Kind: TypeAlias = Literal["parts template", "prompt object", "evaluation prompt"]
 
@@ -26,6 +170,8 @@ class RenderJob:
     """Texts of other files that count instead of what is saved, by absolute path."""
     functions: str | None = None
     """Absolute path of a Python file whose public functions the template may call. It is run."""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variables that the functions may read; the process has no others that may hold a secret."""
     stand_ins: tuple[str, ...] = ()
     """Functions that nobody gave, for a preview: each answers with its first argument."""
     encoding: str = "o200k_base"
@@ -36,39 +182,154 @@ class RenderJob:
     """Removal happens in multiples of this many tokens."""
     kind: Kind = "parts template"
     """What the rendered text holds: parts, a prompt object that becomes one message of the user, or
-    an evaluation prompt that asks one row of a data set."""
+    an evaluation prompt that asks one row of a dataset."""
     ragas_version: str | None = None
     """The release of Ragas that the project's prompt objects are for."""
     evaluation: EvaluationJob | None = None
     """Of an evaluation prompt, the rows and the meta template."""
+    roots: tuple[str, ...] | None = None
+    """The folders whose files the template may include; None for all."""
     with_source_map: bool = False
     """Whether the rendering is to say where each of its characters comes from."""
-    most_segments: int | None = None
+    trusted: bool = False
+    """Whether the template's folder is trusted: then a sentence model that it names is loaded."""
+    max_segments: int | None = None
     """A source map of about more segments than this is not made, and it leads from the parts only; None
     for one of any size, which leads from the rendered text too."""
 
     def to_json(self) -> dict[str, Any]:
-        """The job as JSON; raises TypeError or ValueError for data that JSON cannot carry."""
+        """Return the job as JSON; raises TypeError or ValueError for data that JSON cannot carry."""
         return {
             "path": self.path,
             "text": self.text,
             "data": pack(self.data),
             "unsaved": dict(self.unsaved),
             "functions": self.functions,
+            "environment": dict(self.environment),
             "stand_ins": list(self.stand_ins),
             "encoding": self.encoding,
             "token_limit": self.token_limit,
             "truncation_step": self.truncation_step,
             "kind": self.kind,
+            "roots": None if self.roots is None else list(self.roots),
             "with_source_map": self.with_source_map,
-            "most_segments": self.most_segments,
+            "trusted": self.trusted,
+            "max_segments": self.max_segments,
             "ragas_version": self.ragas_version,
             "evaluation": self.evaluation.to_json() if self.evaluation else None,
         }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RenderJob:
-        """The job that `to_json` wrote."""
+        """Return the job that `to_json` wrote."""
         evaluation = EvaluationJob.from_json(value["evaluation"]) if value.get("evaluation") else None
-        data, stand_ins = unpack(value["data"]), tuple(value["stand_ins"])
-        return cls(**{**value, "data": data, "stand_ins": stand_ins, "evaluation": evaluation})
+        return cls(
+            **{
+                **value,
+                "data": unpack(value["data"]),
+                "stand_ins": tuple(value["stand_ins"]),
+                "evaluation": evaluation,
+                "roots": None if value["roots"] is None else tuple(value["roots"]),
+            }
+        )
+
+
+class RowMessages(NamedTuple):
+    """What a model gets for one row: its messages, their tokens before and after truncation, all files."""
+
+    messages: Sequence[Mapping[str, Any]]
+    tokens: int
+    tokens_kept: int
+    files: Sequence[str]
+
+
+class RowsRendered(NamedTuple):
+    """The outcome of each row, in order, and the seconds that all of them took."""
+
+    outcomes: Sequence[RowMessages | RenderFailure]
+    seconds: float
+
+
+def packed_rows(rendered: RowsRendered) -> dict[str, Any]:
+    """Return the outcomes as JSON; rows that the same files took part in name them once."""
+    files: dict[tuple[str, ...], int] = {}
+    rows: list[Any] = []
+    for outcome in rendered.outcomes:
+        if isinstance(outcome, RenderFailure):
+            rows.append(outcome.to_json())
+        else:
+            place = files.setdefault(tuple(outcome.files), len(files))
+            rows.append([outcome.messages, outcome.tokens, outcome.tokens_kept, place])
+    return {"rows": rows, "files": list(files), "seconds": rendered.seconds}
+
+
+def unpacked_rows(value: Mapping[str, Any]) -> RowsRendered:
+    """Return the outcomes that `packed_rows` wrote."""
+    files = [tuple(each) for each in value["files"]]
+    outcomes = [
+        RenderFailure.from_json(row)
+        if isinstance(row, dict)
+        else RowMessages(row[0], row[1], row[2], files[row[3]])
+        for row in value["rows"]
+    ]
+    return RowsRendered(outcomes, value["seconds"])
+
+
+@dataclass(frozen=True, slots=True)
+class LabChat:
+    """The data of one chat."""
+
+    name: str
+    """`row 3`, or the sample's name."""
+    source: str
+    """Where the data stand, as people say it."""
+    data: Mapping[str, Any]
+    is_made_up: bool = False
+    """Whether its messages are placeholders: then messages of usual lengths stand for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabRequest:
+    """One exploration."""
+
+    job: RenderJob
+    """The template with its present limit and step; its own data are not used."""
+    chats: tuple[LabChat, ...]
+    """The chats to grow, at least one; the first one's turns are told one by one."""
+    keys: tuple[str, ...] = ()
+    """The keys that lead to the input which grows; empty to find it."""
+    turns: int | None = None
+    """How many turns each chat is to have; None for as many as show what the limit does."""
+    limits: tuple[int, ...] = ()
+    """The limits to try; empty for a choice around the present one."""
+    steps: tuple[int, ...] = ()
+    """The steps to try; empty for a choice that suits each limit."""
+    cache: str = DEFAULT_CACHE
+    """The name of the prefix cache to simulate."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the request as JSON; raises TypeError or ValueError for data that JSON cannot carry."""
+        return {
+            "job": self.job.to_json(),
+            "chats": [
+                {
+                    "name": each.name,
+                    "source": each.source,
+                    "data": pack(each.data),
+                    "is_made_up": each.is_made_up,
+                }
+                for each in self.chats
+            ],
+            "keys": list(self.keys),
+            "turns": self.turns,
+            "limits": list(self.limits),
+            "steps": list(self.steps),
+            "cache": self.cache,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> LabRequest:
+        """Return the request that `to_json` wrote."""
+        chats = tuple(LabChat(**{**chat, "data": unpack(chat["data"])}) for chat in value["chats"])
+        lists = {name: tuple(value[name]) for name in ("keys", "limits", "steps")}
+        return cls(**{**value, **lists, "job": RenderJob.from_json(value["job"]), "chats": chats})

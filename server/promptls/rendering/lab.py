@@ -6,17 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptls.meaning.kind import Kind
-from promptls.rendering.lab_request import LabChat, LabRequest
-from promptls.rendering.limits import Limits
+from promptls.rendering.job import LabChat, LabRequest
+from promptls.rendering.make import job_for
 from promptls.rendering.outcome import RenderFailure
-from promptls.rendering.request import job_for
 from promptls.rendering.samples import PLACEHOLDERS, Sample, placeholder_sample, row_samples, samples_of
-from promptls.rendering.worker import RenderWorker
-from promptls.rendering.worker_process import Tell
-from promptls.text.arguments import optional
-from promptls.text.failure import FilePlace, WrongUse
-from promptls.text.nearest import did_you_mean
+from promptls.rendering.worker import Limits, RenderWorker, Tell
+from promptls.semantic.kind import Kind
+from promptls.text.errors import FilePlace, UsageError, optional
+from promptls.text.suggest import did_you_mean
 from promptls.truncation.growing import growing_inputs
 from promptls.truncation.prefix_cache import CACHES, cache_of
 from promptls.workspace.snapshot import Snapshot
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     from promptls.truncation.report import LabJson
 
 DEFAULT_ROWS = 3
-"""How many rows of a data set are grown as chats, where nobody says how many."""
+"""How many rows of a dataset are grown as chats, where nobody says how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,7 @@ class LabOptions:
     steps: tuple[int, ...] = ()
     turns: int | None = None
     rows: int | None = None
-    """How many rows of the data set are grown; 0 for none of them."""
+    """How many rows of the dataset are grown; 0 for none of them."""
     input: str | None = None
     """The input that grows: `messages`, or `chat.messages`."""
     cache: str | None = None
@@ -48,7 +45,10 @@ class LabOptions:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> LabOptions:
-        """The options in a command's arguments, under these names; raises WrongUse for wrong values."""
+        """Return the options in a command's arguments, under these names.
+
+        Raises UsageError for wrong values.
+        """
         return cls(
             limit=_positive(value, "limit"),
             step=_positive(value, "step"),
@@ -64,19 +64,19 @@ class LabOptions:
 def lab_request(
     snapshot: Snapshot, path: str, options: LabOptions, sample: Sample | None = None
 ) -> LabRequest:
-    """What to explore for the parts template at `path`.
+    """Return what to explore for the parts template at `path`.
 
-    Its chats are rows of the data set that hold a list of messages, else `sample`, else the first
-    sample that has one, else placeholders. Raises WrongUse for other kinds of files, and for names
+    Its chats are rows of the dataset that hold a list of messages, else `sample`, else the first
+    sample that has one, else placeholders. Raises UsageError for other kinds of files, and for names
     that are unknown.
     """
     if snapshot.kind(path) not in {Kind.PARTS, Kind.SECTION}:
-        raise WrongUse(
+        raise UsageError(
             "only parts templates are truncated", FilePlace(path), "name a file that is a list of parts"
         )
     cache = options.cache or cache_of(_first_model(snapshot, path)).name
     if cache not in CACHES:
-        raise WrongUse(
+        raise UsageError(
             f"there is no cache `{cache}`{did_you_mean(cache, CACHES)}",
             remedy=f"choose one of: {', '.join(CACHES)}",
         )
@@ -103,19 +103,19 @@ def lab_request(
 def _positive(value: Mapping[str, Any], name: str) -> int | None:
     number = optional(value, name, int)
     if number is not None and number < 1:
-        raise WrongUse(f"the argument `{name}` is {number}: it must be 1 or more")
+        raise UsageError(f"the argument `{name}` is {number}: it must be 1 or more")
     return number
 
 
 def _all_positive(value: Mapping[str, Any], name: str) -> tuple[int, ...]:
     numbers = optional(value, name, list) or []
     if not all(isinstance(number, int) and number > 0 for number in numbers):
-        raise WrongUse(f"the argument `{name}` must be a list of whole numbers of 1 or more")
+        raise UsageError(f"the argument `{name}` must be a list of whole numbers of 1 or more")
     return tuple(numbers)
 
 
 async def explore(request: LabRequest, limits: Limits, tell: Tell | None = None) -> LabJson | RenderFailure:
-    """What the lab finds, in a process of its own, which ends with it or when the caller is cancelled."""
+    """Return the lab's result from a separate process that ends with it or when the caller is cancelled."""
     worker = RenderWorker(limits)
     try:
         return await worker.explore(request, tell)

@@ -1,4 +1,4 @@
-"""A file's rendering with its counts, as the server keeps it and the command line makes it."""
+"""Make the rendering of a file of the workspace, with its token counts."""
 
 from __future__ import annotations
 
@@ -6,41 +6,149 @@ import logging
 import math
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from statistics import median_low
+from typing import Any, Final, TypeAlias
 
-from promptls.meaning.evaluation import evaluation_of
-from promptls.meaning.kind import Kind
+from promptls.dialects.opencompass.vocabulary import COMPARING_RETRIEVERS
+from promptls.rendering.evaluation_data import evaluation_job
 from promptls.rendering.file_rendering import (
     FileRendering,
+    PartRange,
     RowTokens,
     TokenRange,
     included_texts,
     rendered_parts,
     template_texts,
 )
-from promptls.rendering.included_tokens import tokens_of, told_names
+from promptls.rendering.job import Kind as JobKind
 from promptls.rendering.job import RenderJob
-from promptls.rendering.limits import Limits
 from promptls.rendering.outcome import RenderFailure, Rendering
-from promptls.rendering.request import job_for
-from promptls.rendering.samples import Sample, default_sample, row_samples
-from promptls.rendering.worker import CountingError, RenderWorker
-from promptls.systems.opencompass.retriever_keys import COMPARING_RETRIEVERS
-from promptls.text.failure import Failure
-from promptls.workspace.included_parts import included_part_names
+from promptls.rendering.samples import Sample, default_sample, given_samples, row_samples
+from promptls.rendering.worker import CountingError, Limits, RenderWorker, limits_of
+from promptls.security.environment import readable_variables, visible_variables
+from promptls.semantic.evaluation import evaluation_of
+from promptls.semantic.kind import Kind
+from promptls.semantic.template import Template
+from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.workspace.contract import functions_path, included_part_names
+from promptls.workspace.python_functions import functions_in
 from promptls.workspace.snapshot import Snapshot
+
+RENDERED_KINDS = frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT, Kind.EVALUATION})
+"""The kinds of files that can be rendered."""
+JOB_KINDS: Final[dict[Kind, JobKind]] = {Kind.OBJECT: "prompt object", Kind.EVALUATION: "evaluation prompt"}
+"""What a job calls the kinds that are no lists of parts."""
+UNLIMITED = -1
+"""The token limit that Prompt Poet takes for none."""
+
+
+def job_for(
+    snapshot: Snapshot,
+    path: str,
+    data: Mapping[str, Any],
+    *,
+    token_limit: int | None = None,
+    truncation_step: int | None = None,
+    with_stand_ins: bool = False,
+) -> RenderJob:
+    """Return what renders the file at `path` with `data`; limits that are None come from header and settings.
+
+    A `functions` file is left out where the workspace is not trusted. `with_stand_ins` gives the
+    template functions of our own for those that it calls and nobody provides, so that a preview
+    shows something before its caller exists. Raises UsageError for a file that is not there.
+    """
+    template = snapshot.template(path)
+    if template is None:
+        raise UsageError("there is no such file", FilePlace(path))
+    kind = snapshot.kind(path)
+    header = template.declarations.settings
+    settings = snapshot.project(path).settings
+    trusted = snapshot.trusts(path)
+    functions = functions_path(snapshot, path) if trusted else None
+    return RenderJob(
+        path=path,
+        text=template.source.text,
+        data=data,
+        unsaved=snapshot.unsaved(),
+        functions=functions,
+        roots=snapshot.file_scope.roots,
+        environment=visible_variables(readable_variables(settings.environment))
+        if functions is not None
+        else {},
+        stand_ins=_stand_ins(snapshot, path, functions, data) if with_stand_ins else (),
+        encoding=header.encoding or settings.encoding,
+        token_limit=token_limit or header.token_limit or settings.token_limit or UNLIMITED,
+        truncation_step=truncation_step or header.truncation_step or settings.truncation_step,
+        kind=JOB_KINDS.get(kind, "parts template"),
+        ragas_version=settings.ragas_version,
+        trusted=trusted,
+        evaluation=evaluation_job(snapshot, path) if kind is Kind.EVALUATION else None,
+    )
+
+
+def _stand_ins(
+    snapshot: Snapshot, path: str, functions: str | None, data: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Return the names that the template and its includes call, and that neither data nor functions give."""
+    given = {function.name for function in functions_in(functions) or ()} if functions else set()
+    called = {
+        name
+        for included in snapshot.included(path)
+        if (template := snapshot.template(included))
+        for name in template.names.input_names & template.names.called_names - given - data.keys()
+        if any(each.is_input and each.how == "call" for each in template.names.readings_of(name))
+    }
+    return tuple(sorted(called))
+
+
+def told_names(snapshot: Snapshot, path: str) -> dict[str, tuple[str, ...]]:
+    """Return the parts of each file included by the one at `path`, by path: names that are unique to it."""
+    names = {other: _names(snapshot, other) for other in snapshot.included(path)}
+    counts = Counter(name for its in names.values() for name in its)
+    return {
+        other: tuple([name for name in its if name is not None and counts[name] == 1])
+        for other, its in names.items()
+        if other != path and its
+    }
+
+
+def brought_in(snapshot: Snapshot, told: dict[str, tuple[str, ...]], target: str) -> tuple[str, ...] | None:
+    """Return the names of the parts that an include of `target` brings in.
+
+    None if some cannot be told apart.
+    """
+    found: list[str] = []
+    for other in snapshot.included(target):
+        if other in told:
+            if len(told[other]) != len(_names(snapshot, other)):
+                return None
+            found += told[other]
+    return tuple(found)
+
+
+def tokens_of(names: Iterable[str], rendering: Rendering) -> tuple[int, ...]:
+    """Return the tokens of each rendered part that has one of the names, in their order."""
+    wanted = frozenset(names)
+    return tuple([part.tokens for part in rendering.parts if part.name in wanted])
+
+
+def _names(snapshot: Snapshot, path: str) -> tuple[str | None, ...]:
+    template = snapshot.template(path)
+    return tuple([placed.part.name for placed in template.parts]) if template is not None else ()
+
 
 log = logging.getLogger(__name__)
 
 Render: TypeAlias = Callable[[RenderJob], Awaitable[Rendering | RenderFailure]]
 
-MOST_WEIGHED_PARTS = 200
+MAX_WEIGHED_PARTS = 200
 """Of a template with more parts, the rows' tokens are not told part by part."""
-MOST_WEIGHING_SECONDS = 10.0
-"""How long the rows of a data set are tried; what was tried until then counts."""
+MAX_WEIGHING_SECONDS = 10.0
+"""How long the rows of a dataset are tried; what was tried until then counts."""
 
 
 COMPARING_SECONDS = 60.0
@@ -48,13 +156,13 @@ COMPARING_SECONDS = 60.0
 
 
 def limits_for(snapshot: Snapshot, path: str) -> Limits:
-    """What rendering the file may take, by its settings and by what its retriever has to do."""
+    """Return what rendering the file may take, by its settings and by what its retriever has to do."""
     settings = snapshot.project(path).settings.rendering
     template = snapshot.template(path) if snapshot.kind(path) is Kind.EVALUATION else None
     evaluation = evaluation_of(template.source.first_chunk) if template else None
     compares = evaluation is not None and evaluation.retriever_class in COMPARING_RETRIEVERS
-    seconds = settings.timeout + (COMPARING_SECONDS if compares else 0)
-    return Limits(seconds=seconds, memory_bytes=settings.memory << 20)
+    limits = limits_of(settings.timeout, settings.memory, trusted=snapshot.trusts(path))
+    return replace(limits, seconds=limits.seconds + COMPARING_SECONDS) if compares else limits
 
 
 async def render_file(
@@ -66,9 +174,9 @@ async def render_file(
     render: Render | None = None,
     encoding: str | None = None,
 ) -> FileRendering:
-    """The rendering of the file at `path` with the sample that `sample` gives, or with its default one.
+    """Return the rendering of the file at `path` with the sample of `sample`, or with the default one.
 
-    A sample that cannot be read, for which `sample` raises Failure, is a failed rendering. Token
+    A sample that cannot be read, for which `sample` raises UserError, is a failed rendering. Token
     counts of `known`, a former rendering of the file, are taken over. `render` gives a job's outcome,
     by default as the worker does. Tokens are counted in `encoding`, by default in the file's.
     """
@@ -76,7 +184,7 @@ async def render_file(
     assert template is not None
     try:
         chosen = sample() if sample else default_sample(snapshot, path)
-    except Failure as failure:
+    except UserError as failure:
         chosen = Sample("none", "the samples cannot be read", {})
         job = job_for(snapshot, path, {})
         outcome: Rendering | RenderFailure = RenderFailure("data", failure.message, path)
@@ -96,7 +204,7 @@ async def render_file(
 
 
 def _at_its_name(outcome: Rendering | RenderFailure, path: str) -> Rendering | RenderFailure:
-    """The outcome, whose failure is at `path` also where that is no file: the worker takes it for one."""
+    """Return the outcome with its failure at `path`, even if that is not a file, as the worker assumes."""
     if isinstance(outcome, RenderFailure) and outcome.path and not Path(path).is_absolute():
         return replace(outcome, path=path) if outcome.path.endswith(os.sep + path) else outcome
     return outcome
@@ -105,7 +213,9 @@ def _at_its_name(outcome: Rendering | RenderFailure, path: str) -> Rendering | R
 async def weigh_rows(
     worker: RenderWorker, snapshot: Snapshot, made: FileRendering, go_on: Callable[[], bool] = lambda: True
 ) -> FileRendering:
-    """The same rendering, with what the data set's rows come to; they are tried as long as `go_on` says so.
+    """Return the same rendering, with what the dataset's rows come to.
+
+    They are tried as long as `go_on` says so.
 
     The rows are those that can be chosen as samples, as many as there is time for. Without rows, or
     where rendering them would say nothing certain, the rendering has none.
@@ -114,13 +224,13 @@ async def weigh_rows(
     template = snapshot.template(path)
     if template is None or made.job.stand_ins or made.rendering is None:
         return replace(made, rows=None) if made.rows else made
-    has_parts = snapshot.kind(path) is Kind.PARTS and len(template.parts) <= MOST_WEIGHED_PARTS
+    has_parts = snapshot.kind(path) is Kind.PARTS and len(template.parts) <= MAX_WEIGHED_PARTS
     foreign = included_part_names(snapshot, path) if has_parts else frozenset()
     counts: list[tuple[int, int, int]] = []
     of_parts: list[list[int]] = []
     names = [name for its in told_names(snapshot, path).values() for name in its] if has_parts else []
     of_included: list[list[int]] = []
-    deadline = time.monotonic() + MOST_WEIGHING_SECONDS
+    deadline = time.monotonic() + MAX_WEIGHING_SECONDS
     samples = row_samples(snapshot, path)
     for sample in samples:
         if not go_on():
@@ -160,3 +270,77 @@ def _counts(known: FileRendering | None, encoding: str, texts: Mapping[str, None
     if known is None or known.job.encoding != encoding:
         return {}
     return {text: known.template_tokens[text] for text in texts if text in known.template_tokens}
+
+
+_MAX_SECONDS: Final = 3.0
+"""How long samples and rows are tried; what was tried until then counts."""
+_MAX_ROWS: Final = 30
+
+
+async def weigh_parts(
+    worker: RenderWorker, snapshot: Snapshot, made: FileRendering, go_on: Callable[[], bool]
+) -> FileRendering:
+    """Return the same rendering, with the ranges of its parts; data is tried as long as `go_on` says so.
+
+    Without other data than that of the rendering, and where functions are stand-ins, there are none.
+    """
+    path = made.job.path
+    template = snapshot.template(path)
+    known = replace(made, ranges=()) if made.ranges else made
+    if template is None or made.job.stand_ins or made.rendering is None:
+        return known
+    others = included_part_names(snapshot, path)
+    groups = _included_groups(snapshot, path)
+    counts = [_part_ranges_counts(template, others, groups, made.rendering)]
+    deadline = time.monotonic() + _MAX_SECONDS
+    for sample in _samples(snapshot, path):
+        if not go_on():
+            return made
+        if time.monotonic() > deadline:
+            break
+        if sample.data != made.sample.data:
+            outcome = await worker.render(replace(made.job, data=sample.data))
+            if isinstance(outcome, Rendering):
+                counts.append(_part_ranges_counts(template, others, groups, outcome))
+    if len(counts) == 1:
+        return known
+    names = Counter(placed.part.name for placed in template.parts)
+    ranges = []
+    for index, placed in enumerate(template.parts):
+        name = placed.part.name
+        # Of a part that cannot be told from others, nobody knows how often it was left out.
+        if name is not None and names[name] == 1 and name not in others:
+            tokens = [each[index] for each in counts]
+            ranges.append(PartRange(name, min(tokens), median_low(tokens), max(tokens), len(tokens)))
+    for index, name in enumerate(groups, start=len(template.parts)):
+        tokens = [each[index] for each in counts]
+        ranges.append(PartRange(name, min(tokens), median_low(tokens), max(tokens), len(tokens)))
+    return replace(made, ranges=tuple(ranges))
+
+
+def _samples(snapshot: Snapshot, path: str) -> list[Sample]:
+    try:
+        given = given_samples(snapshot, path)
+        found = [each for each in given if not each.name.startswith("row ")]
+    except UserError:  # the rendering reports it
+        found = []
+    return [*found, *row_samples(snapshot, path)[:_MAX_ROWS]]
+
+
+def _included_groups(snapshot: Snapshot, path: str) -> dict[str, tuple[str, ...]]:
+    """Return the included parts: each one by its name, and all parts of a file by its path."""
+    told = told_names(snapshot, path)
+    groups: dict[str, tuple[str, ...]] = {name: (name,) for names in told.values() for name in names}
+    for target in told:
+        names = brought_in(snapshot, told, target)
+        if names:
+            groups[target] = names
+    return groups
+
+
+def _part_ranges_counts(
+    template: Template, others: frozenset[str], groups: Mapping[str, tuple[str, ...]], rendering: Rendering
+) -> list[int]:
+    """Return the tokens of what each part of the template became, then of the parts of each group."""
+    own = [sum(part.tokens for part in became) for became in rendered_parts(template, others, rendering)]
+    return [*own, *(sum(tokens_of(names, rendering)) for names in groups.values())]

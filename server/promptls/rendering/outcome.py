@@ -1,12 +1,78 @@
-"""What rendering ends with: a rendering, or a failure. Both go through JSON unchanged."""
+"""The result of a rendering: the rendering or a failure, and how both travel from the worker."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from promptls.rendering.packed_map import PackedMap
+if TYPE_CHECKING:
+    from promptls.rendering.source_map.rendered import Segment
+
+PackedMap: TypeAlias = Mapping[str, Any]
+"""`files`, `turns` and `paths` are tables; `text` and each of `parts` are the numbers of rows.
+
+Without the map of the text, `text` is empty.
+"""
+
+_WIDTH: Final = 8
+"""How many numbers a row has."""
+
+
+def packed_map(text: Iterable[Segment], parts: Sequence[Iterable[Segment]]) -> PackedMap:
+    """Return the map of a rendered text and of the contents of its parts."""
+    files: dict[str, int] = {}
+    turns: dict[tuple[str, ...], int] = {}
+    paths: dict[str | None, int] = {None: 0}
+
+    def rows(segments: Iterable[Segment]) -> list[int]:
+        found: list[int] = []
+        for segment in _merged(segments):
+            found += (
+                segment.start,
+                segment.end,
+                files.setdefault(segment.path, len(files)),
+                segment.first,
+                segment.last,
+                int(segment.verbatim),
+                turns.setdefault(segment.turns, len(turns)),
+                paths.setdefault(segment.data_path, len(paths)),
+            )
+        return found
+
+    packed = {"text": rows(text), "parts": [rows(part) for part in parts]}
+    return {**packed, "files": list(files), "turns": [list(each) for each in turns], "paths": list(paths)}
+
+
+def _merged(segments: Iterable[Segment]) -> Iterator[Segment]:
+    """Yield the segments, with neighbours that are one stretch of the template as one."""
+    last: Segment | None = None
+    for segment in segments:
+        if last is not None and _continues(last, segment):
+            last = last._replace(end=segment.end, last=segment.last)
+            continue
+        if last is not None:
+            yield last
+        last = segment
+    if last is not None:
+        yield last
+
+
+def _continues(one: Segment, other: Segment) -> bool:
+    return (
+        one.verbatim
+        and other.verbatim
+        and one.path == other.path
+        and one.last == other.first
+        and one.end == other.start
+        and one.turns == other.turns
+    )
+
+
+def rows_of(numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Return the rows as they are packed: of file, turns and path, the places in their tables."""
+    return zip(*[iter(numbers)] * _WIDTH, strict=True)
+
 
 EVALUATION_FAILURE: Final = "evaluation prompt"
 """The kind of what OpenCompass fails at; what only promptls cannot do here is `unavailable`."""
@@ -38,7 +104,7 @@ class RenderedPart:
     sections: tuple[RenderedSection, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The part as JSON; its content is the very one, and no copy."""
+        """Return the part as JSON; its content is the very one, and no copy."""
         return {
             "index": self.index,
             "name": self.name,
@@ -83,12 +149,12 @@ class RenderFailure:
     """0-based line of the include in the job's file that led to `path`, where that is another file."""
 
     def to_json(self) -> dict[str, Any]:
-        """The failure as JSON."""
+        """Return the failure as JSON."""
         return {"failure": asdict(self)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RenderFailure:
-        """The failure that `to_json` wrote."""
+        """Return the failure that `to_json` wrote."""
         fields = value["failure"]
         span = fields["span"]
         return cls(
@@ -102,7 +168,7 @@ class Rendering:
 
     parts: tuple[RenderedPart, ...]
     string: str | None
-    """The kept parts as one text; None where a content is no text."""
+    """The kept parts as one text; None if a content is no text."""
     messages: list[dict[str, Any]]
     """The kept parts as messages with `role` and `content`."""
     tokens: int
@@ -123,7 +189,10 @@ class Rendering:
     """Where the text, and the content of each part, comes from; only where the job asks for it."""
 
     def to_json(self) -> dict[str, Any]:
-        """The rendering as JSON; contents, messages and the source map are the very ones, and no copies."""
+        """Return the rendering as JSON.
+
+        Contents, messages and the source map are the very ones, and no copies.
+        """
         return {
             "parts": [part.to_json() for part in self.parts],
             "string": self.string,
@@ -137,3 +206,79 @@ class Rendering:
             "viewer": self.viewer,
             "source_map": self.source_map,
         }
+
+
+_DERIVED = "derived"
+"""Stands for a string or for messages that the kept parts tell."""
+
+
+def packed_outcome(outcome: Rendering | RenderFailure) -> dict[str, Any]:
+    """Return the outcome as JSON, a good deal smaller than `to_json` makes it."""
+    if isinstance(outcome, RenderFailure):
+        return outcome.to_json()
+    string, messages = _derived(outcome.parts)
+    return {
+        "parts": [
+            (
+                part.name,
+                part.role,
+                part.content,
+                part.tokens,
+                part.truncation_priority,
+                part.kept,
+                [(section.name, section.content, section.tokens) for section in part.sections],
+            )
+            for part in outcome.parts
+        ],
+        "string": _DERIVED if outcome.string == string else [outcome.string],
+        "messages": _DERIVED if outcome.messages == messages else outcome.messages,
+        "tokens": outcome.tokens,
+        "tokens_kept": outcome.tokens_kept,
+        "text": outcome.text,
+        "seconds": outcome.seconds,
+        "problems": [problem.to_json() for problem in outcome.problems],
+        "files": outcome.files,
+        "viewer": outcome.viewer,
+        "source_map": outcome.source_map,
+    }
+
+
+def unpacked_outcome(value: Mapping[str, Any]) -> Rendering | RenderFailure:
+    """Return the outcome that `packed_outcome` wrote."""
+    if "failure" in value:
+        return RenderFailure.from_json(value)
+    parts = tuple(
+        RenderedPart(
+            index,
+            name,
+            role,
+            content,
+            tokens,
+            priority,
+            kept,
+            tuple(RenderedSection(*each) for each in sections),
+        )
+        for index, (name, role, content, tokens, priority, kept, sections) in enumerate(value["parts"])
+    )
+    string, messages = _derived(parts)
+    return Rendering(
+        parts=parts,
+        string=string if value["string"] == _DERIVED else value["string"][0],
+        messages=messages if value["messages"] == _DERIVED else value["messages"],
+        tokens=value["tokens"],
+        tokens_kept=value["tokens_kept"],
+        text=value["text"],
+        seconds=value["seconds"],
+        problems=tuple(map(RenderFailure.from_json, value["problems"])),
+        files=tuple(value["files"]),
+        viewer=value["viewer"],
+        source_map=value["source_map"],
+    )
+
+
+def _derived(parts: Sequence[RenderedPart]) -> tuple[str | None, list[dict[str, Any]]]:
+    """Return the string and the messages that kept parts of usual kinds make."""
+    kept = [part for part in parts if part.kept]
+    texts = [part.content for part in kept]
+    string = "".join(texts) if all(isinstance(text, str) for text in texts) else None
+    return string, [{"role": part.role, "content": part.content} for part in kept]

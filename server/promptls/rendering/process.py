@@ -1,6 +1,6 @@
 """The worker's process: reads jobs from standard input, writes answers to standard output.
 
-Started as `python -m promptls.rendering.process MEMORY_BYTES MARK_FILE` by `promptls.rendering.worker`.
+Started as `python -m promptls.rendering.process MEMORY_BYTES MARK` by `promptls.rendering.worker`.
 """
 
 from __future__ import annotations
@@ -16,25 +16,20 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from types import FrameType
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, NoReturn, TypeAlias
 
 from promptls.rendering import frames
-from promptls.rendering.execute import execute
-from promptls.rendering.execute_rows import execute_rows
+from promptls.rendering.execute import execute, execute_rows
 from promptls.rendering.functions_file import MODULE_PREFIX
-from promptls.rendering.job import RenderJob
-from promptls.rendering.lab_request import LabRequest
-from promptls.rendering.limits import limit_memory
-from promptls.rendering.mark import MARK
-from promptls.rendering.outcome import RenderFailure
-from promptls.rendering.outcome_frame import packed_outcome
-from promptls.rendering.rows import packed_rows
-from promptls.rendering.values import unpack
-from promptls.tokens.counting import count
-from promptls.tokens.encodings import UnknownEncodingError, load
-from promptls.tokens.pieces import pieces
-from promptls.tokens.vocabularies import VocabularyError
+from promptls.rendering.job import LabRequest, RenderJob, packed_rows, unpack
+from promptls.rendering.outcome import RenderFailure, packed_outcome
+from promptls.rendering.worker import MARK, limit_memory
+from promptls.security.files import FileScope, reading_within
+from promptls.security.owner import end_with_owner
+from promptls.tokens.counting import count, pieces
+from promptls.tokens.encodings import UnknownEncodingError, VocabularyError, load
 
 Tell: TypeAlias = Callable[[str, int, int], None]
 """Hears what is being done, how much of it is done, and of how much."""
@@ -109,7 +104,7 @@ class Reporter:
 
 
 def template_place(frame: FrameType | None) -> tuple[str, int] | None:
-    """The file and 0-based line of the innermost template that runs in `frame` or its callers.
+    """Return the file and 0-based line of the innermost template that runs in `frame` or its callers.
 
     Of no template, those of the functions file that is being run.
     """
@@ -126,34 +121,43 @@ def template_place(frame: FrameType | None) -> tuple[str, int] | None:
     return outside
 
 
-def main(arguments: list[str]) -> int:
-    """Answer jobs until standard input is closed.
+def main(arguments: list[str]) -> NoReturn:
+    """Answer jobs until standard input is closed, and end the process then, in the middle of a job too.
 
-    The arguments are the memory limit, or `none`, and the file to share the mark in.
+    The arguments are the memory limit, or `none`, and that of the file to share the mark in.
     """
+    end_with_owner()
     inbox, outbox = _take_streams()
     # Ctrl+C in a terminal reaches every process of it; the server decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    limit_memory(None if arguments == ["none"] else int(arguments[0]))
-    MARK.share(Path(arguments[1]))
+    limit_memory(None if arguments[0] == "none" else int(arguments[0]))
+    MARK.share(arguments[1])
     reporter = Reporter(outbox)
     # The pieces of a rendering live as long as it does: to look for rings among them over and over takes
     # longer than to make them.
     gc.freeze()
     gc.set_threshold(OBJECTS_UNTIL_COLLECTED, 20, 20)
+    requests: SimpleQueue[Mapping[str, Any]] = SimpleQueue()
+    threading.Thread(target=_read, args=(inbox, requests), daemon=True).start()
     outbox.send({"ready": True})
     while True:
-        try:
-            request = frames.read(inbox)
-        except EOFError:
-            return 0
+        request = requests.get()
         is_job = "job" in request or "lab" in request
         answer = _answer_job(request, outbox, reporter) if is_job else _answer_count(request)
         outbox.send({"id": request["id"], **answer})
 
 
+def _read(inbox: BinaryIO, requests: SimpleQueue[Mapping[str, Any]]) -> None:
+    try:
+        while True:
+            requests.put(frames.read(inbox))
+    finally:
+        # Nobody waits for an answer any more.
+        os._exit(0)
+
+
 def _take_streams() -> tuple[BinaryIO, Outbox]:
-    """Standard input and output as streams of messages; from now on prints go to standard error."""
+    """Return standard input and output as message streams; from now on, prints go to standard error."""
     streams = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     _keep_from_children(*(stream.fileno() for stream in streams))
     null = os.open(os.devnull, os.O_RDONLY)
@@ -179,8 +183,20 @@ def _keep_from_children(*descriptors: int) -> None:
     os.register_at_fork(after_in_child=cut_off)
 
 
+_shown: set[str] = set()
+
+
+def _show(variables: Mapping[str, str]) -> None:
+    """Show these variables to the functions of a job, and none of those that the job before it had."""
+    for name in _shown:
+        os.environ.pop(name, None)
+    _shown.clear()
+    _shown.update(variables.keys() - os.environ.keys())
+    os.environ.update({name: variables[name] for name in _shown})
+
+
 def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) -> dict[str, Any]:
-    """The outcome of the job or the exploration in `request`, as JSON."""
+    """Return the outcome of the job or the exploration in `request`, as JSON."""
     asked = LabRequest.from_json(request["lab"]) if "lab" in request else None
     job = asked.job if asked else RenderJob.from_json(request["job"])
     try:
@@ -191,13 +207,15 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) 
         outbox.send({"id": request["id"], "started": job.encoding})
     # Functions that open files by relative names mean files beside themselves. A prompt without a
     # file must not find what lies beside the one before it.
+    _show(job.environment)
     folder = Path(job.functions or job.path).parent
     os.chdir(folder if folder.is_absolute() and folder.is_dir() else os.sep)
+    scope = FileScope(job.roots)
     MARK.clear()
     seconds: float = request["seconds"]
     faulthandler.dump_traceback_later(seconds + GRACE_SECONDS, exit=True)
     try:
-        with reporter.watching(request["id"], seconds):
+        with reporter.watching(request["id"], seconds), reading_within(lambda: scope):
             if asked is not None:
                 return _answer_lab(asked, _teller(outbox, request["id"], seconds))
             if "rows" in request:
@@ -218,7 +236,7 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) 
 
 
 def _answer_lab(request: LabRequest, tell: Tell) -> dict[str, Any]:
-    """What the truncation lab finds, or the failure as an outcome."""
+    """Return what the truncation lab finds, or the failure as an outcome."""
     from promptls.rendering.turns import explore_turns
 
     found = explore_turns(request, tell)
@@ -226,7 +244,7 @@ def _answer_lab(request: LabRequest, tell: Tell) -> dict[str, Any]:
 
 
 def _teller(outbox: Outbox, request: int, seconds: float) -> Tell:
-    """Sends how far a job is, now and then; with each such message, its time begins anew."""
+    """Send how far a job is, now and then; with each such message, its time begins anew."""
     sent = 0.0
 
     def tell(what: str, done: int, count: int) -> None:
@@ -242,7 +260,10 @@ def _teller(outbox: Outbox, request: int, seconds: float) -> Tell:
 
 
 def _answer_count(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The token counts of the texts in `request`, or their tokens one by one; or why there are none."""
+    """Return the token counts of the texts in `request`, or their tokens one by one.
+
+    Or why there are none.
+    """
     try:
         if request.get("cut"):
             return {"pieces": [pieces(text, request["encoding"])._asdict() for text in request["texts"]]}
@@ -252,4 +273,4 @@ def _answer_count(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

@@ -1,8 +1,8 @@
 """The data that a prompt can be previewed with.
 
 In the order of preference: the header's `samples` file, its `examples`, the first row of
-the first experiment's data set, and placeholders made from how the inputs are used. Any
-row of that data set can be chosen as well.
+the first experiment's dataset, and placeholders made from how the inputs are used. Any
+row of that dataset can be chosen as well.
 """
 
 from __future__ import annotations
@@ -16,29 +16,28 @@ from typing import Any, Final
 
 import yaml
 
-from promptls.datasets.registry import open_dataset
-from promptls.meaning.kind import Kind
-from promptls.meaning.placeholders import placeholder
-from promptls.meaning.shape import Shape
-from promptls.meaning.template import Template
+from promptls.datasets.files import open_dataset
+from promptls.dialects.ragas.saved_prompt import SavedPrompt, example_inputs, saved_prompt_in
 from promptls.rendering.evaluation_data import columns_of, evaluation_data
-from promptls.rendering.values import is_boundless
+from promptls.rendering.job import is_boundless
+from promptls.security.files import FileTooLargeError, kept_by_file, read_text
+from promptls.semantic.kind import Kind
+from promptls.semantic.placeholders import placeholder
+from promptls.semantic.template import Template
+from promptls.semantic.types.shape import Shape
 from promptls.syntax.yaml.compose import compose
-from promptls.systems.ragas.samples import example_inputs, saved_prompt_in
-from promptls.systems.ragas.saved_prompt import SavedPrompt
-from promptls.text.failure import Failure, FilePlace, WrongUse
-from promptls.text.file_stamp import kept_by_file
-from promptls.text.nearest import did_you_mean
-from promptls.text.span import Span
+from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.positions import Span
+from promptls.text.suggest import did_you_mean
 from promptls.workspace.contract import NeededInput, inputs_of
 from promptls.workspace.snapshot import Snapshot
 
 PLACEHOLDERS: Final = "placeholders"
 """The sample whose values are made up."""
-_MOST_ROWS: Final = 200
+_MAX_ROWS: Final = 200
 _MEGABYTE: Final = 1 << 20
-_MOST_JSON_BYTES: Final = 32 * _MEGABYTE
-_MOST_YAML_BYTES: Final = 2 * _MEGABYTE
+_MAX_JSON_BYTES: Final = 32 * _MEGABYTE
+_MAX_YAML_BYTES: Final = 2 * _MEGABYTE
 """Reading this much takes about as long as somebody who types is ready to wait."""
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -56,9 +55,9 @@ _EMPTY: Final = Sample("empty", "nothing", {})
 
 
 def samples_of(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
-    """The samples of the prompt file at `path`, the default one first; never empty.
+    """Return the samples of the prompt file at `path`, the default one first; never empty.
 
-    A samples file that cannot be read raises Failure, because the user asked for it.
+    A samples file that cannot be read raises UserError, because the user asked for it.
     """
     template = snapshot.template(path)
     if template is None:
@@ -67,13 +66,13 @@ def samples_of(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
 
 
 def given_samples(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
-    """Those of `samples_of` that are not made up. Raises as that does."""
+    """Return those of `samples_of` that are not made up. Raises as that does."""
     template = snapshot.template(path)
     return () if template is None else tuple(_given(template, path))
 
 
 def default_sample(snapshot: Snapshot, path: str) -> Sample:
-    """The first one of `samples_of`; no other one is made. Its data are not to be changed."""
+    """Return the first one of `samples_of`; no other one is made. Its data are not to be changed."""
     template = snapshot.template(path)
     if template is None:
         return _EMPTY
@@ -90,7 +89,7 @@ def sample_names(snapshot: Snapshot, path: str) -> tuple[tuple[str, str], ...]:
 
 
 def _given(template: Template, path: str, load: Callable[[Path], Any] | None = None) -> Iterable[Sample]:
-    """The samples that are not made up, the default one first."""
+    """Return the samples that are not made up, the default one first."""
     found = chain(_from_file(template, path, load), _from_examples(template), _first_row(template, path))
     if template.kind is Kind.EVALUATION:
         # The examples are those of the prompt, and the rows are what it asks.
@@ -99,13 +98,13 @@ def _given(template: Template, path: str, load: Callable[[Path], Any] | None = N
 
 
 def sample_named(snapshot: Snapshot, path: str, name: str) -> Sample:
-    """The sample called `name`; WrongUse names those that there are."""
+    """Return the sample called `name`; UsageError names those that there are."""
     samples = samples_of(snapshot, path)
     for sample in samples:
         if sample.name == name:
             return sample
     names = [sample.name for sample in samples]
-    raise WrongUse(
+    raise UsageError(
         f"there is no sample `{name}`{did_you_mean(name, names)}",
         FilePlace(path),
         f"choose one of: {', '.join(names)}",
@@ -113,12 +112,12 @@ def sample_named(snapshot: Snapshot, path: str, name: str) -> Sample:
 
 
 def row_sample(snapshot: Snapshot, path: str, number: int) -> Sample:
-    """Row `number`, from 1, of the data set of the file's first experiment."""
+    """Return row `number`, from 1, of the dataset of the file's first experiment."""
     template = snapshot.template(path)
     dataset = dataset_path(template, path) if template else None
     if dataset is None:
-        raise WrongUse(
-            "there is no data set to take a row from", FilePlace(path), "declare an experiment in the header"
+        raise UsageError(
+            "there is no dataset to take a row from", FilePlace(path), "declare an experiment in the header"
         )
     last = 0
     for row in open_dataset(dataset).rows():
@@ -126,24 +125,27 @@ def row_sample(snapshot: Snapshot, path: str, number: int) -> Sample:
         if last == number:
             return Sample(f"row {number}", dataset.name, dict(row.values))
     there = f"its last row is row {last}" if last else "it has no rows"
-    raise WrongUse(f"the data set has no row {number}", FilePlace(dataset), there)
+    raise UsageError(f"the dataset has no row {number}", FilePlace(dataset), there)
 
 
 def row_samples(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
-    """The first rows, at most 200, of the first experiment's data set; none where it cannot be read."""
+    """Return the first rows, at most 200, of the first experiment's dataset.
+
+    None if it cannot be read.
+    """
     template = snapshot.template(path)
     dataset = dataset_path(template, path) if template else None
     if dataset is None:
         return ()
     try:
-        rows = list(islice(open_dataset(dataset).rows(), _MOST_ROWS))
-    except Failure:
+        rows = list(islice(open_dataset(dataset).rows(), _MAX_ROWS))
+    except UserError:
         return ()  # running the experiment reports it
     return tuple(Sample(f"row {row.number}", dataset.name, dict(row.values)) for row in rows)
 
 
 def placeholder_sample(snapshot: Snapshot, path: str) -> Sample:
-    """Values for the inputs of the file and of everything that it includes; none for functions."""
+    """Return values for the inputs of the file and of everything that it includes; none for functions."""
     template = snapshot.template(path)
     source = _placeholder_source(template)
     if template and (saved := _saved_prompt(template)):
@@ -171,7 +173,7 @@ def _saved_prompt(template: Template) -> SavedPrompt | None:
 
 
 def _schema_below(snapshot: Snapshot, needed: NeededInput) -> Mapping[str, Any]:
-    """The JSON Schema that one of the included files which read the input declares for it."""
+    """Return the JSON Schema that one of the included files which read the input declares for it."""
     for path in dict.fromkeys(place.path for place in needed.places):
         template = snapshot.template(path)
         for key in (template.declarations.inputs if template else None) or ():
@@ -181,9 +183,9 @@ def _schema_below(snapshot: Snapshot, needed: NeededInput) -> Mapping[str, Any]:
 
 
 def file_samples(template: Template, path: str) -> tuple[Sample, ...]:
-    """The samples in the file that the header names, read again only when that has changed.
+    """Return the samples in the file that the header names, read again only when that has changed.
 
-    Raises Failure where it cannot be read. Their data belongs to all who ask, and is not to be changed.
+    Raises UserError where it cannot be read. Their data belongs to all who ask, and is not to be changed.
     """
     return tuple(_from_file(template, path, _known))
 
@@ -200,7 +202,7 @@ def _from_file(template: Template, path: str, load: Callable[[Path], Any] | None
     file = Path(path).parent / named
     data = (load or _loaded)(file)
     if not isinstance(data, dict):
-        raise Failure("a samples file is a mapping of inputs, or of named mappings", FilePlace(file))
+        raise UserError("a samples file is a mapping of inputs, or of named mappings", FilePlace(file))
     inputs = {key.name for key in template.declarations.inputs or ()} | template.names.input_names
     if data and all(isinstance(value, dict) for value in data.values()) and not inputs & set(data):
         for name, value in data.items():
@@ -212,14 +214,7 @@ def _from_file(template: Template, path: str, load: Callable[[Path], Any] | None
 def _loaded(file: Path) -> Any:
     is_json = file.suffix == ".json"
     try:
-        if file.stat().st_size > (_MOST_JSON_BYTES if is_json else _MOST_YAML_BYTES):
-            most = (_MOST_JSON_BYTES if is_json else _MOST_YAML_BYTES) // _MEGABYTE
-            raise Failure(
-                f"the samples file is larger than {most} MB, and is read whole",
-                FilePlace(file),
-                "put many rows into a data set (`.jsonl` or `.csv`), which is read row by row",
-            )
-        text = file.read_text("utf-8")
+        text = read_text(file, limit=_MAX_JSON_BYTES if is_json else _MAX_YAML_BYTES)
         if is_json:
             return json.loads(text)
         # libyaml crashes on what is nested too deeply, which this looks at first.
@@ -229,15 +224,21 @@ def _loaded(file: Path) -> Any:
         if is_boundless(loaded):
             raise ValueError("a value holds itself through an alias (`*name`)")  # noqa: TRY301  (as above)
         return loaded  # noqa: TRY300  (as above)
+    except FileTooLargeError as error:
+        raise UserError(
+            f"the samples file cannot be read: {error.strerror}, and is read as a whole",
+            FilePlace(file),
+            "put many rows into a dataset (`.jsonl` or `.csv`), which is read row by row",
+        ) from None
     except OSError as error:
-        raise Failure(
+        raise UserError(
             f"the samples file cannot be read: {error.strerror}",
             FilePlace(file),
             "check the header's `samples`",
         ) from error
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         first = str(error).splitlines()[0]
-        raise Failure(f"the samples file is not valid: {first}", FilePlace(file)) from error
+        raise UserError(f"the samples file is not valid: {first}", FilePlace(file)) from error
 
 
 def _from_examples(template: Template) -> Iterator[Sample]:
@@ -257,14 +258,14 @@ def _first_row(template: Template, path: str) -> Iterator[Sample]:
         return
     try:
         row = next(iter(open_dataset(dataset).rows()), None)
-    except Failure:
-        return  # a preview goes on without its data set; running the experiment reports it
+    except UserError:
+        return  # a preview goes on without its dataset; running the experiment reports it
     if row is not None:
         yield Sample(f"row {row.number}", dataset.name, dict(row.values))
 
 
 def dataset_path(template: Template, path: str) -> Path | None:
-    """The data set of the first experiment that the file at `path` declares, there or not.
+    """Return the dataset of the first experiment that the file at `path` declares, there or not.
 
     Of an evaluation prompt it may be the one that its `path` names.
     """

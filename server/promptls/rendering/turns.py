@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from promptls.rendering.chat_pieces import ChatPieces
-from promptls.rendering.functions_file import load_functions
-from promptls.rendering.job import RenderJob
-from promptls.rendering.lab_request import LabChat, LabRequest
+from promptls.dialects.prompt_poet.environment import CompiledTemplates
+from promptls.dialects.prompt_poet.failures import PromptPoetError
+from promptls.dialects.prompt_poet.parts import PromptPart, count_part
+from promptls.dialects.prompt_poet.render import RenderOptions, render
+from promptls.rendering.functions_file import load_functions, stand_in
+from promptls.rendering.job import LabChat, LabRequest, RenderJob
 from promptls.rendering.outcome import RenderFailure
-from promptls.rendering.stand_in import stand_in
-from promptls.systems.prompt_poet.environment import CompiledTemplates
-from promptls.systems.prompt_poet.failure import PromptPoetError
-from promptls.systems.prompt_poet.parts import PromptPart
-from promptls.systems.prompt_poet.render import RenderOptions, render
+from promptls.tokens.counting import count
+from promptls.tokens.encodings import load
 from promptls.truncation.growing import (
     growing_inputs,
     grown,
@@ -28,11 +27,70 @@ from promptls.truncation.growing import (
 from promptls.truncation.lab import Findings, Question, explore
 from promptls.truncation.prefix_cache import CACHES
 from promptls.truncation.report import LabJson
-from promptls.truncation.turns import Chat, may_go
+from promptls.truncation.turns import Chat, Piece, may_go
+
+
+class ChatPieces:
+    """Numbers the different parts of one chat's prompts, and keeps their texts."""
+
+    def __init__(self, encoding: str) -> None:
+        """Count in the encoding, or the model's encoding, of this name."""
+        self._encoding = encoding
+        self._numbers: dict[tuple[str, str, str, str], int] = {}
+        self._pieces: list[Piece] = []
+        self._texts: list[str] = []
+        self._shared: dict[tuple[int, int], int] = {}
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The pieces so far; a piece's number is its place."""
+        return tuple(self._pieces)
+
+    def turn(self, parts: Iterable[PromptPart]) -> tuple[int, ...]:
+        """Return the numbers of a prompt's pieces.
+
+        Raises PromptPoetError for a part that cannot be counted.
+        """
+        return tuple(map(self._number, parts))
+
+    def tokens(self, turn: Iterable[int]) -> int:
+        """Return the tokens of a prompt with these pieces."""
+        return sum(self._pieces[number].tokens for number in turn)
+
+    def _number(self, part: PromptPart) -> int:
+        role, name = str(part.role), str(part.name)
+        key = (role, name, repr(part.truncation_priority), str(part.content))
+        if (known := self._numbers.get(key)) is not None:
+            return known
+        counted = count_part(part, self._count, allow_token_overrides=True)
+        self._pieces.append(Piece(name, role, counted.tokens, part.truncation_priority))
+        self._texts.append(str(part.content))
+        self._numbers[key] = number = len(self._pieces) - 1
+        return number
+
+    @property
+    def _count(self) -> partial[int]:
+        return partial(count, encoding=self._encoding)
+
+    def shared_tokens(self, first: int, second: int) -> int:
+        """Return how many tokens two pieces have in common from their first one."""
+        key = (min(first, second), max(first, second))
+        if key not in self._shared:
+            self._shared[key] = self._common(self._texts[first], self._texts[second])
+        return self._shared[key]
+
+    def _common(self, first: str, second: str) -> int:
+        encoding = load(self._encoding)
+        ones, others = encoding.encode_ordinary(first), encoding.encode_ordinary(second)
+        different = (
+            place for place, (one, other) in enumerate(zip(ones, others, strict=False)) if one != other
+        )
+        return next(different, min(len(ones), len(others)))
+
 
 LEAST_TURNS: Final = 12
 """How many turns a chat has at least, where nobody says how many."""
-MOST_TURNS: Final = 120
+MAX_TURNS: Final = 120
 """How many turns it is given at most, so that it grows well over its limit."""
 TIMES_LIMIT: Final = 3
 """How many times its limit it is to come to."""
@@ -53,7 +111,7 @@ class _Growth(NamedTuple):
 
 
 def explore_turns(request: LabRequest, tell: Tell) -> LabJson | RenderFailure:
-    """What the truncation lab finds for the chats of `request`, or why there is nothing to find."""
+    """Return what the truncation lab finds for the chats of `request`, or why there is nothing to find."""
     job = request.job
     functions: Mapping[str, Callable[..., Any]] = {}
     if job.functions is not None:
@@ -86,7 +144,7 @@ class _Renderer:
         self._compiled = CompiledTemplates()
 
     def parts(self, data: Mapping[str, Any]) -> tuple[PromptPart, ...]:
-        """The prompt's parts; raises PromptPoetError."""
+        """Return the prompt's parts; raises PromptPoetError."""
         return render(
             self._job.path,
             {**self._functions, **data},
@@ -97,7 +155,7 @@ class _Renderer:
 
 
 def _growth(request: LabRequest, renderer: _Renderer) -> _Growth:
-    """The input that grows: the one that is asked for, else the first that adds parts which may be cut."""
+    """Return the input that grows: the requested one, or the first that adds parts which may be cut."""
     first = request.chats[0]
     inputs = growing_inputs(first.data)
     names = tuple(each.name for each in inputs)
@@ -133,7 +191,7 @@ def _removable(parts: Sequence[PromptPart]) -> int:
 def _grow(
     chat: LabChat, growth: _Growth, request: LabRequest, renderer: _Renderer, tell: Tell
 ) -> tuple[Chat, ChatPieces]:
-    """The chat's prompts, turn by turn."""
+    """Return the chat's prompts, turn by turn."""
     found = next((each for each in growing_inputs(chat.data) if each.keys == growth.keys), None)
     messages = found.messages if found else ("",)
     pieces = ChatPieces(request.job.encoding)
@@ -156,12 +214,12 @@ def _grow(
 def _turns_to_show(
     turn: Callable[[int], tuple[int, ...]], pieces: ChatPieces, first: int, each: int, limit: int | None
 ) -> int:
-    """How many turns bring the chat to a multiple of its limit."""
+    """Return how many turns bring the chat to a multiple of its limit."""
     if limit is None:
         return LEAST_TURNS * 2
     few, more = (pieces.tokens(turn(first + number * each)) for number in (0, LEAST_TURNS))
     a_turn = max(1.0, (more - few) / LEAST_TURNS)
-    return min(MOST_TURNS, max(LEAST_TURNS, math.ceil((TIMES_LIMIT * limit - few) / a_turn)))
+    return min(MAX_TURNS, max(LEAST_TURNS, math.ceil((TIMES_LIMIT * limit - few) / a_turn)))
 
 
 def _limit(job: RenderJob) -> int | None:

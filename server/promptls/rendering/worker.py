@@ -1,29 +1,366 @@
-"""The server's side of the worker: one process that renders and counts, one job at a time.
-
-Nothing here imports Jinja, YAML or tiktoken: the process does.
-"""
+"""The server's side of the rendering worker: start, ask, limit, watch and end the process."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import replace
+import mmap
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from promptls.rendering.job import RenderJob
-from promptls.rendering.limits import Limits
-from promptls.rendering.outcome import RenderFailure, Rendering
-from promptls.rendering.outcome_frame import unpacked_outcome
-from promptls.rendering.rows import RowsRendered, unpacked_rows
-from promptls.rendering.values import pack
-from promptls.rendering.worker_process import LateError, RenderProcess, Tell
-from promptls.text.counted import counted
+from promptls.rendering import frames
+from promptls.rendering.job import RenderJob, RowsRendered, pack, unpacked_rows
+from promptls.rendering.outcome import RenderFailure, Rendering, unpacked_outcome
+from promptls.security.environment import minimal_environment
+from promptls.text.format import plural
 
 if TYPE_CHECKING:
-    from promptls.rendering.lab_request import LabRequest
+    from promptls.rendering.job import LabRequest
     from promptls.truncation.report import LabJson
+
+_CELLS: Final = struct.Struct("=QQ")
+_SIZE: Final = 64 * 1024
+"""Bytes of the shared file: the cells, and behind them the paths of templates, each with its line break."""
+_LINE_BITS: Final = 32
+
+
+class Mark:
+    """Where the templates of this process are: a number that names a file and a line of it."""
+
+    def __init__(self) -> None:
+        """Begin at no line, and tell nobody."""
+        self.cells: list[int] | memoryview[int] = [0, 0]
+        """The mark, and what it was when a thread could look at it last."""
+        self._bases: dict[str, int] = {}
+        self._map: mmap.mmap | None = None
+        self._end = _CELLS.size
+
+    def share(self, argument: str) -> None:
+        """Write to the `MarkFile` of this argument, from now on."""
+        file = int(argument) if argument.isdigit() else argument
+        with open(file, "r+b") as stream:  # noqa: PTH123 - it may be a descriptor
+            self._map = mmap.mmap(stream.fileno(), _SIZE)
+        self.cells = memoryview(self._map)[: _CELLS.size].cast("Q")
+
+    def clear(self) -> None:
+        """Create a worker that does not run yet."""
+        self.cells[0] = self.cells[1] = 0
+
+    def look(self) -> None:
+        """Mark that a thread could now inspect what runs: later marks are newer than what it saw."""
+        self.cells[1] = self.cells[0]
+
+    def base(self, path: str) -> int:
+        """Return the mark of line 0 of the template at `path`."""
+        base = self._bases.get(path)
+        if base is None:
+            base = self._bases[path] = (len(self._bases) + 1) << _LINE_BITS
+            written = path.encode("utf-8", "surrogatepass") + b"\n"
+            if self._map is not None and self._end + len(written) < _SIZE:
+                self._map[self._end : self._end + len(written)] = written
+                self._end += len(written)
+        return base
+
+
+MARK: Final = Mark()
+"""The mark of this process."""
+
+
+class MarkFile:
+    """What a process shares its mark in: a file without a name, except on Windows.
+
+    Nothing of it is left when its owner is killed.
+    """
+
+    def __init__(self) -> None:
+        """Make the file; raises OSError."""
+        self._name: Path | None = None
+        if sys.platform == "win32":  # there, no other process could open a file without a name
+            self._descriptor, name = tempfile.mkstemp(prefix="promptls-mark-")
+            self._name = Path(name)
+        else:
+            with tempfile.TemporaryFile() as stream:
+                self._descriptor = os.dup(stream.fileno())
+        os.ftruncate(self._descriptor, _SIZE)
+
+    @property
+    def argument(self) -> str:
+        """What tells a process which file it is: its name, or the number of an inherited descriptor."""
+        return str(self._descriptor if self._name is None else self._name)
+
+    @property
+    def inherited(self) -> tuple[int, ...]:
+        """The descriptors that the process has to inherit."""
+        return (self._descriptor,) if self._name is None else ()
+
+    def close(self) -> None:
+        """Let go of the file, once its process has ended."""
+        os.close(self._descriptor)
+        if self._name is not None:
+            with contextlib.suppress(OSError):
+                self._name.unlink()
+
+    def place(self, *, unseen: bool) -> tuple[str, int] | None:
+        """Return the template file and 0-based line that the process was at; None if it does not say.
+
+        With `unseen`, only what no thread of it has seen.
+        """
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        content = os.read(self._descriptor, _SIZE)
+        now, seen = _CELLS.unpack_from(content)
+        paths = content[_CELLS.size :].split(b"\n")
+        number = (now >> _LINE_BITS) - 1
+        if not now or (unseen and now == seen) or not 0 <= number < len(paths) - 1:
+            return None
+        return paths[number].decode("utf-8", "surrogatepass"), now & ((1 << _LINE_BITS) - 1)
+
+
+MAX_SECONDS_UNTRUSTED: Final = 5.0
+"""What a folder that is not trusted may set `timeout` to; also the default of the setting."""
+MAX_MEGABYTES_UNTRUSTED: Final = 1024
+"""What a folder that is not trusted may set `memory` to; also the default of the setting."""
+_SHARE_OF_MEMORY: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of a worker. They hold for one job at a time, not for a session."""
+
+    seconds: float = MAX_SECONDS_UNTRUSTED
+    """How long a job may run, counted from where its encoding is loaded."""
+    memory_bytes: int | None = MAX_MEGABYTES_UNTRUSTED << 20
+    """How much memory the worker's process may have; None for no limit."""
+    start_seconds: float = 60.0
+    """How long the process may take to start, to load an encoding, or to count plain texts."""
+
+
+def limits_of(seconds: float, megabytes: int, *, trusted: bool) -> Limits:
+    """Return the limits that settings ask for.
+
+    A folder that is not trusted can only lower the defaults. No folder gets more than half of the
+    machine's memory.
+    """
+    if not trusted:
+        seconds, megabytes = min(seconds, MAX_SECONDS_UNTRUSTED), min(megabytes, MAX_MEGABYTES_UNTRUSTED)
+    physical = physical_memory()
+    asked = megabytes << 20
+    return Limits(seconds, asked if physical is None else min(asked, int(physical * _SHARE_OF_MEMORY)))
+
+
+def physical_memory() -> int | None:
+    """Return the bytes of memory that the machine has; None if the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # Windows has no `sysconf`, other systems not all names
+        return None
+
+
+def limit_memory(memory_bytes: int | None) -> None:
+    """Bound the memory of this process, where the platform can; elsewhere, do nothing."""
+    if memory_bytes is None or sys.platform == "win32":
+        return
+    import resource
+
+    # On Linux RLIMIT_DATA counts what is really written to; RLIMIT_AS would count mapped files too.
+    kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+    _, hard = resource.getrlimit(kind)
+    soft = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
+    try:
+        resource.setrlimit(kind, (soft, hard))
+    except (OSError, ValueError):
+        # macOS refuses limits below what a process has mapped: then only the time limit holds.
+        return
+
+
+Tell: TypeAlias = Callable[[str, int, int], None]
+"""Hears of a long job what is being done, how much of it is done, and of how much."""
+
+IMPORT_FOLDER = Path(__file__).resolve().parents[2]
+"""The folder that the package `promptls` is imported from."""
+
+END_SECONDS = 1.0
+"""Seconds that a process which has closed its output has to end by itself."""
+
+
+class LateError(Exception):
+    """No answer came in time; `place` is the template file and line that the job was last seen at."""
+
+    def __init__(self, place: tuple[str, int] | None) -> None:
+        super().__init__()
+        self.place = place
+
+
+class RenderProcess:
+    """At most one process at a time, started by the first message and again by one after its end.
+
+    One message is answered after another: whoever uses it sees to that.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        """Give a process the memory and each message the time of `limits`; none is started yet."""
+        self._limits = limits
+        self._process: asyncio.subprocess.Process | None = None
+        self._requests = 0
+        self._mark: MarkFile | None = None
+        """Where the process marks its place."""
+        self._loaded: set[str] = set()
+        """The encodings that the process has ready, so that a job runs from the moment it is sent."""
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process; None if there is none."""
+        return None if self._process is None else self._process.pid
+
+    async def running(self) -> asyncio.subprocess.Process:
+        """Return the process, started and ready.
+
+        Raises LateError, EOFError or OSError where it does not start.
+        """
+        if self._process is not None and self._process.returncode is None:
+            return self._process
+        await self.stop()
+        self._loaded.clear()
+        memory = self._limits.memory_bytes
+        mark = self._mark = MarkFile()
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "promptls.rendering.process",
+            "none" if memory is None else str(memory),
+            mark.argument,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # `-m` puts the working folder first on the import path: in a user's folder, a file named
+            # like a library would be run. Here only this package is found.
+            cwd=IMPORT_FOLDER,
+            env=minimal_environment(),
+            # Without it, a console window opens on Windows.
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            pass_fds=mark.inherited,
+        )
+        await self._receive(self._process, time.monotonic() + self._limits.start_seconds, None)
+        return self._process
+
+    async def exchange(
+        self, request: dict[str, Any], tell: Tell | None = None, encoding: str | None = None
+    ) -> dict[str, Any]:
+        """Return the answer to `request`.
+
+        Raises LateError, EOFError or OSError, and then the process is gone.
+
+        Of a job, `encoding` is the one that it counts with: its time begins when that is loaded.
+        """
+        process = await self.running()
+        assert process.stdin is not None
+        self._requests += 1
+        number = self._requests
+        is_ready = encoding in self._loaded
+        message = {"id": number, **request, "tells_start": encoding is not None and not is_ready}
+        process.stdin.write(frames.encode(message))
+        await process.stdin.drain()
+        seconds = self._limits.seconds if is_ready else self._limits.start_seconds
+        deadline = time.monotonic() + seconds
+        place: tuple[str, int] | None = None
+        while True:
+            message = await self._receive(process, deadline, place)
+            if message.get("id") != number:
+                continue
+            if "started" in message:
+                self._loaded.add(message["started"])
+                deadline = time.monotonic() + self._limits.seconds
+            elif "progress" in message:
+                deadline = time.monotonic() + self._limits.seconds
+                if tell is not None:
+                    tell(*message["progress"])
+            elif "at" in message:
+                path, line = message["at"]
+                place = (path, line)
+            else:
+                return message
+
+    def kill(self) -> None:
+        """End the process without waiting for it: whoever waits for its answer sees it end."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
+    async def end(self) -> str:
+        """Return how the process ended, in words; it is stopped where it did not end."""
+        process = self._process
+        if process is not None:
+            # Killing a process that has just ended would take its exit code from whoever waits for it.
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(process.wait(), END_SECONDS)
+        await self.stop()
+        if process is None or process.returncode is None:
+            return ""
+        if process.returncode < 0:
+            return f"signal {signal.Signals(-process.returncode).name}"
+        return f"exit code {process.returncode}"
+
+    async def stop(self) -> None:
+        """End the process, if there is one, and wait for its end."""
+        process, self._process = self._process, None
+        if process is None:
+            self._forget_mark()
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        # A process that a function has left behind may hold the streams open: then nobody waits for it.
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(process.wait(), END_SECONDS)
+        self._forget_mark()
+
+    def marked(self, *, unseen: bool) -> tuple[str, int] | None:
+        """Return the template file and line that the process has marked."""
+        return None if self._mark is None else self._mark.place(unseen=unseen)
+
+    async def _receive(
+        self, process: asyncio.subprocess.Process, deadline: float, place: tuple[str, int] | None
+    ) -> dict[str, Any]:
+        """Return the next message.
+
+        Raises LateError after `deadline`, with the process stopped, or EOFError.
+        """
+        assert process.stdout is not None
+        try:
+            return await asyncio.wait_for(
+                _read_message(process.stdout), max(0.0, deadline - time.monotonic())
+            )
+        except (asyncio.TimeoutError, asyncio.CancelledError) as error:
+            place = self.marked(unseen=True) or place or self.marked(unseen=False)
+            # A message that was read half would make nonsense of the next: a new process begins anew.
+            await self.stop()
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            raise LateError(place) from None
+
+    def _forget_mark(self) -> None:
+        mark, self._mark = self._mark, None
+        if mark is not None:
+            mark.close()
+
+
+async def _read_message(stream: asyncio.StreamReader) -> dict[str, Any]:
+    """Return the next message of `stream`; raises EOFError where the process is gone."""
+    try:
+        header = await stream.readexactly(frames.HEADER_BYTES)
+        message: dict[str, Any] = frames.decode(await stream.readexactly(frames.body_length(header)))
+    except asyncio.IncompleteReadError as error:
+        raise EOFError("the process closed its output") from error
+    return message
+
 
 Answer = TypeVar("Answer")
 
@@ -62,7 +399,7 @@ class RenderWorker:
         self._at_work: tuple[str, int | None] | None = None
 
     async def render(self, job: RenderJob) -> Rendering | RenderFailure:
-        """The outcome of `job`. Never raises for what is wrong with the job."""
+        """Return the outcome of `job`. Never raises for what is wrong with the job."""
         try:
             packed = job.to_json()
         except (TypeError, ValueError) as error:
@@ -70,9 +407,9 @@ class RenderWorker:
         return await self._finish(self._render(job, packed))
 
     async def render_rows(self, job: RenderJob, rows: Sequence[Mapping[str, Any]]) -> RowsRendered | None:
-        """What `job` makes of each row in place of its data, in one message.
+        """Return what `job` makes of each row in place of its data, in one message.
 
-        The time limit holds for all of them together. None where they do not come to an end, or not all of
+        The time limit holds for all of them together. None if they do not come to an end, or not all of
         them can be sent: rendered one by one, each row says what is wrong with it.
         """
         try:
@@ -132,13 +469,19 @@ class RenderWorker:
             task.exception()
 
     async def count(self, texts: Sequence[str], encoding: str) -> list[int]:
-        """The tokens of each text in `encoding`, special tokens counted as text; raises CountingError."""
+        """Return the tokens of each text in `encoding`, special tokens counted as text.
+
+        Raises CountingError.
+        """
         if not texts:
             return []
         return await self._finish(self._count(list(texts), encoding))
 
     async def cut(self, texts: Sequence[str], encoding: str) -> list[dict[str, list[int]]]:
-        """The tokens of each text: their `ids` and `starts`, as `tokens.pieces`; raises CountingError."""
+        """Return the tokens of each text: their `ids` and `starts`, as `tokens.pieces`.
+
+        Raises CountingError.
+        """
         if not texts:
             return []
         answer = await self._finish(self._ask({"texts": list(texts), "encoding": encoding, "cut": True}))
@@ -146,7 +489,10 @@ class RenderWorker:
         return pieces
 
     async def explore(self, request: LabRequest, tell: Tell | None = None) -> LabJson | RenderFailure:
-        """What the truncation lab finds; `tell` hears how far it is. The time limit holds for one turn."""
+        """Return what the truncation lab finds; `tell` hears how far it is.
+
+        The time limit holds for one turn.
+        """
         try:
             packed = request.to_json()
         except (TypeError, ValueError) as error:
@@ -170,7 +516,7 @@ class RenderWorker:
         await self._process.stop()
 
     async def _finish(self, work: Coroutine[Any, Any, Answer]) -> Answer:
-        """The result of `work`, which goes on when the caller is cancelled."""
+        """Return the result of `work`, which goes on when the caller is cancelled."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -199,7 +545,7 @@ class RenderWorker:
     async def _run(
         self, job: RenderJob, request: dict[str, Any], tell: Tell | None = None, number: int | None = None
     ) -> dict[str, Any] | RenderFailure:
-        """The answer to a request that runs a template, or why there is none.
+        """Return the answer to a request that runs a template, or why there is none.
 
         Raises SupersededError where the job has a `number`, and is no longer the newest of its file.
         """
@@ -245,7 +591,7 @@ class RenderWorker:
         return counts
 
     async def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a question about texts; raises CountingError."""
+        """Return the answer to a question about texts; raises CountingError."""
         async with self._lock:
             for _ in range(ATTEMPTS):
                 try:
@@ -253,7 +599,7 @@ class RenderWorker:
                 except LateError:
                     seconds = self.limits.start_seconds
                     raise CountingError(
-                        f"Counting tokens took longer than {counted(seconds, 'second')}."
+                        f"Counting tokens took longer than {plural(seconds, 'second')}."
                     ) from None
                 except (EOFError, OSError):
                     await self._process.stop()
@@ -264,10 +610,10 @@ class RenderWorker:
         raise CountingError("The process that counts tokens cannot be started, or ends at once.")
 
     def _timed_out(self, job: RenderJob, place: tuple[str, int] | None) -> RenderFailure:
-        """The failure for a job that was stopped at the time limit."""
+        """Return the failure for a job that was stopped at the time limit."""
         path, line = place or (job.path, None)
         where = f", at line {line + 1} of {Path(path).name}" if line is not None else ""
-        limit = counted(self.limits.seconds, "second")
+        limit = plural(self.limits.seconds, "second")
         message = (
             f"Rendering did not end within its limit of {limit} and was stopped"
             f"{where}: look for a loop or a function that takes long."
@@ -275,7 +621,23 @@ class RenderWorker:
         return RenderFailure("timeout", message, path, line)
 
     def _out_of_memory(self) -> str:
-        """The message for a job that met the memory limit."""
+        """Return the message for a job that met the memory limit."""
         memory = self.limits.memory_bytes
         limit = "" if memory is None else f" its limit of {memory / (1 << 20):.0f} MiB of"
         return f"Rendering needs more than{limit} memory: look for a loop or a value that grows."
+
+
+def render_once(job: RenderJob, limits: Limits | None = None) -> Rendering | RenderFailure:
+    """Return the outcome of one job, in a process that is started and ended for it.
+
+    Raises RuntimeError where an event loop is running already: there, use RenderWorker.
+    """
+
+    async def run() -> Rendering | RenderFailure:
+        worker = RenderWorker(limits)
+        try:
+            return await worker.render(job)
+        finally:
+            await worker.close()
+
+    return asyncio.run(run())

@@ -1,1 +1,1 @@
-"""What the results view shows of runs, for the panel in an editor and for the report in one file."""
+"""The data of the results view, for the panel in an editor and the report."""

@@ -20,10 +20,10 @@ from promptls.experiments.result_pages import (
     rows_at,
 )
 from promptls.experiments.row_choice import as_ranges
+from promptls.results_view import wire
 from promptls.results_view.export import write_rows
 from promptls.results_view.notes import keep_note, notes_json, notes_of
-from promptls.text.arguments import optional
-from promptls.text.failure import FilePlace, WrongUse
+from promptls.text.errors import FilePlace, UsageError, optional
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,68 +40,72 @@ class Wanted:
     places: frozenset[int] | None = None
 
 
-def rows_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The rows of `run` that are `wanted`, `count` of them from the `start`th on, each with its place."""
+def rows_answer(arguments: Mapping[str, Any]) -> wire.RowsAnswer:
+    """Return `count` of the `wanted` rows of `run`, from the `start`th on, each with its position."""
     run = _run(arguments, "run")
     found = wanted_places(run, _wanted(arguments))
     start = optional(arguments, "start", int) or 0
     chosen = found[start : start + min(optional(arguments, "count", int) or 100, LARGEST_PAGE)]
-    rows = [
+    rows: list[wire.Row] = [
         {"place": place, "cells": cells} for place, cells in zip(chosen, rows_at(run, chosen), strict=True)
     ]
     return {"total": len(found), "start": start, "rows": rows}
 
 
-def pairs_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The rows of the runs `before` and `after` side by side, in pages; `differing` leaves out the others."""
-    return paired_page(
+def pairs_answer(arguments: Mapping[str, Any]) -> wire.PairsAnswer:
+    """Return the rows of the runs `before` and `after` side by side, in pages.
+
+    `differing` leaves out the others.
+    """
+    page = paired_page(
         _run(arguments, "before"),
         _run(arguments, "after"),
         differing=arguments.get("differing") is True,
         start=optional(arguments, "start", int) or 0,
         count=optional(arguments, "count", int) or 100,
     )
+    return {"total": page["total"], "start": page["start"], "rows": page["rows"]}
 
 
-def messages_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The messages of the row at `place` of `run` as they were sent; None where they are not kept."""
+def messages_answer(arguments: Mapping[str, Any]) -> wire.MessagesAnswer:
+    """Return the messages of the row at `place` of `run` as they were sent; None if they are not kept."""
     run = _run(arguments, "run")
     cells = next(iter(rows_at(run, [_place(arguments)])))
-    return {"messages": messages_of(run, cells.get("rendered_hash", ""))}
+    return {"messages": cast("list[wire.Message] | None", messages_of(run, cells.get("rendered_hash", "")))}
 
 
-def note_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """All notes of `run`, once the one of the row at `place` is on disk."""
+def note_answer(arguments: Mapping[str, Any]) -> wire.NoteAnswer:
+    """Return all notes of `run`, once the one of the row at `place` is on disk."""
     run = _run(arguments, "run")
     text = optional(arguments, "text", str) or ""
     return {"notes": notes_json(keep_note(run, _place(arguments), optional(arguments, "thumb", str), text))}
 
 
-def export_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """How many rows of `run` are now in the file `to`, in the given `form`."""
+def export_answer(arguments: Mapping[str, Any]) -> wire.ExportAnswer:
+    """Return how many rows of `run` are now in the file `to`, in the given `form`."""
     run = _run(arguments, "run")
     to, form = optional(arguments, "to", str), optional(arguments, "form", str)
     if to is None or form is None:
-        raise WrongUse("the command needs `to`, the path of a file, and a `form`")
+        raise UsageError("the command needs `to`, the path of a file, and a `form`")
     places = wanted_places(run, _wanted(arguments))
     write_rows(Path(to), run, form, places)
     return {"rows": run.rows if form == "junit" else len(places)}
 
 
-def numbers_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The rows that are `wanted`, by their numbers in the data set, as a run takes them."""
+def numbers_answer(arguments: Mapping[str, Any]) -> wire.NumbersAnswer:
+    """Return the rows that are `wanted`, by their numbers in the dataset, as a run takes them."""
     run = _run(arguments, "run")
     places = wanted_places(run, _wanted(arguments))
     numbers = {
         int(number) for cells in rows_at(run, places) if (number := cells.get("row_number", "")).isdigit()
     }
     if not numbers:
-        raise WrongUse("none of these rows says which row of a data set it is", FilePlace(run.results))
+        raise UsageError("none of these rows says which row of a dataset it is", FilePlace(run.results))
     return {"rows": as_ranges(numbers), "count": len(numbers), "experiment": run.experiment}
 
 
 def wanted_places(run: RunSummary, wanted: Wanted) -> Sequence[int]:
-    """The places of the wanted rows in the run's table, in the query's order."""
+    """Return the places of the wanted rows in the run's table, in the query's order."""
     found = found_places(run, wanted.query)
     kept: list[frozenset[int]] = []
     if wanted.changed_from is not None:
@@ -118,7 +122,9 @@ def _wanted(arguments: Mapping[str, Any]) -> Wanted:
     given = optional(arguments, "wanted", dict) or {}
     kind = optional(given, "kind", str) or "all"
     if kind not in get_args(Kind):
-        raise WrongUse(f"there is no kind of rows `{kind}`", remedy=f"there are {', '.join(get_args(Kind))}")
+        raise UsageError(
+            f"there is no kind of rows `{kind}`", remedy=f"there are {', '.join(get_args(Kind))}"
+        )
     equal = optional(given, "equal", dict) or {}
     places = optional(given, "places", list)
     return Wanted(
@@ -138,12 +144,12 @@ def _wanted(arguments: Mapping[str, Any]) -> Wanted:
 def _run(arguments: Mapping[str, Any], name: str) -> RunSummary:
     path = optional(arguments, name, str)
     if path is None:
-        raise WrongUse(f"the command needs `{name}`, the path of a run's table")
+        raise UsageError(f"the command needs `{name}`, the path of a run's table")
     return find_run(path)
 
 
 def _place(arguments: Mapping[str, Any]) -> int:
     place = optional(arguments, "place", int)
     if place is None:
-        raise WrongUse("the command needs `place`, which row of the table, from 0")
+        raise UsageError("the command needs `place`, which row of the table, from 0")
     return place

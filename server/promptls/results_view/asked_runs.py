@@ -11,15 +11,15 @@ from promptls.experiments.comparison import Comparison, compare_with
 from promptls.experiments.find_run import find_run
 from promptls.experiments.history import RunSummary, last_run, read_run, runs_of
 from promptls.experiments.last_runs import last_runs
-from promptls.text.arguments import optional
-from promptls.text.failure import FilePlace, WrongUse
+from promptls.results_view import wire
+from promptls.text.errors import FilePlace, UsageError, optional
 
-_MOST_CHANGES: Final = 200
+_MAX_CHANGES: Final = 200
 """Rows whose change an answer names."""
 
 
-def view_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The view of the runs that are asked for; with `quick`, what their manifests say of them.
+def view_answer(arguments: Mapping[str, Any]) -> wire.ResultsView:
+    """Return the view of the runs that are asked for; with `quick`, what their manifests say of them.
 
     They are the run whose table is `run`, or the last one of the prompt at `path` and its `experiment`, and
     before it those of the tables `against`, or the run before. `unsaved` are texts of files by their path.
@@ -30,7 +30,7 @@ def view_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def report_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The report of the same runs as `html`, with the `run` that it shows and its `name`."""
+    """Return the report of the same runs as `html`, with the `run` that it shows and its `name`."""
     from promptls.results_view.report import report_html
 
     runs = _asked(arguments)
@@ -38,7 +38,7 @@ def report_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def compare_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The comparison in sentences, and the rows whose score changed.
+    """Return the comparison in sentences, and the rows whose score changed.
 
     `runs` are two tables, the older one first; without them, the last run over all rows of the experiment
     is compared with the one before.
@@ -49,7 +49,7 @@ def compare_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _asked(arguments: Mapping[str, Any]) -> list[RunSummary]:
-    """The runs to compare with, and behind them the one that is shown."""
+    """Return the runs to compare with, and behind them the one that is shown."""
     named = optional(arguments, "run", str)
     against = optional(arguments, "against", list)
     run = _of_prompt(arguments) if named is None else _of_table(Path(named), _unsaved(arguments))
@@ -65,12 +65,12 @@ def _of_prompt(arguments: Mapping[str, Any]) -> RunSummary:
     if run is None:
         what = f"the experiment `{experiment}`" if experiment else "the prompt"
         remedy = f"run it by the lens over it, or with `promptls run {path.name}`"
-        raise WrongUse(f"{what} has not been run yet", FilePlace(path), remedy)
+        raise UsageError(f"{what} has not been run yet", FilePlace(path), remedy)
     return run
 
 
 def _of_table(table: Path, unsaved: Mapping[str, str]) -> RunSummary:
-    """The run of a table, with the run of the same experiment before it."""
+    """Return the run of a table, with the run of the same experiment before it."""
     run = read_run(table.with_suffix(".json"))
     older = list(runs_of(run.prompt, experiment=run.experiment, unsaved=unsaved))
     names = [each.name for each in older]
@@ -82,7 +82,7 @@ def _of_table(table: Path, unsaved: Mapping[str, str]) -> RunSummary:
 
 def _named(runs: Sequence[Any]) -> tuple[RunSummary, RunSummary]:
     if len(runs) != 2:  # noqa: PLR2004 - a comparison has two sides
-        raise WrongUse("two runs are needed", remedy='pass {"runs": ["<older>.csv", "<newer>.csv"]}')
+        raise UsageError("two runs are needed", remedy='pass {"runs": ["<older>.csv", "<newer>.csv"]}')
     before, after = (read_run(Path(str(run)).with_suffix(".json")) for run in runs)
     return before, after
 
@@ -94,14 +94,16 @@ def _before_and_after(arguments: Mapping[str, Any]) -> tuple[RunSummary, RunSumm
     scored = last_runs(path, name, unsaved=_unsaved(arguments)).scored if name is not None else None
     if scored is None or scored.previous is None:
         said = "has been run only once" if scored is not None else "has not been run yet"
-        raise WrongUse(f"the prompt {said}, so there is nothing to compare", FilePlace(path), "run it again")
+        raise UsageError(
+            f"the prompt {said}, so there is nothing to compare", FilePlace(path), "run it again"
+        )
     return scored.previous, scored
 
 
 def _path(arguments: Mapping[str, Any]) -> Path:
     path = optional(arguments, "path", str)
     if path is None:
-        raise WrongUse("the command needs `path`, of a prompt file, or `run`, of a run's table")
+        raise UsageError("the command needs `path`, of a prompt file, or `run`, of a run's table")
     return Path(path)
 
 
@@ -122,7 +124,7 @@ def _compared(found: Comparison) -> dict[str, Any]:
                 "after": change.after,
                 "better": change.better,
             }
-            for change in found.changes[:_MOST_CHANGES]
+            for change in found.changes[:_MAX_CHANGES]
         ],
         "message": "; ".join(f"{metric.metric}: {metric.words}" for metric in found.metrics),
     }

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import promptls
-from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.security.environment import minimal_environment
+from promptls.text.errors import FilePlace, UsageError, UserError
 
 IDLE_SECONDS: Final = 300.0
 """How long the process, with what it keeps of the tables, outlives the last question."""
@@ -32,11 +33,14 @@ class ResultsProcess:
 
     @property
     def pid(self) -> int | None:
-        """The number of the process; None where there is none."""
+        """The number of the process; None if there is none."""
         return None if self._running is None or self._running.has_ended else self._running.pid
 
     async def ask(self, question: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer, as `promptls.results_view.process` gives it; raises Failure, also where it dies."""
+        """Return the answer, as `promptls.results_view.process` gives it.
+
+        Raises UserError, also where it dies.
+        """
         async with self._starting:
             if self._ending is not None:
                 self._ending.cancel()
@@ -50,7 +54,7 @@ class ResultsProcess:
                 self._ending = asyncio.get_running_loop().call_later(self._idle_seconds, running.end)
 
     async def close(self) -> None:
-        """The process is gone."""
+        """Terminate the process."""
         if self._ending is not None:
             self._ending.cancel()
         if self._running is not None:
@@ -82,6 +86,7 @@ class _Running:
             limit=_LONGEST_ANSWER,
             # `-m` puts the working folder first on the import path; in this one only promptls is found.
             cwd=Path(promptls.__file__).parent.parent,
+            env=minimal_environment(),
         )
         return cls(process)
 
@@ -129,11 +134,11 @@ class _Running:
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(
-                    Failure(f"the process that reads the results ended ({code})", None, "ask again")
+                    UserError(f"the process that reads the results ended ({code})", None, "ask again")
                 )
 
 
-def _failure(said: Mapping[str, Any]) -> Failure:
-    kind = WrongUse if said["wrongUse"] else Failure
+def _failure(said: Mapping[str, Any]) -> UserError:
+    kind = UsageError if said["wrongUse"] else UserError
     place = None if said["place"] is None else FilePlace(*said["place"])
     return kind(said["message"], place, said["remedy"])

@@ -4,36 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 from promptls.experiments.comparison import Comparison, compare_with
 from promptls.experiments.history import RunSummary
 from promptls.experiments.result_pages import paired_places
-from promptls.experiments.table_index import scored_columns
+from promptls.experiments.result_table import scored_columns
+from promptls.results_view import wire
 from promptls.results_view.kept import kept_by_tables
 from promptls.results_view.scores import number_of
-from promptls.text.failure import Failure
+from promptls.text.errors import UserError
 
 # Different points that a chart shows; of more, these stand evenly among them.
-MOST_POINTS = 2000
+MAX_POINTS = 2000
 
 
 @kept_by_tables
-def comparisons_json(runs: Sequence[RunSummary]) -> list[dict[str, Any]]:
-    """The comparison of each other run with the first; where two cannot be compared, `problem` says why."""
+def comparisons_json(runs: Sequence[RunSummary]) -> list[wire.RunComparison]:
+    """Return the comparison of each other run with the first.
+
+    Where two cannot be compared, `problem` says why.
+    """
     first, *others = runs
     try:
         return [_comparison_json(each, others) for each in compare_with(first, others)]
-    except Failure:
+    except UserError:
         # One that cannot be compared leaves the others: they are then corrected for among themselves.
         return [_alone(first, other) for other in others]
 
 
-def _alone(first: RunSummary, other: RunSummary) -> dict[str, Any]:
+def _alone(first: RunSummary, other: RunSummary) -> wire.RunComparison:
     try:
         return _comparison_json(compare_with(first, [other])[0], [other])
-    except Failure as failure:
+    except UserError as failure:
         said = f"{failure.message}: {failure.remedy}" if failure.remedy else failure.message
         return {
             "run": str(other.results.absolute()),
@@ -48,7 +50,7 @@ def _alone(first: RunSummary, other: RunSummary) -> dict[str, Any]:
         }
 
 
-def _comparison_json(comparison: Comparison, others: Sequence[RunSummary]) -> dict[str, Any]:
+def _comparison_json(comparison: Comparison, others: Sequence[RunSummary]) -> wire.RunComparison:
     run = next(other for other in others if other.results == comparison.after.results)
     points = _points(comparison)
     better = sum(change.better for change in comparison.changes)
@@ -69,11 +71,11 @@ def _comparison_json(comparison: Comparison, others: Sequence[RunSummary]) -> di
                 "points": _spread(points[metric.metric]),
                 "moves": _moves(points[metric.metric]),
                 "pValue": metric.p_value,
-                **{
-                    name: value
-                    for name, value in asdict(metric.difference).items()
-                    if name in {"before", "after", "difference", "low", "high"}
-                },
+                "before": metric.difference.before,
+                "after": metric.difference.after,
+                "difference": metric.difference.difference,
+                "low": metric.difference.low,
+                "high": metric.difference.high,
             }
             for metric in comparison.metrics
         ],
@@ -105,7 +107,7 @@ def _points(comparison: Comparison) -> dict[str, Counter[tuple[float, float]]]:
     return counts
 
 
-def _moves(counts: Counter[tuple[float, float]]) -> dict[str, int]:
+def _moves(counts: Counter[tuple[float, float]]) -> wire.Moves:
     """In how many rows the score got higher, got lower and stayed."""
     return {
         "higher": sum(rows for (before, after), rows in counts.items() if after > before),
@@ -114,8 +116,8 @@ def _moves(counts: Counter[tuple[float, float]]) -> dict[str, int]:
     }
 
 
-def _spread(counts: Counter[tuple[float, float]]) -> list[list[float]]:
-    """The pairs as `[before, after, rows]`, of very many some."""
-    points = [[*pair, count] for pair, count in sorted(counts.items())]
-    step = -(-len(points) // MOST_POINTS) or 1
+def _spread(counts: Counter[tuple[float, float]]) -> list[tuple[float, float, int]]:
+    """Return the pairs as `(before, after, rows)`, of very many some."""
+    points = [(before, after, count) for (before, after), count in sorted(counts.items())]
+    step = -(-len(points) // MAX_POINTS) or 1
     return points[::step]

@@ -5,28 +5,34 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Final, get_args
 
 from promptls.datasets.atomic import replaced
 from promptls.experiments.history import RunSummary
 from promptls.experiments.result_pages import rows_at, table_columns
 from promptls.results_view.notes import Note, notes_of
-from promptls.text.failure import WrongUse
+from promptls.results_view.wire import ExportForm
+from promptls.text.errors import UsageError
 
-Form: TypeAlias = Literal["csv", "jsonl", "junit"]
-FORMS: tuple[Form, ...] = get_args(Form)
+FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
+
+# `exported.ts` of the pages has the same two.
+_FORMULA: Final = re.compile(r"[=+\-@\t\r]")
+_NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 def write_rows(path: Path, run: RunSummary, form: str, places: Sequence[int]) -> None:
-    """The rows at these places are in the file at `path`, or nothing is; raises OSError.
+    """Write the rows at these positions to the file at `path` atomically; raises OSError.
 
     CSV and JSON lines have the columns of the table with `thumb` and `note` behind them, where any row has
-    one. JUnit is the report of the whole run. Raises `WrongUse` for another form.
+    one. CSV is for spreadsheets: a cell that one would calculate gets an apostrophe ahead. JSON lines hold
+    the cells unchanged. JUnit is the report of the whole run. Raises `UsageError` for another form.
     """
     if form not in FORMS:
-        raise WrongUse(f"rows cannot be written as `{form}`", remedy=f"there are {', '.join(FORMS)}")
+        raise UsageError(f"rows cannot be written as `{form}`", remedy=f"there are {', '.join(FORMS)}")
     with replaced(path) as stream:
         stream.writelines(_pieces(run, form, places))
 
@@ -56,7 +62,12 @@ def _with_note(cells: dict[str, str], note: Note | None) -> dict[str, str]:
     return cells if note is None else {**cells, "thumb": note.thumb or "", "note": note.text}
 
 
+def _for_spreadsheet(cell: str) -> str:
+    """Return the cell as text, where a spreadsheet would take it for a formula."""
+    return f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
+
+
 def _csv_line(cells: Sequence[str]) -> str:
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\r\n").writerow(cells)
+    csv.writer(stream, lineterminator="\r\n").writerow(map(_for_spreadsheet, cells))
     return stream.getvalue()

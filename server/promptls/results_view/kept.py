@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from promptls.experiments.history import RunSummary
-from promptls.experiments.table_index import stamp_of_table
-from promptls.text.file_stamp import Stamp
+from promptls.experiments.result_table import stamp_of_table
+from promptls.security.files import Stamp
 
 Answer = TypeVar("Answer")
 
 # Answers that are kept of each question.
-_MOST: Final = 32
+_MAX: Final = 32
 
 
 def kept_by_tables(
@@ -21,14 +21,14 @@ def kept_by_tables(
 ) -> Callable[[Sequence[RunSummary]], Answer]:
     """`answer`, asked again of the same runs only when a table has changed.
 
-    Raises `WrongUse` where a table is gone.
+    Raises `UsageError` where a table is gone.
     """
     known: dict[tuple[tuple[Path, Stamp], ...], Answer] = {}
 
     def asked(runs: Sequence[RunSummary]) -> Answer:
         key = tuple((run.results, stamp_of_table(run)) for run in runs)
         if key not in known:
-            while len(known) >= _MOST:
+            while len(known) >= _MAX:
                 known.pop(next(iter(known)), None)
             known[key] = answer(runs)
         return known[key]

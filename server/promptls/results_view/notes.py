@@ -6,20 +6,21 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, cast
 
 from promptls.datasets.atomic import replaced
 from promptls.experiments.history import RunSummary
 from promptls.experiments.result_pages import rows_at
-from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.results_view import wire
+from promptls.results_view.wire import Thumb
+from promptls.security.files import read_text
+from promptls.text.errors import FilePlace, UsageError, UserError
 
 FORMAT = 1
 SUFFIX = ".notes.json"
 
 # Characters of one note.
 LONGEST = 20_000
-
-Thumb: TypeAlias = Literal["up", "down"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,33 +33,36 @@ class Note:
 
 
 def notes_file(run: RunSummary) -> Path:
-    """Where the notes of the run are kept."""
+    """Return where the notes of the run are kept."""
     return run.results.with_suffix(SUFFIX)
 
 
 def notes_of(run: RunSummary) -> dict[int, Note]:
-    """The notes of the run's rows, by their places in the table; raises `Failure` for a file that is none."""
+    """Return the notes of the run's rows, by their places in the table.
+
+    Raises `UserError` for a file that is none.
+    """
     path = notes_file(run)
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(read_text(path))
         return {int(place): _note(value) for place, value in values["rows"].items()}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        raise Failure(
+        raise UserError(
             "the notes of the run cannot be read", FilePlace(path), "mend the file, or move it away"
         ) from None
 
 
 def keep_note(run: RunSummary, place: int, thumb: str | None, text: str) -> dict[int, Note]:
-    """All notes, once this one is on disk; without thumb and text, the row has none.
+    """Return all notes, once this one is on disk; without thumb and text, the row has none.
 
-    Raises `WrongUse` for a row or a thumb that is not there, OSError where nothing can be written.
+    Raises `UsageError` for a row or a thumb that is not there, OSError where nothing can be written.
     """
     if thumb not in {None, "up", "down"}:
-        raise WrongUse(f"there is no thumb `{thumb}`", remedy="it is `up`, `down` or nothing")
+        raise UsageError(f"there is no thumb `{thumb}`", remedy="it is `up`, `down` or nothing")
     if len(text) > LONGEST:
-        raise WrongUse(f"a note has at most {LONGEST:,} characters")
+        raise UsageError(f"a note has at most {LONGEST:,} characters")
     cells = next(iter(rows_at(run, [place])))
     notes = notes_of(run)
     notes.pop(place, None)
@@ -66,14 +70,14 @@ def keep_note(run: RunSummary, place: int, thumb: str | None, text: str) -> dict
         notes[place] = Note(cells.get("id", ""), cast("Thumb | None", thumb), text)
     path = notes_file(run)
     rows = {str(each): asdict(note) for each, note in sorted(notes.items())}
-    with replaced(path) as stream:
+    with replaced(path, is_private=True) as stream:
         json.dump({"format": FORMAT, "run": run.name, "rows": rows}, stream, indent=1, ensure_ascii=False)
         stream.write("\n")
     return notes
 
 
-def notes_json(notes: Mapping[int, Note]) -> dict[str, dict[str, Any]]:
-    """The notes as JSON, by place."""
+def notes_json(notes: Mapping[int, Note]) -> dict[str, wire.Note]:
+    """Return the notes as JSON, by place."""
     return {str(place): {"thumb": note.thumb, "text": note.text} for place, note in notes.items()}
 
 

@@ -13,9 +13,10 @@ from typing import Final
 
 from promptls.experiments.history import RunSummary
 from promptls.models.keys import KeyMask, key_mask
-from promptls.results_view.packed_rows import MOST_CELLS, packed_pairs, packed_rows
+from promptls.results_view import wire
+from promptls.results_view.packed_rows import MAX_CELLS, packed_pairs, packed_rows
 from promptls.results_view.view import results_view
-from promptls.text.failure import Failure
+from promptls.text.errors import UserError
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "pages"
 """What the build of the VS Code extension puts here, and wheels carry."""
@@ -43,17 +44,18 @@ _HTML: Final = """\
 """
 
 
-def report_html(runs: Sequence[RunSummary], most_cells: int = MOST_CELLS) -> str:
-    """The report of the runs: the first is the one that the others are compared with, the last is shown.
+def report_html(runs: Sequence[RunSummary], max_cells: int = MAX_CELLS) -> str:
+    """Return the report of the runs: the first is the baseline, the last is shown.
 
-    Rows are in it as far as `most_cells` characters reach; it says what is left out. Raises `Failure` where
+    Rows are in it as far as `max_cells` characters reach; it says what is left out. Raises `UserError` where
     a table is gone or the page is not installed.
     """
     view = results_view(runs)
-    tables, left_out = packed_rows(runs, most_cells)
+    tables, left_out = packed_rows(runs, max_cells)
     for run, words in zip(view["runs"], left_out, strict=True):
         run["leftOut"] = words
-    value = {"view": view, "tables": tables, "pairs": [packed_pairs(runs[0], other) for other in runs[1:]]}
+    pairs = [packed_pairs(runs[0], other) for other in runs[1:]]
+    value: wire.Report = {"view": view, "tables": tables, "pairs": pairs}
     # What was written before a key was one must not leave in a file that is handed on.
     mask = KeyMask(tuple(json.dumps(secret, ensure_ascii=False)[1:-1] for secret in key_mask().secrets))
     text = mask.mask(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
@@ -78,7 +80,7 @@ def _file(name: str) -> str:
     try:
         return (FOLDER / name).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise Failure(
+        raise UserError(
             "this installation of promptls holds no page for reports",
             remedy="install it from a wheel; in a checkout, `make setup` builds them",
         ) from None

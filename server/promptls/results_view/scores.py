@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 from promptls.experiments.history import MetricSummary, RunSummary
-from promptls.experiments.table_index import scored_columns
+from promptls.experiments.result_table import scored_columns
 from promptls.experiments.tally import good_class
+from promptls.results_view import wire
 
 # Bars of a distribution.
 BARS = 20
@@ -19,11 +19,11 @@ FEW_VALUES = 12
 _Z = 1.959964
 
 
-def scores_json(run: RunSummary) -> list[dict[str, Any]]:
-    """Each metric of the run, with `low` and `high` of its 95 % interval and the bars of its distribution.
+def scores_json(run: RunSummary) -> list[wire.Metric]:
+    """Return each metric of the run with its 95 % interval, `low` and `high`, and its distribution.
 
     The interval is over rows, the repeats of a row together: Wilson's for shares, else that of the mean by
-    its standard error. It is None where fewer than two rows have a score.
+    its standard error. It is None if fewer than two rows have a score.
     """
     columns = scored_columns(run)
     keys = list(zip(columns["row_number"], columns["model"], strict=True))
@@ -38,7 +38,7 @@ def scores_json(run: RunSummary) -> list[dict[str, Any]]:
 def _units(
     metric: MetricSummary, cells: Sequence[str], keys: Sequence[tuple[str, str]] | None
 ) -> list[list[float]]:
-    """The numbers of each row, its repeats together: those with the same key, where there are `keys`."""
+    """Return the numbers of each row, its repeats together: rows with the same key if `keys` are given."""
     numbers = {cell: number_of(metric, cell) for cell in set(cells)}
     values = [numbers[cell] for cell in cells]
     if keys is None:
@@ -50,8 +50,8 @@ def _units(
     return list(units.values())
 
 
-def quick_scores_json(run: RunSummary) -> list[dict[str, Any]]:
-    """Each metric as the manifest sums it up: without intervals, and with bars of classes alone."""
+def quick_scores_json(run: RunSummary) -> list[wire.Metric]:
+    """Return each metric as the manifest sums it up: without intervals, and with bars of classes alone."""
     return [
         {**_metric_json(metric, []), "bars": _bars(metric, []) if metric.kind == "discrete" else []}
         for metric in run.metrics
@@ -59,7 +59,10 @@ def quick_scores_json(run: RunSummary) -> list[dict[str, Any]]:
 
 
 def number_of(metric: MetricSummary, cell: str) -> float | None:
-    """A score as a number: 1 for the good class and 0 for another; None for a ranking and an empty cell."""
+    """Return a score as a number: 1 for the good class and 0 for another.
+
+    None for a ranking and an empty cell.
+    """
     if not cell or metric.kind == "ranking":
         return None
     if metric.kind == "discrete":
@@ -72,7 +75,7 @@ def number_of(metric: MetricSummary, cell: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _metric_json(metric: MetricSummary, units: list[list[float]]) -> dict[str, Any]:
+def _metric_json(metric: MetricSummary, units: list[list[float]]) -> wire.Metric:
     means = [values[0] if len(values) == 1 else math.fsum(values) / len(values) for values in units]
     low, high = _interval(metric, means)
     return {
@@ -105,8 +108,8 @@ def _interval(metric: MetricSummary, means: Sequence[float]) -> tuple[float | No
     return mean - reach, mean + reach
 
 
-def _bars(metric: MetricSummary, values: Sequence[float]) -> list[dict[str, Any]]:
-    """Labels with counts: the classes of a discrete metric, else ranges of the values."""
+def _bars(metric: MetricSummary, values: Sequence[float]) -> list[wire.Bar]:
+    """Return labels with counts: the classes of a discrete metric, else ranges of the values."""
     if metric.kind != "numeric":
         classes = sorted(metric.counts.items(), key=lambda item: -item[1])
         return [{"label": name, "count": count} for name, count in classes]

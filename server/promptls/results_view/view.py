@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from promptls.experiments.classification import classifications, pairs_of
 from promptls.experiments.history import RunSummary, dataset_of
@@ -14,16 +14,17 @@ from promptls.experiments.manifest import manifest_of
 from promptls.experiments.result_pages import run_json
 from promptls.experiments.run_index import KnownRun, known_runs
 from promptls.models.providers import TABLE
+from promptls.results_view import wire
 from promptls.results_view.comparisons import comparisons_json
 from promptls.results_view.kept import kept_by_tables
 from promptls.results_view.notes import notes_json, notes_of
 from promptls.results_view.scores import quick_scores_json, scores_json
-from promptls.text.failure import Failure
+from promptls.text.errors import UserError
 
 # Runs of the experiment that the chart over its history shows.
-MOST_HISTORY = 60
+MAX_HISTORY = 60
 
-# Columns that data sets usually have for the whole response, the surest first.
+# Columns that datasets usually have for the whole response, the surest first.
 _EXPECTED = (
     "expected",
     "expected_answer",
@@ -38,11 +39,11 @@ _EXPECTED = (
 )
 
 
-def results_view(runs: Sequence[RunSummary], *, quick: bool = False) -> dict[str, Any]:
-    """The runs as JSON: the first is the one that the others are compared with, the last is shown.
+def results_view(runs: Sequence[RunSummary], *, quick: bool = False) -> wire.ResultsView:
+    """Return the runs as JSON: the first is the one that the others are compared with, the last is shown.
 
     A `quick` view is not `complete`: it has no intervals, classes and comparisons, for which tables are
-    read. Raises `Failure` where the table of one is gone.
+    read. Raises `UserError` where the table of one is gone.
     """
     return {
         "runs": [_run(run, quick=quick) for run in runs],
@@ -53,7 +54,7 @@ def results_view(runs: Sequence[RunSummary], *, quick: bool = False) -> dict[str
     }
 
 
-def _run(run: RunSummary, *, quick: bool) -> dict[str, Any]:
+def _run(run: RunSummary, *, quick: bool) -> wire.Run:
     said = run_json(run)
     manifest = manifest_of(run.manifest)
     dataset = dataset_of(run)
@@ -97,19 +98,19 @@ def _run(run: RunSummary, *, quick: bool) -> dict[str, Any]:
     }
 
 
-def expected_columns(columns: Sequence[str]) -> list[list[str]]:
-    """The columns that hold what was expected, each with the one that holds what was said.
+def expected_columns(columns: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the columns that hold what was expected, each with the one that holds what was said.
 
-    Where no name says what a key of the answer should be, it is a column that data sets usually have for the
+    Where no name says what a key of the answer should be, it is a column that datasets usually have for the
     whole response.
     """
-    found = [[pair.expected, pair.predicted] for pair in pairs_of(columns)]
+    found = [(pair.expected, pair.predicted) for pair in pairs_of(columns)]
     usual = next((name for name in _EXPECTED if name in columns), None)
-    return found or ([] if usual is None else [[usual, "response"]])
+    return found or ([] if usual is None else [(usual, "response")])
 
 
 def _is_free(run: RunSummary, manifest: Mapping[str, Any]) -> bool:
-    """Whether no call took money: the models are of this machine, and so are those of its metrics."""
+    """Return whether no call took money: the models are of this machine, and so are those of its metrics."""
     if run.cost:
         return False
     judging = manifest["totals"].get("judging")
@@ -123,43 +124,43 @@ def _is_free(run: RunSummary, manifest: Mapping[str, Any]) -> bool:
 def _notes(run: RunSummary) -> tuple[dict[int, Any], str | None]:
     try:
         return dict(notes_of(run)), None
-    except Failure as failure:
+    except UserError as failure:
         return {}, str(failure)
 
 
 @kept_by_tables
-def _metrics(runs: Sequence[RunSummary]) -> list[dict[str, Any]]:
+def _metrics(runs: Sequence[RunSummary]) -> list[wire.Metric]:
     return scores_json(runs[0])
 
 
 @kept_by_tables
-def _classes(runs: Sequence[RunSummary]) -> list[dict[str, Any]]:
-    """The classification reports of the run; none where no column holds classes."""
+def _classes(runs: Sequence[RunSummary]) -> list[wire.Classification]:
+    """Return the classification reports of the run; none if no column holds classes."""
     try:
-        return [asdict(report) for report in classifications(runs[0])]
-    except Failure:
+        return [cast("wire.Classification", asdict(report)) for report in classifications(runs[0])]
+    except UserError:
         return []
 
 
-def _history(run: RunSummary) -> list[dict[str, Any]]:
-    """The finished runs of the experiment, the oldest first."""
-    known = known_runs(run.results.parent, prompt=run.prompt, experiment=run.experiment, most=MOST_HISTORY)
+def _history(run: RunSummary) -> list[wire.HistoryRun]:
+    """Return the finished runs of the experiment, the oldest first."""
+    known = known_runs(run.results.parent, prompt=run.prompt, experiment=run.experiment, most=MAX_HISTORY)
     return [_known_json(each) for each in reversed(known) if each.status == "finished"]
 
 
-def _others(run: RunSummary) -> list[dict[str, Any]]:
-    """The last finished runs of other prompts and experiments in the folder, the oldest first."""
-    known = known_runs(run.results.parent, most=4 * MOST_HISTORY)
+def _others(run: RunSummary) -> list[wire.HistoryRun]:
+    """Return the last finished runs of other prompts and experiments in the folder, the oldest first."""
+    known = known_runs(run.results.parent, most=4 * MAX_HISTORY)
     own = (os.path.normpath(run.prompt), run.experiment)
     others = [
         each
         for each in known
         if each.status == "finished" and (os.path.normpath(each.prompt), each.experiment) != own
     ]
-    return [_known_json(each) for each in reversed(others[:MOST_HISTORY])]
+    return [_known_json(each) for each in reversed(others[:MAX_HISTORY])]
 
 
-def _known_json(known: KnownRun) -> dict[str, Any]:
+def _known_json(known: KnownRun) -> wire.HistoryRun:
     return {
         "path": str(Path(known.path).absolute()),
         "name": known.name,

@@ -1,1 +1,1 @@
-"""Every setting and every header key, declared once, in pydantic."""
+"""Settings and header keys, declared once as pydantic models."""

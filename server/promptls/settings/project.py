@@ -1,8 +1,8 @@
-"""The settings of a project and of an editor, declared once.
+"""The settings of a project and of an editor.
 
-`promptls.toml`, or `[tool.promptls]` in `pyproject.toml`, holds the project's settings;
-an editor's settings lie over them, and a prompt file's header over both. The JSON
-Schema, the settings page and the extension's `package.json` block are made from here.
+Project settings are in `promptls.toml`, or under `[tool.promptls]` in `pyproject.toml`.
+Editor settings override them, and a prompt's header overrides both. The JSON Schema,
+the settings page and the settings in the extension's `package.json` are generated from here.
 """
 
 from __future__ import annotations
@@ -17,92 +17,107 @@ Severity = Literal["error", "warning", "information", "hint", "off"]
 
 
 class ModelSettings(BaseModel):
-    """A model under a name of the project's own."""
+    """A model with a name defined by the project."""
 
     model_config = ConfigDict(extra="forbid")
 
     provider: str = Field(
         description="`openai`, `anthropic`, `google`, `azure`, `bedrock`, `ollama`, `vllm`, `local`, …: "
-        "`promptls models` lists them."
+        "see `promptls models --providers`."
     )
-    model: str = Field(description="The provider's own name of the model.")
-    base_url: str | None = Field(None, description="Address of an OpenAI-compatible server, with its `/v1`.")
+    model: str = Field(description="The provider's name of the model.")
+    base_url: str | None = Field(
+        None,
+        description="URL of an OpenAI-compatible server, including `/v1`. A key is sent there only if the "
+        "user allows it.",
+    )
     api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
         None,
-        description="The environment variable that holds the key; the key itself never stands in a file.",
+        description="The environment variable that contains the key. Never put the key itself into a file. "
+        "The "
+        "user is asked once before the key is sent to a server other than the provider's.",
     )
     parameters: dict[str, Any] = Field(
-        default_factory=dict, description="Sent with each request, such as `temperature`."
+        default_factory=dict, description="Parameters of each request, such as `temperature`."
     )
     input_price: Annotated[float, Field(ge=0)] | None = Field(
-        None, description="US dollars for a million input tokens."
+        None, description="Price of a million input tokens in US dollars."
     )
     output_price: Annotated[float, Field(ge=0)] | None = Field(
-        None, description="US dollars for a million output tokens."
+        None, description="Price of a million output tokens in US dollars."
     )
 
 
 class RateLimitSettings(BaseModel):
-    """How fast a provider may be asked."""
+    """Rate limits of a provider or model."""
 
     model_config = ConfigDict(extra="forbid")
 
     requests_per_minute: Annotated[float, Field(gt=0)] | None = Field(
-        None, description="Requests that may go out in a minute."
+        None, description="Maximum number of requests per minute."
     )
     tokens_per_minute: Annotated[float, Field(gt=0)] | None = Field(
-        None, description="Tokens of prompts and answers in a minute; those of an answer by `max_tokens`."
+        None,
+        description="Maximum number of prompt and answer tokens per minute. An answer counts as "
+        "`max_tokens`.",
     )
 
 
 class AskAboveSettings(BaseModel):
-    """What a run may spend without a question."""
+    """What a run may spend without asking."""
 
     model_config = ConfigDict(extra="forbid")
 
-    cost: Annotated[float, Field(ge=0)] = Field(1.0, description="US dollars, where prices are known.")
+    cost: Annotated[float, Field(ge=0)] = Field(
+        1.0, description="Cost in US dollars, if the prices are known."
+    )
     calls: Annotated[int, Field(ge=0)] = Field(
-        1000, description="Calls of models that take money, where no price is known."
+        1000, description="Number of calls to paid models whose price is unknown."
     )
 
 
 class RaySettings(BaseModel):
-    """The Ray cluster of experiments whose engine is `ray`."""
+    """The Ray cluster for experiments with the engine `ray`."""
 
     model_config = ConfigDict(extra="forbid")
 
     address: str | None = Field(
         None,
-        description="Address of the cluster, such as `host:6379`; unset, it is that of `RAY_ADDRESS`, else "
-        "the cluster that runs on this machine, else one that starts and ends with the run.",
+        description="Address of the cluster, such as `host:6379`. By default `RAY_ADDRESS`, then a cluster "
+        "on "
+        "this machine, then a new one for the run. The user is asked once before a run connects to it.",
     )
 
 
 class RenderingSettings(BaseModel):
-    """Limits of the process that renders."""
+    """Limits of the rendering process."""
 
     model_config = ConfigDict(extra="forbid")
 
-    timeout: Annotated[float, Field(gt=0, le=600)] = Field(5.0, description="Seconds a rendering may take.")
-    memory: Annotated[int, Field(ge=128)] = Field(1024, description="Megabytes that a rendering may use.")
+    timeout: Annotated[float, Field(gt=0, le=600)] = Field(
+        5.0, description="Maximum seconds per rendering; more than 5 only in a trusted folder."
+    )
+    memory: Annotated[int, Field(ge=128)] = Field(
+        1024, description="Maximum memory in megabytes; more than 1024 only in a trusted folder."
+    )
 
 
 class InlayHintSettings(BaseModel):
-    """What stands between the lines."""
+    """Inlay hints."""
 
     model_config = ConfigDict(extra="forbid")
 
-    tokens: bool = Field(default=True, description="Show the tokens of each part behind its name.")
+    tokens: bool = Field(default=True, description="Show the number of tokens after the name of each part.")
 
 
 class DiagnosticsSettings(BaseModel):
-    """What is checked without being asked for."""
+    """Diagnostics in the editor."""
 
     model_config = ConfigDict(extra="forbid")
 
     closed_files: bool = Field(
         default=True,
-        description="Show the findings of prompt files that are not open, in editors that ask for them.",
+        description="Show diagnostics of files that are not open, if the editor supports it.",
     )
 
 
@@ -113,74 +128,80 @@ class Project(BaseModel):
 
     include: list[str] = Field(
         default_factory=list,
-        description="Globs of files that are prompt files whatever they look like.",
+        description="Globs of files to treat as prompt files, whatever their content.",
     )
-    exclude: list[str] = Field(default_factory=list, description="Globs of files that promptls leaves alone.")
+    exclude: list[str] = Field(default_factory=list, description="Globs of files to ignore.")
     template_paths: list[str] = Field(
         default_factory=list,
-        description="Folders that includes count from, for sections that no template in sight includes.",
+        description="Folders in which to look for included files, for sections that no known template "
+        "includes.",
     )
     roles: list[str] = Field(
         default_factory=lambda: ["system", "user", "assistant", "developer", "tool", "function"],
-        description="Roles that a part may have without a finding.",
+        description="Roles that parts may have.",
     )
     rules: dict[str, Severity] = Field(
-        default_factory=dict, description="Severity by rule name; `off` silences the rule."
+        default_factory=dict, description="Severity by rule name; `off` disables the rule."
     )
-    encoding: str = Field("o200k_base", description="The tiktoken encoding where a header names none.")
-    token_limit: Annotated[int, Field(gt=0)] | None = Field(
-        None, description="The token limit where a header names none."
-    )
+    encoding: str = Field("o200k_base", description="The default tiktoken encoding.")
+    token_limit: Annotated[int, Field(gt=0)] | None = Field(None, description="The default token limit.")
     truncation_step: Annotated[int, Field(gt=0)] | None = Field(
-        None, description="The truncation step where a header names none."
+        None, description="The default truncation step."
     )
-    functions: str | None = Field(None, description="The functions file where a header names none.")
+    functions: str | None = Field(None, description="The default functions file.")
     ragas_version: Annotated[str, Field(pattern=r"^0\.1\.\d{1,3}$")] | None = Field(
         None,
-        description="The release of Ragas that prompt objects are for, from `0.1.0` to `0.1.21`, where they "
-        "name none; unset, it is 0.1.21 for those with `output_format_instruction`, and 0.1.0 for others.",
+        description="The default Ragas version of prompt objects, from `0.1.0` to `0.1.21`. If unset, it "
+        "is 0.1.21 "
+        "for prompt objects with `output_format_instruction`, and 0.1.0 for others.",
     )
     meta_templates: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
-        description="OpenCompass meta templates by name, such as one for each model: evaluation prompts are "
-        "shown with the first of them where they declare no `meta_template`.",
+        description="OpenCompass meta templates by name, for example one per model. Evaluation prompts "
+        "without "
+        "a `meta_template` are shown with the first one.",
     )
-    default_model: str = Field("local:smollm2", description="The model of experiments that name none.")
+    default_model: str = Field("local:smollm2", description="The default model of experiments.")
     models: dict[str, ModelSettings] = Field(
-        default_factory=dict, description="Models under names of the project's own."
+        default_factory=dict,
+        description="Models by name. The names cannot be those of a provider's models, such as "
+        "`openai:gpt-4.1-mini`.",
+    )
+    environment: list[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]] = Field(
+        default_factory=list,
+        description="Names of environment variables that functions and metrics may read, in trusted folders. "
+        "They see no other variable that may contain a secret. A provider's key is visible only to runs "
+        "whose models need it.",
     )
     metrics: dict[str, NamedMetric] = Field(
-        default_factory=dict, description="Metrics with options, by the names that experiments give them."
+        default_factory=dict, description="Metrics with options, by the name that experiments use."
     )
     judge: str | None = Field(
         None,
-        description="The model that judges, for metrics that ask one and name none: `provider:model`, or one "
-        "of `models`.",
+        description="The default model of metrics that ask a judge: `provider:model`, or a name in `models`.",
     )
     experiments: dict[str, ExperimentKey] = Field(
-        default_factory=dict, description="Experiments that any prompt of the project may run."
+        default_factory=dict, description="Experiments for all prompts of the project, by name."
     )
     engine: Engine = Field(
         "local",
-        description="Where models are asked from, for experiments that do not say: `local`, this machine, or "
-        "`ray`, the nodes of a Ray cluster.",
+        description="The default engine of experiments: `local` (this machine) or `ray` (the nodes of a Ray "
+        "cluster).",
     )
     ray: RaySettings = Field(
-        default_factory=RaySettings, description="The cluster of experiments whose engine is `ray`."
+        default_factory=RaySettings, description="The Ray cluster for experiments with the engine `ray`."
     )
     rate_limits: dict[str, RateLimitSettings] = Field(
         default_factory=dict,
-        description="Limits by provider (`openai`) or by model (`openai:gpt-4.1-mini`).",
+        description="Rate limits by provider (`openai`) or model (`openai:gpt-4.1-mini`).",
     )
     ask_above: AskAboveSettings = Field(
-        default_factory=AskAboveSettings, description="What a run may spend before somebody is asked."
+        default_factory=AskAboveSettings, description="What a run may spend without asking."
     )
     rendering: RenderingSettings = Field(
         default_factory=RenderingSettings, description="Limits of the rendering process."
     )
     diagnostics: DiagnosticsSettings = Field(
-        default_factory=DiagnosticsSettings, description="What is checked without being asked for."
+        default_factory=DiagnosticsSettings, description="Diagnostics in the editor."
     )
-    inlay_hints: InlayHintSettings = Field(
-        default_factory=InlayHintSettings, description="What stands between the lines."
-    )
+    inlay_hints: InlayHintSettings = Field(default_factory=InlayHintSettings, description="Inlay hints.")

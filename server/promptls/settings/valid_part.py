@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     Model = TypeVar("Model", bound=BaseModel)
 
+MAX_PROBLEMS = 100
+"""How many problems of one file's settings, or of one header, are reported."""
 _UNION_BRANCHES = ("list[", "dict[", "nullable[", "union[", "function-")
 """How pydantic's names of a union's branches begin, which stand among the keys of an error's place."""
 
@@ -35,7 +37,7 @@ def valid_part(model: type[Model], values: Mapping[str, Any]) -> tuple[Model, tu
     """`values` as `model`, without what is not valid, and that.
 
     A wrong value costs its key alone; where what is left is not valid without it, such as an experiment
-    without a data set, it costs the entry of the mapping that it stands in.
+    without a dataset, it costs the entry of the mapping that it stands in.
     """
     from pydantic import ValidationError
 
@@ -58,25 +60,23 @@ def _whole(model: type[Model], values: Mapping[str, Any]) -> Model | None:
         return None
 
 
-def _without(values: Mapping[str, Any], paths: list[tuple[str | int, ...]]) -> dict[str, Any]:
+def _without(values: Mapping[str, Any], paths: Iterable[tuple[str | int, ...]]) -> dict[str, Any]:
     """`values` without what `paths` lead to: a list goes whole, and what misses a key goes with it."""
-    rest = dict(values)
+    below: dict[str | int, list[tuple[str | int, ...]]] = {}
     for path in paths:
-        _drop(rest, path)
+        below.setdefault(path[0], []).append(path[1:])
+    rest: dict[str, Any] = {}
+    for key, value in values.items():
+        inner = below.get(key)
+        if inner is None:
+            rest[key] = value
+        elif isinstance(value, dict) and all(path and path[0] in value for path in inner):
+            rest[key] = _without(value, inner)
     return rest
 
 
-def _drop(mapping: dict[Any, Any], path: tuple[str | int, ...]) -> None:
-    inner = mapping.get(path[0])
-    if len(path) > 1 and isinstance(inner, dict) and path[1] in inner:
-        mapping[path[0]] = inner = dict(inner)
-        _drop(inner, path[1:])
-    else:
-        mapping.pop(path[0], None)
-
-
 def _invalid(error: Any, values: Mapping[str, Any]) -> tuple[Invalid, ...]:
-    """The errors, each once: of a union's branches only the one that the value comes nearest to."""
+    """Return the errors, each once: of a union's branches only the one that the value comes nearest to."""
     messages: dict[tuple[str | int, ...], list[str]] = {}
     unknown: set[tuple[str | int, ...]] = set()
     for found in error.errors(include_url=False, include_context=False):
@@ -89,15 +89,14 @@ def _invalid(error: Any, values: Mapping[str, Any]) -> tuple[Invalid, ...]:
         messages.setdefault(path, []).append(said)
         if found["type"] == "extra_forbidden":
             unknown.add(path)
+    around = {path[:length] for path in messages for length in range(len(path))}
     return tuple(
-        Invalid(path, _joined(said), path in unknown)
-        for path, said in messages.items()
-        if not any(other != path and other[: len(path)] == path for other in messages)
+        Invalid(path, _joined(said), path in unknown) for path, said in messages.items() if path not in around
     )
 
 
 def _path(values: Any, location: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """The keys of `location` that stand in `values`, and the last one where it is missing there."""
+    """Return the keys of `location` that stand in `values`, and the last one where it is missing there."""
     path: list[str | int] = []
     node: Any = values
     for part in location:
@@ -114,7 +113,7 @@ def _path(values: Any, location: tuple[str | int, ...]) -> tuple[str | int, ...]
 
 
 def _joined(said: list[str]) -> str:
-    """Several messages for one value as one, in YAML's and TOML's words: what it should be instead."""
+    """Return several messages for one value as one, in YAML's and TOML's words: what it should be instead."""
     start = "Input should be "
     wanted = [_CLASS.sub("", message).replace("a valid dictionary", "a mapping") for message in said]
     if len(wanted) > 1 and all(message.startswith(start) for message in wanted):

@@ -1,4 +1,4 @@
-"""Text in, trees and errors out, with true positions.
+"""Parsers: text in, trees and errors out, with exact positions.
 
-Nothing here raises on malformed input, and each function sees one text at a time.
+No function raises on malformed input, and each handles one text at a time.
 """

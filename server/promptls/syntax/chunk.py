@@ -11,14 +11,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from functools import cached_property, wraps
+from functools import wraps
 from typing import Final, NamedTuple, TypeVar
 
-from promptls.syntax.jinja.scan import items_pattern, scan
-from promptls.syntax.jinja.tag import Tag
-from promptls.syntax.jinja.tag_ends import UNSEEN
-from promptls.text.lines import line_end, line_starts
-from promptls.text.span import Span
+from promptls.facts.reads import current
+from promptls.syntax.jinja.scanner import UNSEEN, Tag, items_pattern, scan
+from promptls.text.positions import Span, line_end, line_starts
 
 _CONTENT: Final = re.compile(r"^[ \t]*(?!---(?:\s|$)|#|%|\{[ \t]*$)\S", re.MULTILINE)
 """Text that is more than a comment, the beginning of a document, or the first brace of a tag."""
@@ -33,10 +31,10 @@ class Chunk:
 
     `reach` is how many characters behind its end could change its tags: none, unless a tag
     in it is not closed. `lines` are where its lines begin, for who knows. `kept` holds what is derived
-    from the chunk, by the function `kept` wraps.
+    from the chunk, by the function that `chunk_fact` wraps.
     """
 
-    __slots__ = ("__dict__", "before", "kept", "length", "line_ends", "line_starts", "reach", "tags", "text")
+    __slots__ = ("_tags", "_text", "before", "kept", "length", "line_ends", "line_starts", "reach")
 
     count: Final = 1
     """How many chunks the piece holds, as `Group.count` says it."""
@@ -44,14 +42,30 @@ class Chunk:
     def __init__(
         self, text: str, tags: tuple[Tag, ...], *, reach: int, lines: list[int] | None = None
     ) -> None:
-        self.text: Final = text
-        self.tags: Final = tags
+        self._text: Final = text
+        self._tags: Final = tags
         self.reach: Final = reach
         self.length: Final = len(text)
         self.line_starts: Final = line_starts(text) if lines is None else lines
         self.line_ends: Final = len(self.line_starts) - 1
         self.kept: Final[dict[object, object]] = {}
         self.before: Before | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of the chunk."""
+        reads = current.get()
+        if reads is not None:
+            reads.chunks.add(self)
+        return self._text
+
+    @property
+    def tags(self) -> tuple[Tag, ...]:
+        """The tags in the chunk, in order."""
+        reads = current.get()
+        if reads is not None:
+            reads.chunks.add(self)
+        return self._tags
 
     @property
     def is_reaching(self) -> bool:
@@ -64,45 +78,19 @@ class Chunk:
         return self.before is not None and self.before.has_same_tags
 
     def tags_at(self, span: Span) -> tuple[Tag, ...]:
-        """The tags that stand in a span, or that part of it stands in."""
+        """Return the tags that stand in a span, or that part of it stands in."""
         first = bisect_right(self.tags, span.start, key=_tag_end)
         return self.tags[first : bisect_left(self.tags, span.end, lo=first, key=_tag_start)]
 
-    @cached_property
+    @property
     def has_content(self) -> bool:
         """Whether anything but tags, comments and blank lines stands in the chunk."""
-        return bool(_CONTENT.search(" ".join([piece for _, piece in self._texts()])))
+        return _has_content(self)
 
-    @cached_property
+    @property
     def has_printed_content(self) -> bool:
         """The same of what stands outside of macros and `set` blocks, whose texts are printed elsewhere."""
-        if not self.has_content:
-            return False
-        printed: list[str] = []
-        opened: list[int] = []
-        for tag, piece in self._texts():
-            inner = tag.text[tag.inner_start : tag.inner_end].strip() if tag else ""
-            if tag and tag.kind == "statement" and _DEFINES.match(inner):
-                opened.append(len(printed))
-            elif tag and tag.kind == "statement" and _DEFINED.match(inner) and opened:
-                del printed[opened.pop() :]
-            printed.append(piece)
-        if opened and not _KEY_LINE.search("".join(printed[opened[0] :])):
-            del printed[opened[0] :]  # a macro that is being written, with no mapping behind it
-        return bool(_CONTENT.search(" ".join(printed)))
-
-    def _texts(self) -> Iterator[tuple[Tag | None, str]]:
-        """The texts that are no tags, those of raw blocks among them, each with the tag ahead of it."""
-        position, before = 0, None
-        for tag in self.tags:
-            yield before, self.text[position : tag.span.start]
-            before = tag
-            if tag.kind == "raw":
-                yield None, self.text[tag.body.start : tag.body.end]
-            position = tag.span.end
-            if tag.kind == "comment" and tag.unclosed:  # what stands on its line is to be the comment
-                position = line_end(self.text, position)
-        yield before, self.text[position:]
+        return _has_printed_content(self)
 
 
 def _tag_start(tag: Tag) -> int:
@@ -144,25 +132,75 @@ def succeed(old: Chunk, new: Chunk, edited: Span) -> None:
 FACTS_OF_TAGS: Final[set[object]] = set()
 """What is kept with chunks that depends on nothing but the texts of their tags."""
 
-Derived = TypeVar("Derived")
+Fact = TypeVar("Fact")
 _MISSING: Final = object()
 
 
-def kept(derive: Callable[[Chunk], Derived]) -> Callable[[Chunk], Derived]:
-    """`derive`, computed once a chunk and kept with the chunk for as long as that lives."""
+def chunk_fact(find: Callable[[Chunk], Fact]) -> Callable[[Chunk], Fact]:
+    """Make a function of a chunk's text a fact of the chunk, which is computed once and stored with it."""
 
-    @wraps(derive)
-    def once(chunk: Chunk) -> Derived:
-        derived = chunk.kept.get(derive, _MISSING)
-        if derived is _MISSING:
-            derived = chunk.kept[derive] = derive(chunk)
-        return derived  # type: ignore[return-value]  # put there above
+    @wraps(find)
+    def fact(chunk: Chunk) -> Fact:
+        reads = current.get()
+        found = chunk.kept.get(find, _MISSING)
+        if reads is None:
+            if found is _MISSING:
+                found = chunk.kept[find] = find(chunk)
+            return found  # type: ignore[return-value]  # put there above
+        reads.columns[fact] = None
+        if found is _MISSING:
+            token = current.set(None)
+            try:
+                found = chunk.kept[find] = find(chunk)
+            finally:
+                current.reset(token)
+        return found  # type: ignore[return-value]  # put there above
 
-    return once
+    return fact
+
+
+@chunk_fact
+def _has_content(chunk: Chunk) -> bool:
+    return bool(_CONTENT.search(" ".join([piece for _, piece in _texts(chunk)])))
+
+
+@chunk_fact
+def _has_printed_content(chunk: Chunk) -> bool:
+    if not _has_content(chunk):
+        return False
+    printed: list[str] = []
+    opened: list[int] = []
+    for tag, piece in _texts(chunk):
+        inner = tag.text[tag.inner_start : tag.inner_end].strip() if tag else ""
+        if tag and tag.kind == "statement" and _DEFINES.match(inner):
+            opened.append(len(printed))
+        elif tag and tag.kind == "statement" and _DEFINED.match(inner) and opened:
+            del printed[opened.pop() :]
+        printed.append(piece)
+    if opened and not _KEY_LINE.search("".join(printed[opened[0] :])):
+        del printed[opened[0] :]  # a macro that is being written, with no mapping behind it
+    return bool(_CONTENT.search(" ".join(printed)))
+
+
+def _texts(chunk: Chunk) -> Iterator[tuple[Tag | None, str]]:
+    """Yield the texts that are no tags, those of raw blocks among them, each with the tag ahead of it."""
+    text = chunk.text
+    position, before, comment_end = 0, None, -1
+    for tag in chunk.tags:
+        yield before, text[position : tag.span.start]
+        before = tag
+        if tag.kind == "raw":
+            yield None, text[tag.body.start : tag.body.end]
+        position = tag.span.end
+        if tag.kind == "comment" and tag.unclosed:  # what stands on its line is to be the comment
+            if comment_end < position:
+                comment_end = line_end(text, position)
+            position = comment_end
+    yield before, text[position:]
 
 
 def cut(text: str, *, at_items: bool) -> list[Chunk]:
-    """The chunks of `text`, in order; at least one, and together the whole text."""
+    """Return the chunks of `text`, in order; at least one, and together the whole text."""
     chunks = []
     start = 0
     items = items_pattern(text) if at_items else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from promptls.syntax.yaml.place import ITEM
-from promptls.text.span import Span
+from promptls.syntax.yaml.expected import ITEM
+from promptls.text.positions import Span
 
 _PIECE: Final = re.compile(r'"(?:[^"\\\r\n]|\\[^\r\n])*"?|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 _REST: Final = re.compile(r'(?:[^"\\\r\n]|\\[^\r\n])*"')
@@ -40,7 +40,10 @@ class _Open(NamedTuple):
 
 
 def json_place(text: str, offset: int) -> JsonPlace | None:
-    """What may stand at `offset`; None outside of objects and lists, and behind what stands there already."""
+    """Return what may stand at `offset`.
+
+    None outside of objects and lists, and behind what stands there already.
+    """
     open_: list[_Open] = []
     word = Span(offset, offset)
     last = ""
@@ -91,7 +94,7 @@ def _place(text: str, offset: int, open_: list[_Open], word: Span) -> JsonPlace:
 
 
 def _keys_behind(text: str, start: int) -> list[str]:
-    """The keys of the same object behind a place."""
+    """Return the keys of the same object behind a place."""
     depth = 0
     found = []
     last = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from promptls.text.span import Span
+from promptls.text.positions import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,6 @@ class SyntaxProblem:
     missing_end: str = ""
 
     def shifted(self, by: int) -> SyntaxProblem:
-        """The same problem in a text that begins `by` characters earlier."""
+        """Return the same problem in a text that begins `by` characters earlier."""
         related = tuple(replace(item, span=item.span.shifted(by)) for item in self.related)
         return replace(self, span=self.span.shifted(by), related=related)

@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.blocks import Pair, chunk_blocks
-from promptls.syntax.jinja.tag import Tag
-from promptls.text.span import Span
+from promptls.syntax.jinja.scanner import Tag
+from promptls.text.positions import Span
 
 PLACEHOLDER: Final = "x"
 _NOT_PRINTED: Final = frozenset({"macro", "call", "set", "filter"})
 """Blocks whose body is not printed where it stands, or is changed before it is."""
+_MAX_BARE_LINES: Final = 100
 _BLOCK_HEADER: Final = re.compile(r"(?:^|[:\-\s])[|>][-+1-9]{0,2}(?:[ \t]+#[^\r\n]*)?\s*$")
 
 
@@ -36,14 +37,14 @@ class Projection:
     ends: tuple[int, ...]
 
     def origin(self, offset: int) -> int:
-        """The place in the chunk of a place in the projection."""
+        """Return the place in the chunk of a place in the projection."""
         index = bisect_right(self.starts, offset) - 1
         if index < 0:
             return 0
         return min(self.origins[index] + offset - self.starts[index], self.ends[index])
 
     def origin_end(self, offset: int) -> int:
-        """The place in the chunk behind the character that ends at `offset` in the projection."""
+        """Return the place in the chunk behind the character that ends at `offset` in the projection."""
         return self.origin(offset - 1) + 1 if offset > 0 else self.origin(offset)
 
 
@@ -54,20 +55,20 @@ class _Skip(NamedTuple):
 
 
 def branches(pair: Pair) -> list[tuple[int, int]]:
-    """The branches of an `if` or `for`, each as the indexes of the tags around it."""
+    """Return the branches of an `if` or `for`, each as the indexes of the tags around it."""
     bounds = [pair.opening, *pair.middles, pair.closing]
     return list(pairwise(bounds))
 
 
 def has_else(chunk: Chunk, pair: Pair) -> bool:
-    """Whether one of the branches is always taken."""
+    """Return whether one of the branches is always taken."""
     return bool(pair.middles) and "else" in chunk.tags[pair.middles[-1]].text
 
 
 def project(
     chunk: Chunk, choices: Mapping[int, int] | None = None, *, begins_texts: bool = False
 ) -> Projection:
-    """The projection of a chunk.
+    """Return the projection of a chunk.
 
     `choices` maps the opening tag of an `if` to the number of the branch that is taken; a
     number past the last branch takes none. Without it all branches stand. What a tag prints on a
@@ -128,7 +129,7 @@ def project(
 
 
 def _printed(chunk: Chunk, tag: Tag, *, begins_texts: bool) -> tuple[str, Span]:
-    """What stands for a tag, and where that is in the chunk."""
+    """Return what stands for a tag, and where that is in the chunk."""
     if tag.kind == "raw":
         return chunk.text[tag.body.start : tag.body.end], tag.body
     if tag.kind == "output" and not _is_left_out(chunk, tag, begins_texts=begins_texts):
@@ -137,7 +138,7 @@ def _printed(chunk: Chunk, tag: Tag, *, begins_texts: bool) -> tuple[str, Span]:
 
 
 def _is_left_out(chunk: Chunk, tag: Tag, *, begins_texts: bool) -> bool:
-    """Whether what a tag prints is left out: white space behind it then stands at the end of no text.
+    """Return whether what a tag prints is left out: white space behind it then stands at the end of no text.
 
     Without this the line of such a tag could look deeper than the lines below it.
     """
@@ -147,28 +148,34 @@ def _is_left_out(chunk: Chunk, tag: Tag, *, begins_texts: bool) -> bool:
 
 
 def begins_text(chunk: Chunk, tag: Tag) -> bool:
-    """Whether nothing but tags stands between the tag and the header of a block scalar, such as `|`."""
+    """Return whether nothing but tags stands between the tag and the header of a block scalar, such as `|`.
+
+    Of more than `_MAX_BARE_LINES` lines between them nobody asks.
+    """
     line = bisect_right(chunk.line_starts, tag.span.start) - 1
-    while line >= 0 and _is_bare(chunk, line):
+    lowest = max(line - _MAX_BARE_LINES, 0)
+    while line > lowest and _is_bare(chunk, line):
         line -= 1
-    return line >= 0 and _BLOCK_HEADER.search(chunk.text[slice(*_line(chunk, line))]) is not None
+    return (
+        not _is_bare(chunk, line) and _BLOCK_HEADER.search(chunk.text[slice(*_line(chunk, line))]) is not None
+    )
 
 
 def stands_alone(chunk: Chunk, tag: Tag) -> bool:
-    """Whether nothing but tags stands on the tag's lines: then it may print anything, or nothing."""
+    """Return whether nothing but tags stands on the tag's lines: then it may print anything, or nothing."""
     first = bisect_right(chunk.line_starts, tag.span.start) - 1
     last = bisect_right(chunk.line_starts, max(tag.span.start, tag.span.end - 1)) - 1
     return all(_is_bare(chunk, line) for line in range(first, last + 1))
 
 
 def _line(chunk: Chunk, line: int) -> Span:
-    """The span of a line with its line end."""
+    """Return the span of a line with its line end."""
     last = line + 1 >= len(chunk.line_starts)
     return Span(chunk.line_starts[line], len(chunk.text) if last else chunk.line_starts[line + 1])
 
 
 def _is_bare(chunk: Chunk, line: int) -> bool:
-    """Whether nothing but tags and white space stands on a line."""
+    """Return whether nothing but tags and white space stands on a line."""
     known = _known_lines(chunk)
     found = known.get(line)
     if found is None:
@@ -189,14 +196,14 @@ def _tag_end(tag: Tag) -> int:
     return tag.span.end
 
 
-@kept
+@chunk_fact
 def _known_lines(_chunk: Chunk) -> dict[int, bool]:
-    """What has been found out of lines: whether nothing but tags and white space stands on them."""
+    """Return what has been found out of lines: whether nothing but tags and white space stands on them."""
     return {}
 
 
 def _skipped(chunk: Chunk, choices: Mapping[int, int]) -> dict[int, _Skip]:
-    """What is left out, by the tag from which it is."""
+    """Return what is left out, by the tag from which it is."""
     skipped: dict[int, _Skip] = {}
     for pair in chunk_blocks(chunk).pairs:
         if pair.keyword in _NOT_PRINTED:
@@ -211,6 +218,55 @@ def _skipped(chunk: Chunk, choices: Mapping[int, int]) -> dict[int, _Skip]:
 
 
 def text_span(projection: Projection, start: int, end: int) -> Span:
-    """The span in the chunk of a stretch of the projection."""
+    """Return the span in the chunk of a stretch of the projection."""
     origin = projection.origin(start)
     return Span(origin, max(origin, projection.origin_end(end)))
+
+
+def projected_again(chunk: Chunk, former: Projection) -> Projection | None:
+    """Return the projection of a chunk with all its branches, by that of the chunk that it was.
+
+    None if a tag may take white space away or stand by itself now, or no longer.
+    """
+    if chunk.before is None or not chunk.before.has_same_tags:
+        return None
+    old, (start, end), growth, _ = chunk.before
+    if not _is_apart(old, Span(start, end), chunk, growth):
+        return None
+    number = bisect_right(former.origins, start) - 1
+    if number < 0 or former.ends[number] < end or former.origins[number] == former.ends[number]:
+        return None
+    place = former.starts[number] + start - former.origins[number]
+    typed = chunk.text[start : end + growth]
+    behind = number + 1
+    return Projection(
+        former.text[:place] + typed + former.text[place + end - start :],
+        (*former.starts[:behind], *[each + growth for each in former.starts[behind:]]),
+        (*former.origins[:behind], *[each + growth for each in former.origins[behind:]]),
+        (*former.ends[:number], *[each + growth for each in former.ends[number:]]),
+    )
+
+
+def _is_apart(old: Chunk, span: Span, new: Chunk, growth: int) -> bool:
+    """Return whether whole lines with text are between an edited span and the tags around it."""
+    number = bisect_right(old.tags, span.start, key=_end)
+    begin, until = 0, old.length
+    if number > 0:
+        begin = old.tags[number - 1].span.end
+        if new.tags[number - 1].span.end != begin:
+            return False
+    if number < len(old.tags):
+        until = old.tags[number].span.start
+        if until < span.end or new.tags[number].span.start != until + growth:
+            return False
+    return _has_line(old.text[begin : span.start]) and _has_line(old.text[span.end : until])
+
+
+def _has_line(text: str) -> bool:
+    """Return whether two lines end in a text, with more than white space between them."""
+    first, last = text.find("\n"), text.rfind("\n")
+    return bool(text[first:last].strip()) if 0 <= first < last else False
+
+
+def _end(tag: Tag) -> int:
+    return tag.span.end

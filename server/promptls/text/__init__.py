@@ -1,1 +1,1 @@
-"""Texts, offsets, spans and lines: knows nothing of Jinja, YAML or LSP."""
+"""Texts, offsets, spans and lines, independent of Jinja, YAML and LSP."""

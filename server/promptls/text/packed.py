@@ -7,17 +7,17 @@ import io
 import zlib
 from typing import Final
 
-MOST_BYTES: Final = 20_000_000
+MAX_BYTES: Final = 20_000_000
 """The most that is unpacked of one file."""
 
 
 def is_json_file(path: str) -> bool:
-    """Whether a file is JSON by its name: then there is no Jinja in it, whatever its texts look like."""
+    """Return whether a file is JSON by its name, and therefore has no Jinja."""
     return path.lower().endswith((".json", ".json.gz"))
 
 
 def unpacked(path: str, data: bytes) -> bytes:
-    """The `data` of a file, unpacked where its name ends in `.json.gz`.
+    """Return the `data` of a file, unpacked where its name ends in `.json.gz`.
 
     Raises OSError where they are no such file, or too large a one.
     """
@@ -25,14 +25,14 @@ def unpacked(path: str, data: bytes) -> bytes:
         return data
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            plain = file.read(MOST_BYTES + 1)
+            plain = file.read(MAX_BYTES + 1)
     except (EOFError, zlib.error) as error:
         raise OSError(f"it is no whole gzip file ({error})") from error
-    if len(plain) > MOST_BYTES:
-        raise OSError(f"it unpacks to more than {MOST_BYTES // 1_000_000} MB")
+    if len(plain) > MAX_BYTES:
+        raise OSError(f"it unpacks to more than {MAX_BYTES // 1_000_000} MB")
     return plain
 
 
 def packed(path: str, data: bytes) -> bytes:
-    """The `data` as they stand in a file of this name: the same each time."""
+    """Return the `data` as they stand in a file of this name: the same each time."""
     return gzip.compress(data, mtime=0) if path.lower().endswith(".gz") else data

@@ -11,7 +11,7 @@ Steps: TypeAlias = Generator[None, None, Result]
 
 
 def finished(steps: Steps[Result]) -> Result:
-    """The result of all steps, one behind the other."""
+    """Return the result of all steps, one behind the other."""
     results: list[Result] = []
 
     def kept() -> Steps[None]:

@@ -1,1 +1,1 @@
-"""Exact token counts for named encodings; the vocabularies come from packages, never from a network."""
+"""Exact token counts for named encodings. Vocabularies come from packages, never from the network."""

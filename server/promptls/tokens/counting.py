@@ -1,12 +1,31 @@
-"""How many tokens a text has."""
+"""How many tokens a text has, which they are, and what a chat format adds."""
 
 from __future__ import annotations
 
 import hashlib
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import Final, NamedTuple
 
-from promptls.tokens.encodings import encoding_name, load
+from promptls.tokens.encodings import encoding_name, is_approximate, load
+
+MESSAGE_TOKENS: Final = 4
+"""Three marks, and the role, which is one token in every encoding."""
+REPLY_TOKENS: Final = 3
+"""What the answer begins with."""
+
+
+def chat_tokens(contents: Iterable[int], encoding: str) -> int | None:
+    """Return the tokens of a request whose messages have contents of so many tokens.
+
+    None if the chat format of the encoding's or model's name is not public.
+    """
+    if is_approximate(encoding):
+        return None
+    return sum(tokens + MESSAGE_TOKENS for tokens in contents) + REPLY_TOKENS
+
 
 CACHED_COUNTS = 20_000
 """How many counts are remembered; each takes about 200 bytes, however long its text is."""
@@ -27,7 +46,7 @@ class SpecialTokenError(ValueError):
 
 
 def count(text: str, encoding: str) -> int:
-    """The number of tokens of `text` in the encoding (or the model's encoding) named `encoding`.
+    """Return the number of tokens of `text` in the encoding (or the model's encoding) named `encoding`.
 
     The words of special tokens count as plain text. Counts are remembered by the text's hash.
     Raises UnknownEncodingError, or VocabularyError.
@@ -52,3 +71,39 @@ def count_strictly(text: str, encoding: str) -> int:
         if token in text:
             raise SpecialTokenError(token)
     return count(text, encoding)
+
+
+def token_ids(text: str, encoding: str) -> list[int]:
+    """Return the ids of the tokens of `text`; raises SpecialTokenError as `count_strictly` does."""
+    loaded = load(encoding)
+    for token in loaded.special_tokens_set:
+        if token in text:
+            raise SpecialTokenError(token)
+    return loaded.encode_ordinary(text)
+
+
+MAX_CHARACTERS: Final = 400_000
+"""How many characters of a text are cut into tokens; nobody looks at more of them one by one."""
+
+
+class Pieces(NamedTuple):
+    """The tokens of a text: their ids, and where each begins, in UTF-16 code units.
+
+    Tokens that share a character begin at the same place.
+    """
+
+    ids: list[int]
+    starts: list[int]
+
+
+def pieces(text: str, encoding: str) -> Pieces:
+    """Return the tokens of the first 400,000 characters of `text`; words of special tokens count as text.
+
+    Raises UnknownEncodingError, or VocabularyError.
+    """
+    shown = text[:MAX_CHARACTERS]
+    loaded = load(encoding)
+    ids = loaded.encode_ordinary(shown)
+    _, starts = loaded.decode_with_offsets(ids)
+    units = [0, *accumulate(1 + (character > "\uffff") for character in shown)]
+    return Pieces(ids, [units[start] for start in starts])

@@ -1,1 +1,1 @@
-"""What a token limit and a truncation step do to a chat that grows: pure functions over parts with counts."""
+"""Truncation of a growing chat by a token limit and a truncation step, as pure functions."""

@@ -53,7 +53,7 @@ class GrowingInput(NamedTuple):
 
 
 def growing_inputs(data: Mapping[str, Any]) -> tuple[GrowingInput, ...]:
-    """The lists in the data that may be a chat, the likeliest first."""
+    """Return the lists in the data that may be a chat, the likeliest first."""
     found = [each for each in _lists(data, ()) if each.messages]
     return tuple(sorted(found, key=_unlikeliness))
 
@@ -75,7 +75,7 @@ def _unlikeliness(growing: GrowingInput) -> tuple[bool, bool, int]:
 
 
 def author_key(messages: Sequence[Any]) -> str | None:
-    """The key that says whose the messages are, where all have it."""
+    """Return the key that says whose the messages are, where all have it."""
     for key in AUTHOR_KEYS:
         if all(isinstance(message, dict) and key in message for message in messages):
             return key
@@ -83,7 +83,7 @@ def author_key(messages: Sequence[Any]) -> str | None:
 
 
 def messages_a_turn(messages: Sequence[Any]) -> int:
-    """How many messages a turn adds: two where they are of several authors, a reply and a question."""
+    """Return how many messages a turn adds: two where they are of several authors, a reply and a question."""
     key = author_key(messages)
     if key is None:
         return 1
@@ -91,7 +91,7 @@ def messages_a_turn(messages: Sequence[Any]) -> int:
 
 
 def grown(data: Mapping[str, Any], keys: Sequence[str], messages: Sequence[Any]) -> dict[str, Any]:
-    """The data with other messages at the place that `keys` lead to."""
+    """Return the data with other messages at the place that `keys` lead to."""
     first, *rest = keys
     below = data.get(first)
     value = grown(below if isinstance(below, dict) else {}, rest, messages) if rest else list(messages)
@@ -99,7 +99,9 @@ def grown(data: Mapping[str, Any], keys: Sequence[str], messages: Sequence[Any])
 
 
 def lengthened(messages: Sequence[Any], count: int) -> tuple[Any, ...]:
-    """The first `count` messages; where there are fewer, they are repeated, each with a number of its own.
+    """Return the first `count` messages.
+
+    Where there are fewer, they are repeated, each with a number of its own.
 
     The number stands ahead of a repeated message's text, so that no two beginnings are the same.
     """
@@ -127,7 +129,10 @@ def made_up(messages: Sequence[Any], count: int) -> tuple[Any, ...]:
 
 
 def turn_sizes(count: int, each: int) -> tuple[int, ...]:
-    """How many of `count` messages each turn holds, where a turn adds `each`; the last one holds all."""
+    """Return how many of `count` messages each turn holds, where a turn adds `each`.
+
+    The last one holds all.
+    """
     return tuple(range((count - 1) % each + 1, count + 1, each))
 
 
@@ -139,7 +144,7 @@ def _marked(message: Any, number: int) -> Any:
 
 
 def _text_key(message: Mapping[Any, Any]) -> Any | None:
-    """The key of a message's text: a usual one, else that of its longest text."""
+    """Return the key of a message's text: a usual one, else that of its longest text."""
     texts = {key: value for key, value in message.items() if isinstance(value, str)}
     for key in TEXT_KEYS:
         if key in texts:

@@ -1,26 +1,204 @@
-"""The whole lab: every step under every limit over all chats, and what is best."""
+"""The truncation lab: every step under every limit over all chats, and which one is best."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
-from promptls.systems.prompt_poet.truncation import NO_LIMIT
-from promptls.truncation.advice import Best, Trial, advise, best_trial
-from promptls.truncation.candidates import candidate_limits, candidate_steps
+from promptls.dialects.prompt_poet.truncation import NO_LIMIT
+from promptls.text.format import plural
 from promptls.truncation.prefix_cache import PrefixCache
-from promptls.truncation.report import (
-    BestJson,
-    CellJson,
-    ChatJson,
-    PieceJson,
-    TurnsJson,
-    UnstableJson,
-)
+from promptls.truncation.report import BestJson, CellJson, ChatJson, PieceJson, TurnsJson, UnstableJson
 from promptls.truncation.simulation import Simulation, simulate
 from promptls.truncation.turns import Chat, Piece, SharedTokens, may_go
+
+STEP_SHARES: Final = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75)
+"""The steps that are tried, as shares of the limit, beside a step of 1 token."""
+LIMIT_SHARES: Final = (0.5, 0.75, 1.0, 1.5, 2.0)
+"""The limits that are tried, as shares of the present one."""
+LENGTH_SHARES: Final = (0.25, 0.5, 0.75)
+"""The limits that are tried where there is none, as shares of the chat's longest prompt."""
+_DIGITS: Final = 2
+
+
+def candidate_steps(limit: int, present: int | None = None) -> tuple[int, ...]:
+    """Return the steps to try under a limit, the smallest first: 1, rounded shares of it, the current one."""
+    shares = (rounded(limit * share) for share in STEP_SHARES)
+    return _unique((1, *shares, *([present] if present else [])))
+
+
+def candidate_limits(present: int | None, longest: int) -> tuple[int, ...]:
+    """Return the limits to try, the smallest first, for a chat whose longest prompt has `longest` tokens.
+
+    Limits that the chat never reaches show nothing, and are left out, but for the present one.
+    """
+    if present is None:
+        return _unique(rounded(longest * share) for share in LENGTH_SHARES)
+    tried = (present if share == 1 else rounded(present * share) for share in LIMIT_SHARES)
+    return _unique(limit for limit in tried if limit == present or limit < longest)
+
+
+def rounded(number: float) -> int:
+    """Return the number with two digits that count, as people write limits; at least 1."""
+    whole = max(1, round(number))
+    return round(whole, -max(0, len(str(whole)) - _DIGITS))
+
+
+def _unique(numbers: Iterable[int]) -> tuple[int, ...]:
+    found: Sequence[int] = sorted(set(numbers))
+    return tuple(found)
+
+
+_NO_BETTER: Final = 0.005
+"""Scores that differ by less are the same: then the smaller step is the better one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One limit and step over all chats."""
+
+    limit: int
+    step: int
+    simulations: tuple[Simulation, ...]
+
+    @property
+    def cache_rate(self) -> float:
+        """The share of the tokens, from each chat's second turn on, that is read from the cache."""
+        later = [turn for each in self.simulations for turn in each.later]
+        return share(sum(turn.cached for turn in later), sum(turn.tokens for turn in later))
+
+    @property
+    def kept_rate(self) -> float:
+        """The share of what fits under the limit that is kept."""
+        turns = [turn for each in self.simulations for turn in each.turns]
+        fits = sum(turn.tokens + turn.lost - turn.excess for turn in turns)
+        return share(sum(turn.tokens for turn in turns), fits)
+
+    @property
+    def score(self) -> float:
+        """The higher, the better."""
+        return self.cache_rate + self.kept_rate
+
+    @property
+    def lost(self) -> int:
+        """Tokens removed, all turns together."""
+        return sum(turn.lost for each in self.simulations for turn in each.turns)
+
+    @property
+    def needless(self) -> int:
+        """How many of them would have fitted."""
+        return sum(max(0, turn.lost - turn.excess) for each in self.simulations for turn in each.turns)
+
+    @property
+    def breaks(self) -> int:
+        """Turns in which other parts are removed than in the turn before."""
+        return sum(each.breaks for each in self.simulations)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Why turns cannot be truncated, each reason once."""
+        return tuple(
+            dict.fromkeys(turn.failure for each in self.simulations for turn in each.turns if turn.failure)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best step under a limit; None if none is better than another."""
+
+    limit: int
+    step: int | None
+    reason: str
+
+
+def share(part: float, whole: float) -> float:
+    """Return what `part` is of `whole`; 0 of nothing."""
+    return part / whole if whole else 0.0
+
+
+def best_trial(trials: Sequence[Trial]) -> Trial:
+    """Return the best of trials under one limit, which come with the smallest step first."""
+    best = trials[0]
+    for trial in trials[1:]:
+        if trial.score > best.score + _NO_BETTER:
+            best = trial
+    return best
+
+
+def advise(trials: Sequence[Trial], uncut: float, cache: PrefixCache, present: int | None) -> Best:
+    """Return the best step of trials under one limit, which come with the smallest step first.
+
+    `uncut` is the cache rate of the same chats where nothing is removed; `present` the present step,
+    with which the reason compares.
+    """
+    least = trials[0]
+    limit = least.limit
+    failures = least.failures
+    if failures:
+        return Best(limit, None, f"Some turns cannot be cut to {limit:,} tokens. {failures[0]}")
+    if not least.lost:
+        return Best(limit, None, f"The chat never reaches {limit:,} tokens, so that any step does.")
+    best = best_trial(trials)
+    at_all = max(trial.cache_rate for trial in trials)
+    if at_all <= least.cache_rate + _NO_BETTER:
+        return Best(limit, least.step, _no_gain(least, uncut, cache))
+    other = next((trial for trial in trials if trial.step == present), least)
+    if best is other:
+        return Best(
+            limit,
+            best.step,
+            f"A step of {plural(best.step, 'token')} serves best: {best.cache_rate:.0%} of the prompts "
+            f"is read from the cache, and {best.kept_rate:.0%} of what fits is kept.",
+        )
+    turns = sum(len(each.turns) for each in best.simulations)
+    return Best(limit, best.step, _compared(best, other, turns))
+
+
+def _compared(best: Trial, other: Trial, turns: int) -> str:
+    """Return what the best step gains and costs beside another one."""
+    step, others = plural(best.step, "token"), plural(other.step, "token")
+    if best.score <= other.score + _NO_BETTER:
+        return (
+            f"A step of {step} serves as well as one of {others}: {best.cache_rate:.0%} of the prompts is "
+            f"read from the cache and {best.kept_rate:.0%} of what fits is kept, with the other "
+            f"{other.cache_rate:.0%} and {other.kept_rate:.0%}."
+        )
+    if best.cache_rate <= other.cache_rate + _NO_BETTER:
+        return (
+            f"With a step of {step}, {best.kept_rate:.0%} of what fits is kept, where a step of {others} "
+            f"keeps {other.kept_rate:.0%}; {best.cache_rate:.0%} of the prompts is read from the cache, "
+            f"with the other {other.cache_rate:.0%}."
+        )
+    cost = (best.needless - other.needless) // max(turns, 1)
+    price = (
+        f"It costs {plural(cost, 'token')} of the chat a turn" if cost > 0 else "It costs nothing of the chat"
+    )
+    changes = "with both" if best.breaks == other.breaks else f"not in {other.breaks:,}"
+    return (
+        f"With a step of {step}, {best.cache_rate:.0%} of the prompts is read from "
+        f"the cache, where a step of {others} reads {other.cache_rate:.0%}: "
+        f"the beginning changes in {best.breaks:,} of {turns:,} turns, {changes}. {price}; "
+        f"{best.kept_rate:.0%} of what fits is kept."
+    )
+
+
+def _no_gain(least: Trial, uncut: float, cache: PrefixCache) -> str:
+    if uncut <= least.cache_rate + _NO_BETTER and uncut < _STABLE:
+        why = "the prompt's beginning differs from turn to turn ahead of what is cut"
+    elif least.limit < cache.least:
+        why = f"this cache keeps a beginning {cache.words} only"
+    else:
+        why = "what is cut does not stand ahead of what could be read"
+    return (
+        f"No step raises the cache rate of {least.cache_rate:.0%}, because {why}. "
+        f"The smallest step loses the least of the chat."
+    )
+
+
+_STABLE: Final = 0.5
+"""A chat that loses nothing and is still read from the cache less than this has an unstable beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +235,7 @@ def explore(
     shared_tokens: Sequence[SharedTokens],
     tell: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Findings:
-    """What each step under each limit does to the chats, of which there is at least one.
+    """Return what each step under each limit does to the chats, of which there is at least one.
 
     `shared_tokens` belong to the chats, one to each. `tell` hears how many trials of how many are done.
     """
@@ -139,13 +317,13 @@ def _turns(simulation: Simulation, chat: Chat) -> TurnsJson:
 
 
 def _runs(count: int, kept: Sequence[int]) -> list[int]:
-    """The places from 0 to `count` that are not kept, as first and last of each run."""
+    """Return the places from 0 to `count` that are not kept, as first and last of each run."""
     ends = pairwise((-1, *kept, count))
     return [place for before, after in ends if after - before > 1 for place in (before + 1, after - 1)]
 
 
 def _advice(best: Sequence[Best], trials: Mapping[int, Sequence[Trial]], present: int | None) -> str:
-    """What is best under the present limit; where there is none, under the limit that serves best."""
+    """Return what is best under the present limit; where there is none, under the limit that serves best."""
     for each in best:
         if each.limit == present:
             return each.reason
@@ -157,7 +335,7 @@ def _advice(best: Sequence[Best], trials: Mapping[int, Sequence[Trial]], present
 
 
 def _unstable(chat: Chat, shared_tokens: SharedTokens) -> UnstableJson | None:
-    """Where two prompts of the chat differ in a part that is never cut and stands ahead of all that are."""
+    """Return where two prompts of the chat differ in a part before all that may be cut."""
     found: UnstableJson | None = None
     for before, now in pairwise(chat.turns):
         for place, (old, new) in enumerate(zip(before, now, strict=False)):

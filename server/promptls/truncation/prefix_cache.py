@@ -23,7 +23,7 @@ class PrefixCache(NamedTuple):
     """The rules as a sentence says them."""
 
     def readable(self, shared: int) -> int:
-        """How many of `shared` tokens, equal from the first one, are read from the cache."""
+        """Return how many of `shared` tokens, equal from the first one, are read from the cache."""
         return shared - shared % self.block if shared >= self.least else 0
 
 
@@ -44,7 +44,7 @@ DEFAULT_CACHE: Final = "exact"
 
 
 def cache_of(model: str | None) -> PrefixCache:
-    """The cache of the provider in `provider:model`, else the one without any rule."""
+    """Return the cache of the provider in `provider:model`, else the one without any rule."""
     provider = (model or "").partition(":")[0]
     return CACHES.get(provider, CACHES[DEFAULT_CACHE])
 
@@ -52,7 +52,7 @@ def cache_of(model: str | None) -> PrefixCache:
 def shared_prefix(
     pieces: Sequence[Piece], before: Sequence[int], now: Sequence[int], shared_tokens: SharedTokens
 ) -> int:
-    """How many tokens two prompts have in common from their first one, counted part by part."""
+    """Return how many tokens two prompts have in common from their first one, counted part by part."""
     shared = 0
     for old, new in zip(before, now, strict=False):
         if old != new:

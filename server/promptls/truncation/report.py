@@ -25,7 +25,7 @@ class ChatJson(TypedDict):
     name: str
     """What it comes from: `row 3`, or the sample's name."""
     source: str
-    """Where that stands: the data set's file, `the examples`, …"""
+    """Where that stands: the dataset's file, `the examples`, …"""
     generated: int
     """How many of its turns, the last ones, were made up because the data has no more."""
     pieces: list[PieceJson]

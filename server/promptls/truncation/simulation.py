@@ -1,12 +1,12 @@
-"""One chat under one limit and one step: what every turn keeps, loses, and reads from the cache."""
+"""A growing chat under a limit and a step: what each turn keeps, loses, and reads from a prefix cache."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from promptls.systems.prompt_poet.failure import PromptPoetError
-from promptls.systems.prompt_poet.truncation import NO_LIMIT, truncate
+from promptls.dialects.prompt_poet.failures import PromptPoetError
+from promptls.dialects.prompt_poet.truncation import NO_LIMIT, truncate
 from promptls.truncation.prefix_cache import PrefixCache, shared_prefix
 from promptls.truncation.turns import Chat, SharedTokens
 
@@ -67,7 +67,7 @@ class Simulation:
 def simulate(
     chat: Chat, limit: int, step: int | None, cache: PrefixCache, shared_tokens: SharedTokens
 ) -> Simulation:
-    """What Prompt Poet's truncation makes of each turn; a `limit` of -1 truncates nothing."""
+    """Return what Prompt Poet's truncation makes of each turn; a `limit` of -1 truncates nothing."""
     turns: list[TurnResult] = []
     before: tuple[int, ...] = ()
     removed_before: tuple[int, ...] = ()
@@ -88,7 +88,10 @@ def simulate(
 def _truncated(
     chat: Chat, pieces: Sequence[int], limit: int, step: int | None
 ) -> tuple[tuple[int, ...], tuple[int, ...], str | None]:
-    """The places of the kept and of the removed parts; where Prompt Poet fails, all are kept, and why."""
+    """Return the places of the kept and of the removed parts.
+
+    Where Prompt Poet fails, all are kept, and why.
+    """
     priorities = [chat.pieces[number].priority for number in pieces]
     tokens = [chat.pieces[number].tokens for number in pieces]
     try:

@@ -35,10 +35,10 @@ class Chat:
     turns: tuple[tuple[int, ...], ...]
 
     def tokens(self, turn: Sequence[int]) -> int:
-        """The tokens of a prompt with these pieces."""
+        """Return the tokens of a prompt with these pieces."""
         return sum(self.pieces[number].tokens for number in turn)
 
 
 def may_go(priority: Any) -> bool:
-    """Whether truncation may remove a part of this `truncation_priority`."""
+    """Return whether truncation may remove a part of this `truncation_priority`."""
     return isinstance(priority, int | float) and priority > 0

@@ -1,1 +1,1 @@
-"""Many files and time: snapshots, includes, settings; the only reader of prompt files on disk."""
+"""Files over time: snapshots, includes, settings. The only package that reads prompt files from disk."""

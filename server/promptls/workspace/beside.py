@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
+from promptls.security.files import read_text
 from promptls.workspace.disk import MAX_BYTES
 
 
 def beside(path: str) -> Callable[[str], str | None]:
-    """What gives the text of a file by its path from the folder of the file at `path`; None where it may not.
+    """Return what gives the text of a file by its path from the folder of the file at `path`.
+
+    None if it may not.
 
     Configurations may lie anywhere, as they are named with dots; other files only below the folder.
     """
@@ -20,9 +23,9 @@ def beside(path: str) -> Callable[[str], str | None]:
         try:
             file = (folder / asked).resolve()
             is_allowed = not asked.is_absolute() and (asked.suffix == ".py" or file.is_relative_to(folder))
-            if not is_allowed or not file.is_file() or file.stat().st_size > MAX_BYTES:
+            if not is_allowed:
                 return None
-            return file.read_text("utf-8-sig")
+            return read_text(file, "utf-8-sig", limit=MAX_BYTES)
         except (OSError, ValueError):
             return None
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from promptls.workspace.include_names import ancestors
+from promptls.facts.reads import question
+from promptls.workspace.include_graph import ancestors
 from promptls.workspace.python_calls import TemplateCall
 from promptls.workspace.snapshot import Snapshot
 
@@ -13,8 +14,9 @@ _NONE = ""
 """No path is empty: stands beside the callers, so that a workspace without any is known as well."""
 
 
+@question
 def calls_to(snapshot: Snapshot, path: str) -> tuple[TemplateCall, ...]:
-    """The calls in Python files of the workspace that load the template at `path`.
+    """Return the calls in Python files of the workspace that load the template at `path`.
 
     A path counts from the folder that the program is started in, which nobody knows: it is taken
     to lead to the one file that is there when counted from a folder around the Python file. A call
@@ -36,7 +38,7 @@ def calls_to(snapshot: Snapshot, path: str) -> tuple[TemplateCall, ...]:
 
 
 def template_of(snapshot: Snapshot, call: TemplateCall) -> str | None:
-    """The template that a call loads; None where its path leads to none, or could mean several."""
+    """Return the template that a call loads; None if its path leads to none, or could mean several."""
     targets = _targets(snapshot, call)
     return targets.pop() if len(targets) == 1 else None
 

@@ -2,17 +2,268 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from promptls.meaning.schema_shape import declared_over, shape_of_schema
-from promptls.meaning.shape import UNKNOWN, Shape
-from promptls.text.span import Span
-from promptls.workspace.needs import Need, certain_place, needed_shapes, needs_of, passes_data, targets
-from promptls.workspace.python_names import functions_in
+from promptls.semantic.flow.macro_flow import shapes_of_inputs
+from promptls.semantic.flow.paths import Step, shape_along
+from promptls.semantic.flow.shapes import flow_of, shapes_at, summed_uses
+from promptls.semantic.names.events import chunk_events
+from promptls.semantic.names.file_names import FileNames
+from promptls.semantic.names.references import TemplateReference, template_references
+from promptls.semantic.names.scopes import Resolver
+from promptls.semantic.names.template_names import leading_references, tag_start
+from promptls.semantic.prefix import UnstablePrefix, unstable_prefixes
+from promptls.semantic.template import Template
+from promptls.semantic.types.schemas import declared_over, shape_of_schema
+from promptls.semantic.types.settled_shapes import settled, settled_shapes
+from promptls.semantic.types.shape import SOMETIMES, UNKNOWN, Shape, conditional, merged
+from promptls.syntax.chunk_list import ChunkList
+from promptls.syntax.facts import placed_fact, summary
+from promptls.text.positions import Span
+from promptls.workspace.macro_calls import imported_macros
+from promptls.workspace.python_functions import functions_in
 from promptls.workspace.snapshot import Snapshot
+
+
+def included_part_names(snapshot: Snapshot, path: str) -> frozenset[str]:
+    """Return the written-out names of the parts in every file that the one at `path` includes."""
+    return frozenset(
+        name
+        for included in snapshot.included(path)[1:]
+        if (template := snapshot.template(included))
+        for placed in template.parts
+        if (name := placed.part.name) is not None
+    )
+
+
+_NOT_PASSED_ON = frozenset({"loop"})
+"""What Jinja makes in a block and does not hand to included files."""
+
+
+class Need(NamedTuple):
+    """A file that reads a variable: the file itself, or one that `reference` in it leads to.
+
+    `is_free` says that no file on the way binds the name, not even in a branch.
+    """
+
+    path: str
+    reference: TemplateReference | None
+    is_free: bool = True
+
+
+class Needs(NamedTuple):
+    """The variables that may come from outside of a file, each with the files that read it.
+
+    `is_whole` is False where some cannot be known: an include whose name an expression gives, or
+    one that leads to no file.
+    """
+
+    by_name: Mapping[str, tuple[Need, ...]]
+    is_whole: bool
+
+
+def needs_of(snapshot: Snapshot, path: str) -> Needs:
+    """Return what rendering the file at `path` reads from outside of it, includes and all."""
+    return snapshot.once(_found_needs, path)
+
+
+def _found_needs(snapshot: Snapshot, path: str) -> Needs:
+    return _Search(snapshot).needs(path)
+
+
+def certain_place(snapshot: Snapshot, name: str, needs: Iterable[Need]) -> Span | None:
+    """Return where a file certainly reads a name from outside, or includes what does.
+
+    None if it may bind it.
+    """
+    for need in needs:
+        template = snapshot.template(need.path)
+        if not need.is_free or template is None:
+            continue
+        for reading in template.names.readings_of(name):
+            if reading.binding is None:
+                return reading.span if need.reference is None else need.reference.span
+    return None
+
+
+def passes_data(reference: TemplateReference) -> bool:
+    """Return whether the file that a reference leads to sees the variables of the one that it stands in."""
+    return reference.with_context or reference.keyword == "extends"
+
+
+def targets(snapshot: Snapshot, path: str) -> Iterator[tuple[TemplateReference, str | None]]:
+    """Yield the references of a file, each with the path that it leads to."""
+    template = snapshot.template(path)
+    for reference in leading_references(template) if template else ():
+        yield reference, snapshot.resolve(path, reference) if reference.name is not None else None
+
+
+def scopes_before(template: Template, reference: TemplateReference) -> Resolver:
+    """Return the scopes at the place of a reference; of `extends`, those at the end of the file."""
+    return _scopes_before(template.names, len(template.source), reference)
+
+
+def _scopes_before(names: FileNames, end: int, reference: TemplateReference) -> Resolver:
+    offset = end if reference.keyword == "extends" else reference.span.start
+    resolver, located = names.scopes_at(offset)
+    for event in chunk_events(located.chunk):
+        if event.span.start + located.start >= offset:
+            break
+        if event.action != "read":
+            resolver.pass_event(event, located.start)
+    return resolver
+
+
+_has_references: Final = summary(lambda chunk: bool(template_references(chunk)), any, of_tags=True)
+
+
+def _scopes_at_references(template: Template) -> Iterator[tuple[TemplateReference, Resolver]]:
+    """Yield the references of a file, each with the scopes at its place, in one walk.
+
+    A resolver holds for its reference only until the next one is asked for.
+    """
+    for located, resolver in template.names.scopes_where(_has_references):
+        waiting = [
+            reference._replace(span=reference.span.shifted(located.start))
+            for reference in reversed(template_references(located.chunk))
+            if reference.keyword != "extends"
+        ]
+        for event in chunk_events(located.chunk):
+            while waiting and waiting[-1].span.start <= event.span.start + located.start:
+                yield waiting.pop(), resolver
+            if event.action != "read":
+                resolver.pass_event(event, located.start)
+        while waiting:
+            yield waiting.pop(), resolver
+    for reference in template.references:
+        if reference.keyword == "extends":
+            yield reference, scopes_before(template, reference)
+
+
+class _Search:
+    """Goes through includes, each file once; a file that includes itself adds nothing to itself."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._known: dict[str, Needs] = {}
+        self._around: list[str] = []
+
+    def needs(self, path: str) -> Needs:
+        """Return the needs of the file at `path`."""
+        known = self._known.get(path)
+        if known is not None:
+            return known
+        template = self._snapshot.template(path)
+        if template is None:
+            return Needs({}, is_whole=False)
+        found: dict[str, dict[Need, None]] = {
+            name: {Need(path, None): None} for name in template.names.input_names - _NOT_PASSED_ON
+        }
+        self._around.append(path)
+        is_whole = self._through_references(path, template, found)
+        self._around.pop()
+        needs = Needs({name: tuple(each) for name, each in sorted(found.items())}, is_whole)
+        if not self._around:
+            self._known.clear()  # what was found inside of a cycle holds for the outermost file only
+        self._known[path] = needs
+        return needs
+
+    def _through_references(self, path: str, template: Template, found: dict[str, dict[Need, None]]) -> bool:
+        """Add what the files need that this one names; whether all of them are known."""
+        is_whole = True
+        all_below: dict[TemplateReference, Needs] = {}
+        for reference, target in targets(self._snapshot, path):
+            if target is None and not reference.is_unfinished:
+                is_whole = is_whole and reference.ignore_missing and reference.name is not None
+            if target is None or target in self._around or not passes_data(reference):
+                continue
+            below = self.needs(target)
+            is_whole = is_whole and below.is_whole
+            if below.by_name:
+                all_below[reference] = below
+        _hand_on(template, all_below, found)
+        return is_whole
+
+
+def _hand_on(
+    template: Template, below: Mapping[TemplateReference, Needs], found: dict[str, dict[Need, None]]
+) -> None:
+    """Add the needs of included files that the template does not certainly bind at their include."""
+    bound = template.names.all_bound_names
+    if all(bound.isdisjoint(needs.by_name) for needs in below.values()):
+        for reference, needs in below.items():
+            for name, each in needs.by_name.items():
+                own = found.setdefault(name, {})
+                own.update((Need(need.path, reference, need.is_free), None) for need in each)
+        return
+    for place, resolver in _scopes_at_references(template):
+        for reference in [each for each in below if each.span == place.span]:
+            for name, each in below[reference].by_name.items():
+                binding, is_certain = resolver.meaning(name)
+                if binding is None or not is_certain:
+                    own = found.setdefault(name, {})
+                    for need in each:
+                        own[Need(need.path, reference, need.is_free and binding is None)] = None
+
+
+def needed_shapes(snapshot: Snapshot, path: str) -> Mapping[str, Shape]:
+    """Return the shapes of the variables that the file at `path` and its includes use, by their uses.
+
+    What an included file declares goes before its uses. Variables that the file binds itself
+    pass their uses in included files on to what they stand for.
+    """
+    return settled_shapes(_summed_uses(snapshot, path, ()))
+
+
+def _summed_uses(snapshot: Snapshot, path: str, around: tuple[str, ...]) -> dict[str, Shape]:
+    template = snapshot.template(path)
+    if template is None:
+        return {}
+    imported = imported_macros(snapshot, path)
+    found = dict(shapes_of_inputs(flow_of(template), imported) if imported else summed_uses(template))
+    chosen: dict[int, list[Mapping[str, Shape]]] = {}
+    for reference, target in targets(snapshot, path):
+        is_followed = target is not None and target not in (*around, path) and passes_data(reference)
+        below: Mapping[str, Shape] = {}
+        if target is not None and is_followed:
+            below = _declared(snapshot, target, _summed_uses(snapshot, target, (*around, path)))
+        if reference.is_choice:
+            chosen.setdefault(tag_start(template, reference.span), []).append(below)
+            below = {name: _chosen(name, shape, reference) for name, shape in below.items()}
+        for name, shape in shapes_at(template, reference.span.start, below).items() if below else ():
+            found[name] = merged(found[name], shape) if name in found else shape
+    for start, each in chosen.items():
+        always = {name: shape for name, shape in each[0].items() if _is_needed_in_all(name, each)}
+        for name, shape in shapes_at(template, start, always).items() if always else ():
+            found[name] = merged(found[name], shape) if name in found else shape
+    return found
+
+
+def _chosen(name: str, shape: Shape, reference: TemplateReference) -> Shape:
+    """Return the shape of a variable that a file reads which is included where its name is chosen."""
+    if not reference.where or SOMETIMES in reference.where:
+        return shape_along((Step(name, optional=True, keeps_null=True),), shape)
+    for need in reference.where:
+        shape = conditional(shape, need)
+    return shape
+
+
+def _is_needed_in_all(name: str, files: list[Mapping[str, Shape]]) -> bool:
+    return all(name in each and not each[name].optional for each in files)
+
+
+def _declared(snapshot: Snapshot, path: str, used: Mapping[str, Shape]) -> dict[str, Shape]:
+    template = snapshot.template(path)
+    keys = template.declarations.inputs if template is not None else None
+    declared = {key.name: shape_of_schema(key.schema) for key in keys or ()}
+    return {
+        name: declared_over(declared[name], settled(shape)) if name in declared else shape
+        for name, shape in used.items()
+    }
 
 
 class Contract(NamedTuple):
@@ -46,13 +297,13 @@ class NeededInput:
 
 
 def contract_of(snapshot: Snapshot, path: str) -> Contract:
-    """What rendering the file at `path` reads from its data, includes and all."""
+    """Return what rendering the file at `path` reads from its data, includes and all."""
     needs = needs_of(snapshot, path)
     return Contract(frozenset(needs.by_name), needs.is_whole)
 
 
 def names_handed_on(snapshot: Snapshot, path: str) -> frozenset[str]:
-    """The names that the files which the one at `path` includes read from around their include."""
+    """Return the names that the files which the one at `path` includes read from around their include."""
     return frozenset(
         name
         for reference, target in targets(snapshot, path)
@@ -62,7 +313,7 @@ def names_handed_on(snapshot: Snapshot, path: str) -> frozenset[str]:
 
 
 def inputs_of(snapshot: Snapshot, path: str) -> tuple[NeededInput, ...]:
-    """What the caller of the file at `path` must give, includes and all, sorted by name.
+    """Return what the caller of the file at `path` must give, includes and all, sorted by name.
 
     Left out is what the file's functions provide.
     """
@@ -90,7 +341,7 @@ def inputs_of(snapshot: Snapshot, path: str) -> tuple[NeededInput, ...]:
 
 
 def _shape_unused(snapshot: Snapshot, name: str, needs: tuple[Need, ...] | None) -> Shape:
-    """The shape of a variable whose uses say nothing: optional where a file may bind it ahead of them."""
+    """Return the shape of a variable whose uses say nothing: optional if a file may bind it earlier."""
     is_bound = needs is not None and certain_place(snapshot, name, needs) is None
     return Shape(optional=True) if is_bound else UNKNOWN
 
@@ -106,7 +357,10 @@ def _places(snapshot: Snapshot, name: str, paths: Mapping[str, None]) -> list[In
 
 
 def functions_path(snapshot: Snapshot, path: str) -> str | None:
-    """The file whose functions the template at `path` may call, by its header or the project; absolute."""
+    """Return the file whose functions the template at `path` may call, by its header or the project.
+
+    Absolute.
+    """
     template = snapshot.template(path)
     named = template.declarations.settings.functions if template else None
     if named:
@@ -116,9 +370,104 @@ def functions_path(snapshot: Snapshot, path: str) -> str | None:
 
 
 def function_names(snapshot: Snapshot, path: str) -> frozenset[str] | None:
-    """The names that the functions file gives to the template; None where the file cannot be read."""
+    """Return the names that the functions file gives to the template; None if the file cannot be read."""
     file = functions_path(snapshot, path)
     if file is None:
         return frozenset()
     functions = functions_in(file)
     return None if functions is None else frozenset(function.name for function in functions)
+
+
+_MAX_WAYS: Final = 40
+"""How many ways are looked at; a file that more templates include is judged by these."""
+
+
+class Way(NamedTuple):
+    """One way from an entry template to a file.
+
+    `provided` are the names that are bound or declared on the way, or functions of a file on it.
+    `bound` are those of them that a file binds on the way. `declares` says that the entry declares its
+    inputs, so that every other name is missing there.
+    `includer` and `reference` are the place that names the file itself; None for the entry's own way.
+    """
+
+    entry: str
+    provided: frozenset[str]
+    declares: bool
+    bound: frozenset[str] = frozenset()
+    includer: str | None = None
+    reference: TemplateReference | None = None
+
+
+def ways_to(snapshot: Snapshot, path: str) -> tuple[Way, ...]:
+    """Return the ways to the file at `path` on which it sees data, at most 40, those of open files first.
+
+    One whose functions file cannot be read declares nothing, because that may provide any name.
+    """
+    return snapshot.once(_found_ways, path)
+
+
+def _found_ways(snapshot: Snapshot, path: str) -> tuple[Way, ...]:
+    return tuple(islice(_ways(snapshot, path, (path,)), _MAX_WAYS))
+
+
+def _ways(snapshot: Snapshot, path: str, below: tuple[str, ...]) -> Iterator[Way]:
+    template = snapshot.template(path)
+    if template is None:
+        return
+    declared = template.declarations.inputs
+    functions = function_names(snapshot, path)
+    own = frozenset(key.name for key in declared or ()) | (functions or frozenset())
+    is_included = False
+    for includer, reference in _ways_places(snapshot, path, below):
+        above = snapshot.template(includer)
+        if above is None:
+            continue
+        bound = names_bound_at(above, reference)
+        for way in _ways(snapshot, includer, (*below, includer)):
+            is_included = True
+            provided = way.provided | bound | own
+            judges = way.declares and functions is not None
+            yield Way(way.entry, provided, judges, way.bound | bound, includer, reference)
+    if not is_included:
+        yield Way(path, own, declared is not None and functions is not None)
+
+
+def _ways_places(
+    snapshot: Snapshot, path: str, below: tuple[str, ...]
+) -> Iterator[tuple[str, TemplateReference]]:
+    """Yield the includes that lead to a file and pass data on, those in open files first."""
+    includers = snapshot.includers(path) - {*below}
+    opened = snapshot.open_paths()
+    for includer in sorted(includers, key=lambda each: (each not in opened, each)):
+        template = snapshot.template(includer)
+        for reference in leading_references(template) if template else ():
+            if passes_data(reference) and snapshot.resolve(includer, reference) == path:
+                yield includer, reference
+
+
+def names_bound_at(template: Template, reference: TemplateReference) -> frozenset[str]:
+    """Return the names that the file binds, on all ways or on some, at the place of a reference."""
+    return _bound_at(template.source.root, reference)
+
+
+@placed_fact
+def _bound_at(chunks: ChunkList, reference: TemplateReference) -> frozenset[str]:
+    scopes = _scopes_before(FileNames(chunks), chunks.length, reference).scopes
+    return frozenset({name for scope in scopes for name in scope.bound} - {"loop"})
+
+
+def request_prefixes(snapshot: Snapshot, path: str) -> tuple[UnstablePrefix, ...]:
+    """Return where the prompt of the file at `path` first changes, and the fixed texts behind that.
+
+    First where an input is printed, then where an `if` hangs on one.
+    """
+    template = snapshot.template(path)
+    if template is None:
+        return ()
+
+    def included(reference: TemplateReference) -> Template | None:
+        target = snapshot.resolve(path, reference)
+        return snapshot.template(target) if target is not None else None
+
+    return unstable_prefixes(template, included, contract_of(snapshot, path).names)

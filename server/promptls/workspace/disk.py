@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from promptls.meaning.template import Template
+from promptls.security.files import Stamp, read_bytes, stamp_of
+from promptls.semantic.template import Template
 from promptls.syntax.source import Source
-from promptls.text.file_stamp import Stamp, stamp_of
 from promptls.text.packed import is_json_file, unpacked
 
 ENDINGS: Final = (".yml.j2", ".yaml.j2")
 """How the names of prompt files end."""
-MOST_KEPT: Final = 200
+MAX_KEPT: Final = 200
 """How many templates are held that no editor has open."""
 MAX_BYTES: Final = 20_000_000
 """Files above this size are left alone: no prompt is that long."""
@@ -23,12 +23,12 @@ SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "site-package
 
 
 def has_prompt_name(path: str) -> bool:
-    """Whether a file's name ends as a prompt file's does."""
+    """Return whether a file's name ends as a prompt file's does."""
     return path.lower().endswith(ENDINGS)
 
 
 def prompt_paths(folder: Path) -> Iterator[str]:
-    """The absolute paths of the files below `folder` whose names end as a prompt file's, sorted.
+    """Yield the absolute paths of the files below `folder` whose names end as a prompt file's, sorted.
 
     Hidden folders and those of package managers are left out; what cannot be read is skipped.
     """
@@ -37,7 +37,7 @@ def prompt_paths(folder: Path) -> Iterator[str]:
 
 
 def prompt_paths_by_folder(folder: Path, *, is_shallow: bool = False) -> Iterator[list[str]]:
-    """The paths of `prompt_paths`, folder by folder: also of those that hold no prompt file.
+    """Yield the paths of `prompt_paths`, folder by folder: also of those that hold no prompt file.
 
     No deeper than the folders right in it where it `is_shallow`.
     """
@@ -48,7 +48,7 @@ def prompt_paths_by_folder(folder: Path, *, is_shallow: bool = False) -> Iterato
 
 
 def is_below(path: str, folders: Iterable[str]) -> bool:
-    """Whether `prompt_paths` of one of the folders would give the path, were there a file."""
+    """Return whether `prompt_paths` of one of the folders would give the path, were there a file."""
     return has_prompt_name(path) and any(
         Path(path).is_relative_to(folder)
         and not any(map(_is_skipped, Path(path).relative_to(folder).parts[:-1]))
@@ -60,29 +60,27 @@ def _is_skipped(folder: str) -> bool:
     return folder.startswith(".") or folder in SKIPPED_FOLDERS
 
 
-def read_text(path: str) -> str | None:
-    """The text of a file, or None where it cannot be read.
+def text_on_disk(path: str) -> str | None:
+    """Return the text of a file, or None if it cannot be read.
 
     Line ends stay as they are. Bytes that are no UTF-8 become U+FFFD, so that the rest of a
     damaged file keeps its meaning.
     """
     try:
-        if Path(path).stat().st_size > MAX_BYTES:
-            return None
-        return unpacked(path, Path(path).read_bytes()).decode("utf-8", errors="replace")
+        return unpacked(path, read_bytes(path, MAX_BYTES)).decode("utf-8", errors="replace")
     except (OSError, ValueError):  # of names that no file can have, too
         return None
 
 
 def source_of(path: str, text: str) -> Source:
-    """The text of the file at `path`; in JSON nothing is Jinja."""
+    """Return the text of the file at `path`; in JSON nothing is Jinja."""
     return Source.plain(text) if is_json_file(path) else Source.of(text)
 
 
 class DiskFiles:
     """Templates read from disk, each kept as long as the file's time and size stay what they were.
 
-    No more than `MOST_KEPT` are held at a time, the oldest go first: a workspace of thousands of
+    No more than `MAX_KEPT` are held at a time, the oldest go first: a workspace of thousands of
     files is gone through once, and is not to stay in memory with all its trees.
     """
 
@@ -90,7 +88,7 @@ class DiskFiles:
         self._known: dict[str, tuple[Stamp, Template]] = {}
 
     def template(self, path: str) -> Template | None:
-        """The template at `path`, or None where there is no readable file."""
+        """Return the template at `path`, or None if there is no readable file."""
         stamp = stamp_of(path)
         if stamp is None:
             self._known.pop(path, None)
@@ -98,12 +96,12 @@ class DiskFiles:
         known = self._known.get(path)
         if known and known[0] == stamp:
             return known[1]
-        text = read_text(path)
+        text = text_on_disk(path)
         if text is None:
             return None
         template = Template(source_of(path, text))
         self._known.pop(path, None)
-        while len(self._known) >= MOST_KEPT:
+        while len(self._known) >= MAX_KEPT:
             del self._known[next(iter(self._known))]
         self._known[path] = (stamp, template)
         return template

@@ -1,10 +1,78 @@
-"""Which file names which others, for all prompt files of the workspace."""
+"""Which file names which others, for all prompt files of the workspace, and how names lead to files."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Final
 
-from promptls.workspace.include_names import ancestors, path_in
+from promptls.semantic.names.template_names import leading_references
+from promptls.semantic.template import Template
+from promptls.workspace.disk import source_of
+
+
+def parts_of_name(name: str) -> tuple[str, ...] | None:
+    """Return the folders and the file of an include's name, or None if Jinja refuses the name."""
+    parts = []
+    for part in name.split("/"):
+        if part == "..":
+            return None
+        if part and part != ".":
+            parts.append(part)
+    return tuple(parts) or None
+
+
+def path_in(folder: str, name: str) -> str | None:
+    """Return the path that `name` has when the entry template lies in `folder`."""
+    parts = parts_of_name(name)
+    return str(Path(folder, *parts)) if parts else None
+
+
+def ancestors(path: str, roots: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the folders around a file, nearest first, up to the workspace root that holds it.
+
+    Outside every root only the file's own folder.
+    """
+    folder = Path(path).parent
+    found = [str(folder)]
+    while str(folder) not in roots and folder.parent != folder:
+        if not any(str(folder).startswith(root.rstrip("/\\")) for root in roots):
+            break
+        folder = folder.parent
+        found.append(str(folder))
+    return tuple(found)
+
+
+_REFERENCE: Final = re.compile(r"\{%[-+]?\s*(?:include|import|from|extends)\b(.{0,1000}?)%\}", re.DOTALL)
+_QUOTED: Final = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
+_COMPUTED: Final = re.compile(r"\{%[-+]?\s*(?:include|extends)\b(?:[^%]*?~|\s*[A-Za-z_{])")
+"""A tag whose name may have to be put together, or to be looked up."""
+
+
+def names_of(template: Template) -> tuple[str, ...]:
+    """Return the template names that a file holds, and those that it certainly puts together."""
+    return tuple(
+        name
+        for reference in leading_references(template)
+        for name in reference.alternatives or (reference.name,)
+        if name
+    )
+
+
+def saved_names(path: str, text: str) -> tuple[str, ...]:
+    """Return the same of a text that is saved at `path`.
+
+    Most texts are only looked through, and not parsed.
+    """
+    found = [
+        match.group(1) or match.group(2)
+        for reference in _REFERENCE.finditer(text)
+        for match in _QUOTED.finditer(reference.group(1))
+    ]
+    if _COMPUTED.search(text):
+        found += names_of(Template(source_of(path, text)))
+    return tuple(dict.fromkeys(found))
 
 
 class IncludeGraph:
@@ -31,11 +99,11 @@ class IncludeGraph:
         return self._names.keys()
 
     def names(self, path: str) -> tuple[str, ...]:
-        """The template names in the file at `path`."""
+        """Return the template names in the file at `path`."""
         return self._names.get(path, ())
 
     def with_names(self, path: str, names: tuple[str, ...]) -> IncludeGraph:
-        """The graph with what one file names replaced; the same graph where that is no change."""
+        """Return the graph with what one file names replaced; the same graph where that is no change."""
         if self._names.get(path) == names:
             return self
         # Where no file comes or goes, the names in all other files lead where they led before.
@@ -44,15 +112,15 @@ class IncludeGraph:
         return IncludeGraph({**self._names, path: names}, self._roots, targets)
 
     def looked_up_anew(self) -> IncludeGraph:
-        """The graph with the same names, which may lead to other files than before."""
+        """Return the graph with the same names, which may lead to other files than before."""
         return IncludeGraph(self._names, self._roots)
 
     def without(self, path: str) -> IncludeGraph:
-        """The graph without one file."""
+        """Return the graph without one file."""
         return IncludeGraph({key: value for key, value in self._names.items() if key != path}, self._roots)
 
     def includers(self, path: str, exists: Callable[[str], bool]) -> frozenset[str]:
-        """The files that name the file at `path`."""
+        """Return the files that name the file at `path`."""
         if self._includers is None:
             found: dict[str, set[str]] = {}
             for includer, names in self._names.items():
@@ -61,25 +129,8 @@ class IncludeGraph:
             self._includers = {target: frozenset(files) for target, files in found.items()}
         return self._includers.get(path, frozenset())
 
-    def around(self, path: str, exists: Callable[[str], bool]) -> frozenset[str]:
-        """The files that what is said of the file at `path` may depend on; without itself.
-
-        They are those that reach it, and all that it and they reach.
-        """
-        found = {path}
-        for step in (self.includers, self._named):
-            waiting = list(found)
-            while waiting:
-                beside = step(waiting.pop(), exists) - found
-                found |= beside
-                waiting += beside
-        return frozenset(found - {path})
-
-    def _named(self, path: str, exists: Callable[[str], bool]) -> frozenset[str]:
-        return self._resolved(path, self.names(path), exists)
-
     def entries(self, path: str, exists: Callable[[str], bool]) -> frozenset[str]:
-        """The files from which `path` is reached and that no other file names; without itself."""
+        """Return the files from which `path` is reached and that no other file names; without itself."""
         seen = {path}
         entries = set()
         waiting = list(self.includers(path, exists))

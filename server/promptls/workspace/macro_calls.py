@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from promptls.meaning.macro_flow import Macros, macros_of
-from promptls.meaning.parameter_roots import Parameter, callee_words, caller_root, parameter_of
-from promptls.meaning.paths import Path, Step, along
-from promptls.meaning.references import TemplateReference
-from promptls.meaning.shapes import flow_of
-from promptls.meaning.template import Template
-from promptls.meaning.use import Pass
+from promptls.semantic.flow.macro_flow import Macros, macros_of
+from promptls.semantic.flow.paths import Parameter, Path, Step, along, callee_words, caller_root, parameter_of
+from promptls.semantic.flow.shapes import flow_of
+from promptls.semantic.flow.use import Pass
+from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.template import Template
 from promptls.syntax.jinja.nodes import Statement
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.workspace.snapshot import Snapshot
@@ -32,7 +31,7 @@ class PathIn(NamedTuple):
 
 
 def imported_macros(snapshot: Snapshot, path: str, around: tuple[str, ...] = ()) -> Macros:
-    """The macros of other files, by the words that call them in the file at `path`."""
+    """Return the macros of other files, by the words that call them in the file at `path`."""
     template = snapshot.template(path)
     if template is None or not flow_of(template).passes:
         return {}
@@ -51,7 +50,7 @@ def imported_macros(snapshot: Snapshot, path: str, around: tuple[str, ...] = ())
 
 
 def macro_called(snapshot: Snapshot, path: str, callee: Path) -> NamedMacro | None:
-    """The macro that a call in the file at `path` calls; None where it is none that is known."""
+    """Return the macro that a call in the file at `path` calls; None if it is none that is known."""
     template = snapshot.template(path)
     words = callee_words(callee)
     if template is None or not words:
@@ -68,13 +67,13 @@ def macro_called(snapshot: Snapshot, path: str, callee: Path) -> NamedMacro | No
 
 
 def is_followed(snapshot: Snapshot, path: str, callee: Path) -> bool:
-    """Whether it is known what becomes of an argument: a macro or a call block takes it."""
+    """Return whether it is known what becomes of an argument: a macro or a call block takes it."""
     is_caller = len(callee) == 1 and str(callee[0].key).endswith("(caller")
     return is_caller or macro_called(snapshot, path, callee) is not None
 
 
 def calls_of(snapshot: Snapshot, macro: NamedMacro) -> Iterator[tuple[str, Pass]]:
-    """What calls hand to a macro in its own file and in those that import it, each with the caller."""
+    """Yield what calls hand to a macro in its own file and in those that import it, each with the caller."""
     for path in (macro.path, *sorted(snapshot.includers(macro.path) - {macro.path})):
         template = snapshot.template(path)
         for each in flow_of(template).passes if template is not None else ():
@@ -83,7 +82,7 @@ def calls_of(snapshot: Snapshot, macro: NamedMacro) -> Iterator[tuple[str, Pass]
 
 
 def above(snapshot: Snapshot, path: str, parameter: Parameter) -> Iterator[PathIn]:
-    """What a parameter of a macro or call block of the file at `path` stands for where it is called."""
+    """Yield what a parameter of a macro or call block of the file at `path` stands for where it is called."""
     names = (parameter.number, parameter.name, "*", "**")
     if parameter.owner.isidentifier():
         for caller, each in calls_of(snapshot, NamedMacro(path, parameter.owner)):
@@ -104,7 +103,7 @@ def above(snapshot: Snapshot, path: str, parameter: Parameter) -> Iterator[PathI
 
 
 def below(snapshot: Snapshot, path: str, handed: Pass) -> Iterator[PathIn]:
-    """The parameters that stand for what a call in the file at `path` hands on."""
+    """Yield the parameters that stand for what a call in the file at `path` hands on."""
     owner = parameter_of(handed.path)
     if owner is not None and handed.callee == (Step(caller_root(owner.owner)),):
         macro = NamedMacro(path, owner.owner)
@@ -116,7 +115,7 @@ def below(snapshot: Snapshot, path: str, handed: Pass) -> Iterator[PathIn]:
 
 
 def paths_from_inputs(snapshot: Snapshot, path: str, way: Path) -> tuple[PathIn, ...]:
-    """What a path means that may begin at a parameter: the paths from inputs that are handed to it."""
+    """Return what a path means that may begin at a parameter: the paths from inputs that are handed to it."""
     found: dict[PathIn, None] = {}
     seen: set[PathIn] = set()
     waiting = [PathIn(path, way)]
@@ -137,7 +136,7 @@ def paths_from_inputs(snapshot: Snapshot, path: str, way: Path) -> tuple[PathIn,
 
 
 def _parameter(snapshot: Snapshot, path: str, owner: str, argument: int | str) -> Iterator[PathIn]:
-    """The parameter of a macro or call block that an argument is for, where anything uses it."""
+    """Yield the parameter of a macro or call block that an argument is for, where anything uses it."""
     template = snapshot.template(path)
     for root in flow_of(template).shapes if template is not None else ():
         parameter = parameter_of((Step(root),))
@@ -146,7 +145,7 @@ def _parameter(snapshot: Snapshot, path: str, owner: str, argument: int | str) -
 
 
 def _imports(snapshot: Snapshot, path: str, template: Template) -> Iterator[tuple[Statement, str]]:
-    """The statements that import, each with the file that it leads to."""
+    """Yield the statements that import, each with the file that it leads to."""
     for reference in template.references:
         if reference.keyword in {"import", "from"}:
             target = snapshot.resolve(path, reference)

@@ -1,29 +1,192 @@
-"""The Python calls that load a template with data, found by reading Python files; nothing is run.
-
-Only what is written out counts: `Prompt(template_path="a.yml.j2", template_data={"text": …})` and
-`promptls.load("a.yml.j2").render(text=…)`, or `.render` of what an environment of Jinja's with a loader of
-files gives by `get_template("a.yml.j2")`, also with a name in between, or an attribute of `self`, that
-stands for nothing else.
-A call whose path or data is made in any other way is left out.
-"""
+"""The Python calls that load a template with data, found by reading Python files; nothing of them is run."""
 
 from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Container, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Container, Iterable, Iterator
+from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
-from promptls.meaning.shape import UNKNOWN, Shape
-from promptls.text.lines import line_starts
-from promptls.text.span import Span
+from promptls.security.files import read_bytes
+from promptls.semantic.types.assignability import constant, rows
+from promptls.semantic.types.shape import UNKNOWN, Shape
+from promptls.text.positions import Span, line_starts
 from promptls.workspace.disk import MAX_BYTES, SKIPPED_FOLDERS
-from promptls.workspace.given_values import given_shape
-from promptls.workspace.jinja_environments import is_get_template, loaded_template, value_meant
-from promptls.workspace.literal_paths import literal_path
-from promptls.workspace.python_attributes import meaning_in
-from promptls.workspace.python_scopes import Scope, scopes_of
+from promptls.workspace.python_scopes import Scope, attribute_value, meaning_in, scopes_of
+
+_MAX_STEPS: Final = 20
+
+
+def given_shape(node: ast.expr, scope: Scope, depth: int = 0) -> Shape:
+    """Return the shape of what an expression gives; unknown where that is not written out.
+
+    Of a mapping with keys that are not written out the values are an `element`, which has no shape.
+    """
+    if depth > _MAX_STEPS:
+        return UNKNOWN
+    match node:
+        case ast.Name(id=name):
+            value = scope.constant_of(name)
+            return UNKNOWN if value is None else given_shape(value, scope, depth + 1)
+        case ast.Constant(value=value):
+            return constant(value)
+        case ast.JoinedStr():
+            return Shape("text")
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return rows(given_shape(item, scope, depth + 1) for item in items)
+        case ast.Dict() | ast.Call(func=ast.Name(id="dict"), args=[]):
+            return _of_dict(node, scope, depth)
+    return UNKNOWN
+
+
+def _of_dict(node: ast.Dict | ast.Call, scope: Scope, depth: int) -> Shape:
+    keys: dict[str, Shape] = {}
+    is_open = False
+    for key, value in _entries(node):
+        if isinstance(key, str):
+            keys[key] = given_shape(value, scope, depth + 1)
+        else:  # it may also be one of the keys that stand ahead of it
+            keys = dict.fromkeys(keys, UNKNOWN)
+            is_open = True
+    return Shape("mapping", keys=tuple(sorted(keys.items())), element=UNKNOWN if is_open else None)
+
+
+def _entries(node: ast.Dict | ast.Call) -> Iterator[tuple[object, ast.expr]]:
+    """Yield the keys of a dict that are written out, with their values; None for any other."""
+    if isinstance(node, ast.Call):
+        yield from ((keyword.arg, keyword.value) for keyword in node.keywords)
+        return
+    for key, value in zip(node.keys, node.values, strict=True):
+        yield key.value if isinstance(key, ast.Constant) else None, value
+
+
+_SAME: Final = frozenset({"str", "Path", "PurePath", "abspath", "realpath", "fspath", "normpath"})
+"""Functions that give back the path that they are given."""
+_SAME_METHODS: Final = frozenset({"resolve", "absolute", "as_posix", "__str__"})
+
+
+def literal_path(
+    node: ast.expr, value_of: Callable[[str], ast.expr | None], file: str, depth: int = 0
+) -> str | None:
+    """Return the path that an expression in the Python file `file` gives, or None if that is not written out.
+
+    `value_of` gives what a name stands for, or `self.name`.
+    """
+    if depth > _MAX_STEPS:
+        return None
+
+    def inner(other: ast.expr) -> str | None:
+        return literal_path(other, value_of, file, depth + 1)
+
+    match node:
+        case ast.Constant(value=str() as text):
+            return text
+        case ast.Name(id="__file__"):
+            return file
+        case ast.Name(id=name):
+            value = value_of(name)
+            return None if value is None else inner(value)
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return _joined([inner(left), inner(right)])
+        case ast.Attribute(value=value, attr="parent"):
+            return _parent(inner(value))
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+            value = value_of(f"{name}.{attribute}")
+            return None if value is None else inner(value)
+        case ast.Call(func=function, args=arguments, keywords=[]):
+            return _of_call(function, arguments, inner)
+        case _:
+            return None
+
+
+def _of_call(
+    function: ast.expr, arguments: list[ast.expr], inner: Callable[[ast.expr], str | None]
+) -> str | None:
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name in _SAME_METHODS and isinstance(function, ast.Attribute) and not arguments:
+        return inner(function.value)
+    if not arguments or any(isinstance(argument, ast.Starred) for argument in arguments):
+        return None
+    if name == "dirname" and len(arguments) == 1:
+        return _parent(inner(arguments[0]))
+    is_of_text = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Constant)
+    if name in {"Path", "PurePath"} or (name == "join" and not is_of_text):
+        return _joined([inner(argument) for argument in arguments])
+    if name == "joinpath" and isinstance(function, ast.Attribute):
+        return _joined([inner(function.value), *map(inner, arguments)])
+    return inner(arguments[0]) if name in _SAME and len(arguments) == 1 else None
+
+
+def _joined(parts: list[str | None]) -> str | None:
+    known = [part for part in parts if part is not None]
+    return os.path.join(*known) if len(known) == len(parts) else None  # noqa: PTH118 - no path of this machine
+
+
+def _parent(path: str | None) -> str | None:
+    return None if path is None else str(Path(path).parent)
+
+
+_ENVIRONMENTS: Final = frozenset(
+    {"Environment", "SandboxedEnvironment", "ImmutableSandboxedEnvironment", "NativeEnvironment"}
+)
+_PACKAGE_FOLDER: Final = "templates"
+"""Where a package's templates are for Jinja, unless it is told otherwise."""
+
+
+def is_get_template(node: ast.expr | None) -> bool:
+    """Return whether an expression asks a Jinja environment for a template."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "get_template"
+        and len(node.args) == 1
+        and not node.keywords
+    )
+
+
+def loaded_template(node: ast.Call, scope: Scope, file: str) -> str | None:
+    """Return the path of the template that a call of `get_template` loads.
+
+    None if its folder is not known.
+    """
+    assert isinstance(node.func, ast.Attribute)
+    name = literal_path(node.args[0], meaning_in(scope), file)
+    environment = value_meant(node.func.value, scope)
+    if name is None or not isinstance(environment, ast.Call) or _name(environment) not in _ENVIRONMENTS:
+        return None
+    loader = next((each.value for each in environment.keywords if each.arg == "loader"), None)
+    loader = value_meant(loader, scope) if loader is not None else None
+    folder = _folder_of(loader, scope, file) if isinstance(loader, ast.Call) else None
+    return None if folder is None else str(PurePosixPath(folder) / name)
+
+
+def value_meant(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """Return what a name, or an attribute of one, stands for; anything else stands for itself."""
+    if isinstance(node, ast.Name):
+        return scope.value_of(node.id)
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return attribute_value(scope, node.value.id, node.attr)
+    return node
+
+
+def _name(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _folder_of(loader: ast.Call, scope: Scope, file: str) -> str | None:
+    """Return the folder that a loader of files or of a package looks in, where it is one."""
+    texts: list[str | None] = []
+    for each in (*loader.args, *(keyword.value for keyword in loader.keywords if keyword.arg != "encoding")):
+        folders = each.elts if isinstance(each, (ast.List, ast.Tuple)) else [each]
+        texts += [literal_path(folder, meaning_in(scope), file) for folder in folders]
+    match _name(loader), texts:
+        case "FileSystemLoader", [str() as folder]:
+            return folder
+        case "PackageLoader", [str() as package, *rest] if None not in rest:
+            return str(PurePosixPath(package.replace(".", "/"), *(map(str, rest or [_PACKAGE_FOLDER]))))
+    return None
+
 
 _LOADERS: Final = frozenset({"Prompt"})
 """The names of what loads a template: Prompt Poet's class."""
@@ -53,7 +216,7 @@ class TemplateCall(NamedTuple):
 
 
 def python_paths_by_folder(roots: Iterable[str], shallow: Container[str] = ()) -> Iterator[list[str]]:
-    """The Python files below each root, folder by folder; without hidden folders and those of packages.
+    """Yield the Python files below each root, folder by folder; without hidden folders and those of packages.
 
     No deeper than the folders right in a root that is `shallow`.
     """
@@ -85,23 +248,21 @@ def scanned_calls(
 
 
 def calls_in_file(path: str) -> tuple[TemplateCall, ...]:
-    """The calls in the Python file at `path`; none where it cannot be read or parsed."""
+    """Return the calls in the Python file at `path`; none if it cannot be read or parsed."""
     try:
-        if Path(path).stat().st_size > MAX_BYTES:
-            return ()
-        content = Path(path).read_bytes()
+        content = read_bytes(path, MAX_BYTES)
     except OSError:
         return ()
     return calls_in_text(content.decode("utf-8", errors="replace"), path)
 
 
 def calls_in_text(text: str, path: str) -> tuple[TemplateCall, ...]:
-    """The same as `calls_in`, without parsing a text that says nothing of templates."""
+    """Return the same as `calls_in`, without parsing a text that says nothing of templates."""
     return calls_in(text, path) if any(mark in text for mark in _MARKS) else ()
 
 
 def calls_in(text: str, path: str) -> tuple[TemplateCall, ...]:
-    """The calls in a Python text that stands in the file at `path`."""
+    """Return the calls in a Python text that stands in the file at `path`."""
     try:
         tree = ast.parse(text)
         return tuple(_calls(tree, text, path))
@@ -110,11 +271,11 @@ def calls_in(text: str, path: str) -> tuple[TemplateCall, ...]:
 
 
 def data_of(node: ast.Call) -> tuple[ast.expr, ...] | None:
-    """The expressions whose keys are the data of a call; the call itself stands for its keywords.
+    """Return the expressions whose keys are the data of a call; the call itself stands for its keywords.
 
-    None where the data of the call cannot be told.
+    None if the data of the call cannot be told.
     """
-    if _name(node.func) == "render":
+    if _python_calls_name(node.func) == "render":
         unpacked = [keyword.value for keyword in node.keywords if keyword.arg is None]
         is_known = not any(isinstance(each, ast.Starred) for each in node.args)
         return (*node.args, *unpacked, node) if is_known else None
@@ -134,7 +295,7 @@ def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
             data = data_of(node) if template else None
             keys = None if data is None else _keys_of(data, node, scope)
             if template and keys is not None and node.func.end_col_offset is not None:
-                name = _name(node.func)
+                name = _python_calls_name(node.func)
                 line = (node.func.end_lineno or node.lineno) - 1
                 begin = starts[line] if line < len(starts) else 0
                 # The parser counts bytes, and a name ends where its last byte does.
@@ -144,26 +305,26 @@ def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
                 yield TemplateCall(path, Span(end - len(name), end), line, template, keys, given, is_jinja)
 
 
-def _name(function: ast.expr) -> str:
-    """The last name of what is called."""
+def _python_calls_name(function: ast.expr) -> str:
+    """Return the last name of what is called."""
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 def _template_of(node: ast.Call, scope: Scope, loads: frozenset[str], path: str) -> tuple[str | None, bool]:
-    """The path of the template that a call gives data to, and whether Jinja loads it."""
+    """Return the path of the template that a call gives data to, and whether Jinja loads it."""
     load = value_meant(node.func.value, scope) if isinstance(node.func, ast.Attribute) else None
-    if _name(node.func) == "render" and isinstance(load, ast.Call) and is_get_template(load):
+    if _python_calls_name(node.func) == "render" and isinstance(load, ast.Call) and is_get_template(load):
         return loaded_template(load, scope, path), True
     loaded = _loaded(node, load, loads)
     return (None if loaded is None else literal_path(loaded, meaning_in(scope), path)), False
 
 
 def _loaded(node: ast.Call, load: ast.expr | None, loads: frozenset[str]) -> ast.expr | None:
-    """The expression of the path of the template that a call gives data to, where it is such a call.
+    """Return the expression of the path of the template that a call gives data to, where it is such a call.
 
     `load` is what the method that is called belongs to.
     """
-    name = _name(node.func)
+    name = _python_calls_name(node.func)
     if name in _LOADERS:
         arguments = {keyword.arg: keyword.value for keyword in node.keywords}
         return None if _UNKNOWN_KEYWORDS & arguments.keys() else arguments.get("template_path")
@@ -175,7 +336,7 @@ def _loaded(node: ast.Call, load: ast.expr | None, loads: frozenset[str]) -> ast
 
 
 def _names_of_load(tree: ast.Module) -> frozenset[str]:
-    """What a module calls the function `promptls.load`."""
+    """Return what a module calls the function `promptls.load`."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -186,7 +347,7 @@ def _names_of_load(tree: ast.Module) -> frozenset[str]:
 
 
 def _keys_of(data: tuple[ast.expr, ...], call: ast.Call, scope: Scope) -> frozenset[str] | None:
-    """The keys of all the data of a call; None where those of one of them cannot be told."""
+    """Return the keys of all the data of a call; None if those of one of them cannot be told."""
     found: set[str] = set()
     for each in data:
         keys = (
@@ -201,7 +362,7 @@ def _keys_of(data: tuple[ast.expr, ...], call: ast.Call, scope: Scope) -> frozen
 
 
 def _given(keys: frozenset[str], data: tuple[ast.expr, ...], scope: Scope) -> tuple[tuple[str, Shape], ...]:
-    """The values that a call gives, sorted by their keys; unknown where they are not written out."""
+    """Return the values that a call gives, sorted by their keys; unknown where they are not written out."""
     found = dict.fromkeys(sorted(keys), UNKNOWN)
     for each in data:
         value = scope.constant_of(each.id) if isinstance(each, ast.Name) else each
@@ -214,7 +375,10 @@ def _given(keys: frozenset[str], data: tuple[ast.expr, ...], scope: Scope) -> tu
 
 
 def _keys(node: ast.expr | None, scope: Scope) -> frozenset[str] | None:
-    """The keys of a dict that is written out, or of a variable that is nothing else; None otherwise."""
+    """Return the keys of a dict that is written out, or of a variable that is nothing else.
+
+    None otherwise.
+    """
     if isinstance(node, ast.Name):
         node = scope.constant_of(node.id)
     if isinstance(node, ast.Dict):

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.text.lines import line_starts
-from promptls.text.span import Span
+from promptls.text.positions import Span, line_starts
 from promptls.workspace.python_calls import TemplateCall, data_of
 from promptls.workspace.python_scopes import Scope, scopes_of
 
@@ -16,16 +15,16 @@ _TEXT: Final = re.compile(r"""[rRuU]?('|"|\'{3}|"{3})(\w+)\1""")
 
 
 def key_spans(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> tuple[Span, ...]:
-    """The places of one key in the data of a call, without quotes; `text` is that of the call's file.
+    """Return the places of one key in the data of a call, without quotes; `text` is that of the call's file.
 
     `keys` are those of the dicts that lead to it, itself last; None stands for any, and lists in
-    between count as none. None where the text is another one than that in which the call was found.
+    between count as none. None if the text is another one than that in which the call was found.
     """
     return tuple(span for span in _found(text, call, keys) if span is not None)
 
 
 def is_written_out(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> bool:
-    """Whether all dicts that may hold the key in the data of a call are written out in its file."""
+    """Return whether all dicts that may hold the key in the data of a call are written out in its file."""
     return all(span is not None for span in _found(text, call, keys))
 
 
@@ -37,7 +36,7 @@ def _found(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> Itera
 
 
 def _data(text: str, call: TemplateCall, places: _Places) -> Iterator[tuple[ast.expr, Scope]]:
-    """The expressions of the data of a call, with the scope that the call stands in."""
+    """Yield the expressions of the data of a call, with the scope that the call stands in."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
@@ -53,7 +52,10 @@ def _data(text: str, call: TemplateCall, places: _Places) -> Iterator[tuple[ast.
 def _keys(
     data: ast.expr, scope: Scope, places: _Places, keys: tuple[str | None, ...], *, is_data: bool = False
 ) -> Iterator[Span | None]:
-    """The places of a key in an expression; None for each value that is not written out where it may be."""
+    """Yield the places of a key in an expression.
+
+    None for each value that is not written out where it may be.
+    """
     written = scope.constant_of(data.id) if isinstance(data, ast.Name) else data
     if isinstance(written, ast.Dict):
         for key, value in zip(written.keys, written.values, strict=True):
@@ -104,7 +106,7 @@ class _Places:
         return self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
 
     def inside_quotes(self, node: ast.expr, name: str) -> Span | None:
-        """The span of a text's letters, where they are written as they are."""
+        """Return the span of a text's letters, where they are written as they are."""
         start = self.offset(node.lineno, node.col_offset)
         written = self._text[start : self.end_of(node)]
         match = _TEXT.fullmatch(written)

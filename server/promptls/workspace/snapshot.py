@@ -1,26 +1,123 @@
-"""The whole workspace at one moment: every question about it gets answers that fit together."""
+"""Included files whose lines are text of a prompt: prose, lists and markup, and no YAML of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from promptls.meaning.kind import Kind, chosen_kind
-from promptls.meaning.leading import leading_references
-from promptls.meaning.references import TemplateReference
-from promptls.meaning.template import Template
-from promptls.workspace.disk import MOST_KEPT, DiskFiles
-from promptls.workspace.include_graph import IncludeGraph
-from promptls.workspace.include_names import ancestors, path_in
-from promptls.workspace.text_sections import section_kind
+from promptls.facts.reads import Question, Reads, ignoring_reads, note, question, recording
+from promptls.security.files import ANYWHERE, FileScope, Stamp, is_file, scope_of, stamp_of
+from promptls.semantic.contents import chunk_contents, column_of
+from promptls.semantic.kind import Kind, chosen_kind
+from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.template_names import leading_references
+from promptls.semantic.template import Template
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk_list import ChunkList
+from promptls.syntax.facts import placed_fact
+from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.workspace.disk import MAX_KEPT, DiskFiles
+from promptls.workspace.include_graph import IncludeGraph, ancestors, path_in
 
 if TYPE_CHECKING:
-    from promptls.workspace.project_settings import ProjectFile
     from promptls.workspace.python_calls import TemplateCall
-    from promptls.workspace.python_findings import PythonFindings
+    from promptls.workspace.python_experiments import PythonFindings
+    from promptls.workspace.settings import ProjectFile
+
+Found = TypeVar("Found")
+
+_MAX_INCLUDERS: Final = 40
+"""How many includers are looked at; a file that more of them include is judged by these."""
+_ELSEWHERE: Final = frozenset({"set", "macro", "call"})
+"""Blocks whose text is printed where nobody sees from here."""
+
+
+def is_text_section(snapshot: Snapshot, path: str) -> bool:
+    """Return whether the file at `path` is included where its lines are text.
+
+    That is: inside a content, or by a file that is such a text. In a `set`, a macro or a `call`, and where
+    only macros are imported from it, it counts as one unless it looks like a list of parts. Such a list is a
+    text only where every place that includes it says so.
+    """
+    return _is_text(snapshot, path, frozenset())
+
+
+def _is_text(snapshot: Snapshot, path: str, above: frozenset[str]) -> bool:
+    template = snapshot.template(path)
+    if template is None or path in above:
+        return False
+    has_parts = template.kind is Kind.PARTS
+    includers = sorted(snapshot.includers(path) - above - {path})
+    found = False
+    for includer in islice(includers, _MAX_INCLUDERS):
+        outer = snapshot.template(includer)
+        for reference in leading_references(outer) if outer else ():
+            if snapshot.resolve(includer, reference) != path:
+                continue
+            assert outer is not None
+            place = _place(outer, reference)
+            if place == "elsewhere":
+                is_text = not has_parts
+            else:
+                is_text = place == "text" or _is_text(snapshot, includer, above | {path})
+            if is_text and not has_parts:
+                return True
+            if not is_text and has_parts:
+                return False
+            found = found or is_text
+    return found
+
+
+def _place(template: Template, reference: TemplateReference) -> str:
+    """Return where a file names another one: in a `text`, `elsewhere`, or in the `frame` around the texts."""
+    return _place_in_file(template.source.root, reference)
+
+
+@placed_fact
+def _place_in_file(chunks: ChunkList, reference: TemplateReference) -> str:
+    found = chunks.at_offset(reference.span.start)
+    return _place_in(found.chunk, reference.span.start - found.start, reference.keyword)
+
+
+def _place_in(chunk: Chunk, offset: int, keyword: str) -> str:
+    if keyword == "extends":
+        return "frame"
+    if keyword != "include":
+        return "elsewhere"
+    if any(
+        chunk.tags[pair.opening].span.start <= offset <= chunk.tags[pair.closing].span.end
+        for pair in chunk_blocks(chunk).pairs
+        if pair.keyword in _ELSEWHERE
+    ):
+        return "elsewhere"
+    line = bisect_right(chunk.line_starts, offset) - 1
+    start = chunk.line_starts[line]
+    indent = offset - start - len(chunk.text[start:offset].lstrip(" \t"))
+    for content in chunk_contents(chunk):
+        # A block scalar whose last lines are nothing but tags ends, as YAML has it, ahead of them.
+        is_inside = start <= content.key.start or indent > column_of(chunk, content.key.start)
+        if is_inside and content.value.span.start <= offset < content.end:
+            return "text"
+    # What stands around the place cannot be told while the YAML there is broken.
+    return "elsewhere" if indent and chunk_yaml(chunk).problems else "frame"
+
+
+def read_included(snapshot: Snapshot, path: str) -> None:
+    """Read all texts that the file at `path` is rendered from, for whoever records what is read."""
+    for included in snapshot.included(path):
+        snapshot.template(included)
+
+
+def section_kind(snapshot: Snapshot, path: str) -> Kind:
+    """Return the kind of a file that parts templates include."""
+    return Kind.TEXT if is_text_section(snapshot, path) else Kind.SECTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +137,7 @@ class Known:
     """
 
     templates: dict[str, Template | None] = field(default_factory=dict)
+    stamps: dict[str, Stamp | None] = field(default_factory=dict)
     exists: dict[str, bool] = field(default_factory=dict)
     targets: dict[tuple[str, tuple[str, ...]], str | None] = field(default_factory=dict)
     folders: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -62,6 +160,9 @@ class Snapshot:
     roots: tuple[str, ...] = ()
     editor_settings: Mapping[str, object] | None = None
     trusted: bool = False
+    """Whether code of the roots may run."""
+    trusted_outside: frozenset[str] | None = None
+    """Of files outside of the roots, the folders whose code may run; None: as `trusted` says."""
     editor_models: tuple[str, ...] = ()
     """The models that the editor offers, as `<vendor>/<family>`."""
     projects: dict[str, ProjectFile] = field(default_factory=dict)
@@ -72,57 +173,122 @@ class Snapshot:
     held: Mapping[str, OpenFile] = field(default_factory=dict)
     """Programs and files of data that an editor holds open; `open_files` are the prompts and the settings."""
     written: Mapping[str, PythonFindings] = field(default_factory=dict)
-    """The experiments, metrics and data sets that Python files define, by the file."""
+    """The experiments, metrics and datasets that Python files define, by the file."""
 
     @cached_property
     def derived(self) -> dict[object, object]:
         """What functions of this room have worked out of the snapshot, by the function and its argument."""
         return {}
 
+    def once(self, find: Callable[[Snapshot, str], Found], path: str) -> Found:
+        """Return `find(self, path)`, computed once; what it read is noted each time."""
+        known = self.derived.get((find, path))
+        if known is None:
+            with recording(self.reads_about(path)) as reads:
+                found = find(self, path)
+            self.derived[find, path] = (found, reads)
+            return found
+        found, reads = known  # type: ignore[misc]  # put there above
+        reads.pass_on()
+        return found
+
+    def reads_about(self, path: str) -> Reads:
+        """Return what records the reads of a computation about the file at `path`."""
+        with ignoring_reads():
+            template = self.template(path)
+        if template is None:
+            return Reads()
+        return Reads(template.serial, (Question(Snapshot.text_version, (path,)), template.serial))
+
+    @cached_property
+    def file_scope(self) -> FileScope:
+        """The folders whose files may be read.
+
+        Everything if all open files are trusted; else the roots, and the folders of open files outside of
+        them.
+        """
+        if self.trusted and all(map(self.trusts, self.open_files)):
+            return ANYWHERE
+        folders = (str(Path(path).parent) for path in self.open_files if not self.has_below_roots(path))
+        return _scope_of(tuple(dict.fromkeys([*self.roots, *folders])))
+
     def template(self, path: str) -> Template | None:
-        """The file at `path`, as edited where it is open; None where there is none."""
-        opened = self.open_file(path)
+        """Return the file at `path`, as edited where it is open; None if there is none."""
+        note(Snapshot.text_version, (path,), self.text_version(path))
+        opened = self._open_file(path)
         if opened:
             return opened.template
         known = self.known.templates
         if path not in known:
-            if len(known) >= MOST_KEPT:
+            if len(known) >= MAX_KEPT:
                 known.clear()
-            known[path] = self.disk.template(path)
+            with ignoring_reads():
+                known[path] = self.disk.template(path)
+        return known[path]
+
+    def text_version(self, path: str) -> int | Stamp | None:
+        """Return what is equal as long as the file at `path` has the same text; None if there is no file."""
+        opened = self._open_file(path)
+        if opened:
+            return opened.template.serial
+        known = self.known.stamps
+        if path not in known:
+            with ignoring_reads():
+                known[path] = stamp_of(path)
         return known[path]
 
     def open_file(self, path: str) -> OpenFile | None:
-        """The file at `path`, of whichever kind, as an editor holds it open; None where none does."""
+        """Return the file at `path`, of whichever kind, as an editor holds it open; None if none does."""
+        note(Snapshot.text_version, (path,), self.text_version(path))
+        return self._open_file(path)
+
+    def _open_file(self, path: str) -> OpenFile | None:
         return self.open_files.get(path) or self.held.get(path)
 
+    @question
+    def open_paths(self) -> tuple[str, ...]:
+        """Return the paths of the open prompts and settings files."""
+        return tuple(self.open_files)
+
+    @question
     def exists(self, path: str) -> bool:
-        """Whether there is a file at `path`, saved or not."""
+        """Return whether there is a file at `path`, saved or not."""
         if path in self.open_files:
             return True
         known = self.known.exists.get(path)
         if known is None:
-            try:
-                known = Path(path).is_file()
-            except OSError:  # a name that no file can have, such as one that is too long
-                known = False
-            self.known.exists[path] = known
+            known = self.known.exists[path] = is_file(path)
         return known
 
     def unsaved(self) -> dict[str, str]:
-        """The texts of all open files, by path."""
+        """Return the texts of all open files, by path."""
         opened = {**self.held, **self.open_files}
         return {path: each.template.source.text for path, each in opened.items()}
 
+    # -- trust ----------------------------------------------------------------
+
+    @question
+    def trusts(self, path: str) -> bool:
+        """Return whether code that the file at `path` names may run."""
+        if self.trusted_outside is None or self.has_below_roots(path):
+            return self.trusted
+        return str(Path(path).parent) in self.trusted_outside
+
+    def has_below_roots(self, path: str) -> bool:
+        """Return whether the file at `path` lies in one of the roots."""
+        return _is_below(path, self.roots)
+
     # -- settings -------------------------------------------------------------
 
+    @question
     def project(self, path: str) -> ProjectFile:
-        """The settings that hold for the file at `path`, the editor's over the project's."""
+        """Return the settings that hold for the file at `path`, the editor's over the project's."""
         known = self.known.projects.get(path)
         if known is None:
             folder = str(Path(path).parent)
             known = self.projects.get(folder)
             if known is None:
-                from promptls.workspace.project_settings import find_project
+                from promptls.workspace.settings import find_project
 
                 known = self.projects[folder] = find_project(Path(path), self.editor_settings)
             self.known.projects[path] = known
@@ -130,8 +296,9 @@ class Snapshot:
 
     # -- kinds ----------------------------------------------------------------
 
+    @question
     def kind(self, path: str) -> Kind:
-        """The kind of the file at `path`, by its text, its includers, its includes and the settings."""
+        """Return the kind of the file at `path`, from its text, includers, includes and the settings."""
         known = self._kinds.get(path)
         if known is None:
             known = self._kinds[path] = self._find_kind(path)
@@ -143,7 +310,7 @@ class Snapshot:
 
     def _find_kind(self, path: str) -> Kind:
         template = self.template(path)
-        if template is None:
+        if template is None or template.source.refusal is not None:
             return Kind.OTHER
         settings = self.project(path)
         if settings.excludes(path):
@@ -158,9 +325,9 @@ class Snapshot:
         return chosen_kind(template.source) if settings.includes(path) else Kind.OTHER
 
     def _leads_to_parts(self, path: str, seen: set[str]) -> bool:
-        """Whether a file is a parts template by its own text, or by nothing but what it includes."""
+        """Return whether a file is a parts template by its own text, or by nothing but what it includes."""
         template = self.template(path)
-        if template is None or path in seen:
+        if template is None or template.source.refusal is not None or path in seen:
             return False
         if template.kind is Kind.PARTS:
             return True
@@ -184,18 +351,25 @@ class Snapshot:
 
     # -- includes -------------------------------------------------------------
 
+    @question
     def includers(self, path: str) -> frozenset[str]:
-        """The files that include, import or extend the file at `path`."""
+        """Return the files that include, import or extend the file at `path`."""
         return self.graph.includers(path, self.exists)
 
+    @question
     def entries(self, path: str) -> tuple[str, ...]:
-        """The entry templates through which `path` is reached: itself where nothing names it."""
+        """Return the entry templates through which `path` is reached: itself where nothing names it."""
         found = self.graph.entries(path, self.exists)
         return tuple(sorted(found)) or (path,)
 
     def resolve(self, path: str, reference: TemplateReference) -> str | None:
-        """The file that a reference in the file at `path` leads to, or None where there is none."""
+        """Return the file that a reference in the file at `path` leads to, or None if there is none."""
         names = reference.alternatives or ((reference.name,) if reference.name else ())
+        return self._target(path, names)
+
+    @question
+    def _target(self, path: str, names: tuple[str, ...]) -> str | None:
+        """Return the first file that one of the names leads to from the file at `path`."""
         key = (path, names)
         if key not in self.known.targets:
             candidates = (path_in(folder, name) for name in names for folder in self.search_folders(path))
@@ -204,8 +378,9 @@ class Snapshot:
             )
         return self.known.targets[key]
 
+    @question
     def search_folders(self, path: str) -> tuple[str, ...]:
-        """The folders that an include in the file at `path` may count from, likeliest first.
+        """Return the folders that an include in the file at `path` may count from, likeliest first.
 
         Those of its entry templates, those of the setting `template_paths`, and the folders
         around it, because a program may load a template that nothing in the workspace names.
@@ -219,8 +394,9 @@ class Snapshot:
             self.known.folders[path] = known
         return known
 
+    @question
     def included(self, path: str) -> tuple[str, ...]:
-        """Every file that rendering the file at `path` may read, itself first, each once."""
+        """Return every file that rendering the file at `path` may read, itself first, each once."""
         known = self._included.get(path)
         if known is None:
             known = self._included[path] = self._find_included(path)
@@ -242,3 +418,12 @@ class Snapshot:
                     seen[target] = None
                     waiting.append(target)
         return tuple(seen)
+
+
+_scope_of = lru_cache(maxsize=16)(scope_of)
+
+
+@lru_cache(maxsize=1024)
+def _is_below(path: str, roots: tuple[str, ...]) -> bool:
+    file = Path(os.path.abspath(path))  # noqa: PTH100 - takes `..` out, and follows no link
+    return any(file.is_relative_to(root) for root in roots)

@@ -7,15 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from promptls.meaning.template import Template
+from promptls.semantic.template import Template
 from promptls.syntax.source import Source
-from promptls.text.span import Span
-from promptls.workspace.disk import DiskFiles, is_below, prompt_paths_by_folder, read_text, source_of
-from promptls.workspace.include_graph import IncludeGraph
-from promptls.workspace.named_templates import names_of, saved_names
+from promptls.text.positions import Span
+from promptls.workspace.disk import DiskFiles, is_below, prompt_paths_by_folder, source_of, text_on_disk
+from promptls.workspace.include_graph import IncludeGraph, names_of, saved_names
 from promptls.workspace.python_calls import TemplateCall, calls_in_file, calls_in_text, scanned_calls
-from promptls.workspace.python_experiments import findings_in_file, findings_in_text, scanned_experiments
-from promptls.workspace.python_findings import PythonFindings
+from promptls.workspace.python_experiments import (
+    PythonFindings,
+    findings_in_file,
+    findings_in_text,
+    scanned_experiments,
+)
 from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 
 
@@ -88,7 +91,7 @@ class Workspace:
         """
         if path in self.snapshot.open_files:
             return
-        text = read_text(path) if is_below(path, self.snapshot.roots) else None
+        text = text_on_disk(path) if is_below(path, self.snapshot.roots) else None
         names = () if text is None else saved_names(path, text)
         graph = self.snapshot.graph
         self._swap(graph=graph.without(path) if text is None else graph.with_names(path, names))
@@ -171,9 +174,13 @@ class Workspace:
         """Say which models the editor offers, as `<vendor>/<family>`."""
         self._swap(editor_models=models)
 
-    def set_trusted(self, *, trusted: bool) -> None:
-        """Say whether code of the workspace may run."""
-        self._swap(trusted=trusted)
+    def set_trusted(self, *, trusted: bool, outside: frozenset[str] | None = None) -> None:
+        """Set whether code of the workspace may run, and files outside of it may be read.
+
+        `outside` is as in `Snapshot.trusted_outside`.
+        """
+        graph = self.snapshot.graph.looked_up_anew()
+        self._swap(trusted=trusted, trusted_outside=outside, projects={}, graph=graph)
 
 
 def scanned(
@@ -186,7 +193,7 @@ def scanned(
     for root in roots:
         for paths in prompt_paths_by_folder(Path(root), is_shallow=root in shallow):
             for path in paths:
-                text = read_text(path)
+                text = text_on_disk(path)
                 if text is not None:
                     names[path] = saved_names(path, text)
                 yield

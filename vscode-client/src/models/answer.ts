@@ -1,25 +1,16 @@
 /** Models of the editor, for runs: `promptls/askModel` is answered with what `vscode.lm` says. */
 
+import { errorMessage } from "@promptls/web/shared/errorMessage";
+import type { ModelAnswer, ModelErrorCode, ModelQuestion } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
 
-export interface ModelQuestion {
-  /** The run that asks; a refusal holds for the whole of it. */
-  run: string;
-  /** `<vendor>/<family>`. */
-  model: string;
-  messages: { role: string; content: unknown }[];
-  parameters: Record<string, unknown>;
-}
+const CODES: Record<string, ModelErrorCode> = {
+  NotFound: "notFound",
+  NoPermissions: "noPermissions",
+  Blocked: "blocked",
+};
 
-export type ModelAnswer =
-  | { text: string; model: string; inputTokens: number | null; outputTokens: number | null }
-  | { error: { code: ErrorCode; message: string } };
-
-type ErrorCode = "notFound" | "noPermissions" | "blocked" | "failed";
-
-const CODES: Record<string, ErrorCode> = { NotFound: "notFound", NoPermissions: "noPermissions", Blocked: "blocked" };
-
-const JUSTIFICATION = "An experiment that you have started asks this model about rows of your data set.";
+const JUSTIFICATION = "An experiment that you have started asks this model about rows of your dataset.";
 
 /** False in editors that are built on VS Code and have no such interface. */
 export function hasModels(): boolean {
@@ -56,7 +47,7 @@ export class ModelAnswers {
       }
       return await this.#afterOthers(question, () => complete(model, question, token));
     } catch (error) {
-      return { error: wordsOf(error) };
+      return { error: modelError(error) };
     }
   }
 
@@ -71,7 +62,7 @@ export class ModelAnswers {
     }
     const asked = ask();
     const settled = asked.catch((error: unknown) => {
-      const { code, message } = wordsOf(error);
+      const { code, message } = modelError(error);
       if (code === "noPermissions") {
         this.#refused.set(key, message);
       }
@@ -114,7 +105,9 @@ async function complete(
 /** These models know no system messages: what they hold goes out as the user's. */
 function messageOf({ role, content }: ModelQuestion["messages"][number]): vscode.LanguageModelChatMessage {
   const text = textOf(content);
-  return role === "assistant" ? vscode.LanguageModelChatMessage.Assistant(text) : vscode.LanguageModelChatMessage.User(text);
+  return role === "assistant"
+    ? vscode.LanguageModelChatMessage.Assistant(text)
+    : vscode.LanguageModelChatMessage.User(text);
 }
 
 function textOf(content: unknown): string {
@@ -130,7 +123,9 @@ function textOf(content: unknown): string {
       if (typeof part === "string") {
         return part;
       }
-      throw new Error("the prompt has content that is no text, which promptls does not send to models of VS Code");
+      throw new Error(
+        "the prompt has content that is no text, which promptls does not send to models of VS Code",
+      );
     })
     .join("\n");
 }
@@ -149,10 +144,13 @@ async function tokensOf(
   }
 }
 
-function wordsOf(error: unknown): { code: ErrorCode; message: string } {
+function modelError(error: unknown): { code: ModelErrorCode; message: string } {
   if (error instanceof vscode.LanguageModelError) {
     const cause = error.cause instanceof Error ? error.cause.message : "";
-    return { code: CODES[error.code] ?? "failed", message: [error.message, cause].filter((words) => words !== "").join(": ") };
+    return {
+      code: CODES[error.code] ?? "failed",
+      message: [error.message, cause].filter((words) => words !== "").join(": "),
+    };
   }
-  return { code: "failed", message: error instanceof Error ? error.message : String(error) };
+  return { code: "failed", message: errorMessage(error) };
 }

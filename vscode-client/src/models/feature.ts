@@ -1,13 +1,18 @@
 /** What ties the models of the editor to a language client: runs ask for them, and completion knows their names. */
 
+import type { ModelAnswer, ModelQuestion } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
 import type { LanguageClient, StaticFeature } from "vscode-languageclient/node";
 
-import { sayOfUs } from "../client";
-import { type ModelAnswer, type ModelAnswers, type ModelQuestion, offeredModels } from "./answer";
+import { advertiseCapability } from "../languageClient";
+import { type ModelAnswers, offeredModels } from "./answer";
 
 /** Answers the server's questions for models, and tells it of their names as they change. */
-export function modelsFeature(client: LanguageClient, answers: ModelAnswers, log: vscode.LogOutputChannel): StaticFeature {
+export function modelsFeature(
+  client: LanguageClient,
+  answers: ModelAnswers,
+  log: vscode.LogOutputChannel,
+): StaticFeature {
   const subscriptions: vscode.Disposable[] = [];
 
   async function tell(): Promise<void> {
@@ -20,12 +25,13 @@ export function modelsFeature(client: LanguageClient, answers: ModelAnswers, log
 
   return {
     fillClientCapabilities(capabilities) {
-      sayOfUs(capabilities, "models");
+      advertiseCapability(capabilities, "models");
     },
     initialize() {
       subscriptions.push(
-        client.onRequest<ModelAnswer, never>("promptls/askModel", (question: ModelQuestion, token: vscode.CancellationToken) =>
-          answers.answer(question, token),
+        client.onRequest<ModelAnswer, never>(
+          "promptls/askModel",
+          (question: ModelQuestion, token: vscode.CancellationToken) => answers.answer(question, token),
         ),
         vscode.lm.onDidChangeChatModels(() => void tell()),
       );

@@ -2,14 +2,15 @@
 
 import * as path from "node:path";
 
+import { type FromPage, QUESTIONS, type ToPage } from "@promptls/web/preview/messages";
+import { errorMessage } from "@promptls/web/shared/errorMessage";
+import type { PreviewArguments, PreviewChoice, PreviewResult } from "@promptls/web/wire/preview";
 import * as vscode from "vscode";
 
+import type { Client } from "../client";
+import { coalesce } from "../debounce";
 import { activePrompt } from "../documents";
-import { newestOnly } from "../latest";
 import { fitsInPage, loadPage, panelBeside, preparePanel } from "../page";
-import type { PreviewArguments, PreviewResult } from "../protocol";
-import type { Session } from "../session";
-import { type Choice, type FromPage, QUESTIONS, type ToPage } from "./messages";
 
 export const PREVIEW_VIEW = "promptls.preview";
 
@@ -18,13 +19,13 @@ const FIRST_MILLISECONDS = 60;
 
 /** One panel a window, which follows the prompt that is edited. */
 export class PreviewPanel implements vscode.Disposable {
-  readonly #session: Session;
+  readonly #client: Client;
   readonly #extension: vscode.Uri;
   readonly #refresh: { request(): void; dispose(): void };
   readonly #always: vscode.Disposable[];
   #panel: vscode.WebviewPanel | undefined;
   #uri: string | undefined;
-  #choice: Choice = {};
+  #choice: PreviewChoice = {};
   /** The template files of what is shown. */
   #files: ReadonlySet<string> = new Set();
   /** What the page is told last. */
@@ -35,15 +36,15 @@ export class PreviewPanel implements vscode.Disposable {
   #loading: NodeJS.Timeout | undefined;
   #isReady = false;
 
-  constructor(session: Session, extension: vscode.Uri) {
-    this.#session = session;
+  constructor(client: Client, extension: vscode.Uri) {
+    this.#client = client;
     this.#extension = extension;
-    this.#refresh = newestOnly((token) => this.#ask(token));
+    this.#refresh = coalesce((token) => this.#ask(token));
     this.#always = [
-      session.onChanged(({ uri }) => {
+      client.onChanged(({ uri }) => {
         this.#changed(uri);
       }),
-      session.onStarted(() => {
+      client.onStarted(() => {
         this.#refresh.request();
       }),
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
@@ -111,7 +112,7 @@ export class PreviewPanel implements vscode.Disposable {
     vscode.Disposable.from(...this.#always).dispose();
   }
 
-  #follow(uri: string, choice: Choice): void {
+  #follow(uri: string, choice: PreviewChoice): void {
     if (uri !== this.#uri) {
       this.#choice = {};
       this.#files = new Set();
@@ -143,7 +144,7 @@ export class PreviewPanel implements vscode.Disposable {
     }
     try {
       const argument = { uri, ...definedOnly(this.#choice) };
-      const result = await this.#session.execute<PreviewResult | null>("promptls.preview", argument, token);
+      const result = await this.#client.execute<PreviewResult | null>("promptls.preview", argument, token);
       if (token.isCancellationRequested || uri !== this.#uri) {
         return;
       }
@@ -151,7 +152,7 @@ export class PreviewPanel implements vscode.Disposable {
         this.#show({ type: "fail", uri, message: "This file is not a prompt that can be rendered." });
         return;
       }
-      const files = result.files ?? [];
+      const { files } = result;
       if (files.length > 0) {
         this.#files = new Set(files);
       }
@@ -162,7 +163,7 @@ export class PreviewPanel implements vscode.Disposable {
       }
     } catch (error) {
       if (!token.isCancellationRequested && uri === this.#uri) {
-        this.#show({ type: "fail", uri, message: error instanceof Error ? error.message : String(error) });
+        this.#show({ type: "fail", uri, message: errorMessage(error) });
       }
     }
   }
@@ -212,10 +213,13 @@ export class PreviewPanel implements vscode.Disposable {
       if (command === undefined) {
         throw new Error(`there is no question ${question}`);
       }
-      const result = await this.#session.execute<unknown>(command, definedOnly({ ...argument, uri: this.#uri }));
+      const result = await this.#client.execute<unknown>(
+        command,
+        definedOnly({ ...argument, uri: this.#uri }),
+      );
       this.#post({ type: "answer", id, result });
     } catch (error) {
-      this.#post({ type: "answer", id, error: error instanceof Error ? error.message : String(error) });
+      this.#post({ type: "answer", id, error: errorMessage(error) });
     }
   }
 
@@ -230,8 +234,12 @@ export class PreviewPanel implements vscode.Disposable {
         : file === undefined || file === prompt.fsPath
           ? prompt
           : vscode.Uri.file(file);
-    const shown = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === target.toString());
-    const beside = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === this.#uri);
+    const shown = vscode.window.visibleTextEditors.find(
+      ({ document }) => document.uri.toString() === target.toString(),
+    );
+    const beside = vscode.window.visibleTextEditors.find(
+      ({ document }) => document.uri.toString() === this.#uri,
+    );
     const at = new vscode.Range(line, character, line, character);
     const viewColumn = (shown ?? beside)?.viewColumn ?? vscode.ViewColumn.One;
     const editor = await vscode.window.showTextDocument(target, { viewColumn, selection: at });

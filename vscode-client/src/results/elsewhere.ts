@@ -1,38 +1,32 @@
 /** Runs that were begun elsewhere, such as in a terminal: how far they are, and when one has ended. */
 
+import type { ResultsArguments, RunningAnswer, RunningRun } from "@promptls/web/wire/results";
 import * as vscode from "vscode";
 
-import { latestOnly } from "../latest";
-import type { Session } from "../session";
-import type { RunningRun } from "./messages";
-import type { ResultsArguments } from "./view";
+import type { Client } from "../client";
+import { debounce } from "../debounce";
 
-/** Journals of runs that go on, and manifests of those that have ended. */
-const FILES = "*.{json,jsonl}";
+/** Manifests of runs that have ended, and the store of those that go on with its write-ahead log. */
+const FILES = "{*.json,.cache/results.sqlite*}";
 const PAUSE_MILLISECONDS = 200;
 /** A run that is killed changes no file, and on network drives no change is told. */
 const AGAIN_MILLISECONDS = 1000;
 
-interface GoingOn {
-  folder: string;
-  runs: RunningRun[];
-}
-
 export class RunsElsewhere implements vscode.Disposable {
-  readonly #session: Session;
+  readonly #client: Client;
   readonly #goOn: (runs: readonly RunningRun[]) => void;
-  readonly #look = latestOnly(() => this.#lookNow(), PAUSE_MILLISECONDS);
+  readonly #look = debounce(() => this.#lookNow(), PAUSE_MILLISECONDS);
   readonly #ended: { request(): void; dispose(): void };
   #argument: ResultsArguments | undefined;
   #folder: string | undefined;
   #watcher: vscode.Disposable | undefined;
-  #again: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   /** `goOn` hears of all runs that go on, each time; `ended` that results have come, gone or changed. */
-  constructor(session: Session, goOn: (runs: readonly RunningRun[]) => void, ended: () => void) {
-    this.#session = session;
+  constructor(client: Client, goOn: (runs: readonly RunningRun[]) => void, ended: () => void) {
+    this.#client = client;
     this.#goOn = goOn;
-    this.#ended = latestOnly(async () => {
+    this.#ended = debounce(async () => {
       ended();
       return Promise.resolve();
     }, PAUSE_MILLISECONDS);
@@ -50,7 +44,7 @@ export class RunsElsewhere implements vscode.Disposable {
     this.#folder = undefined;
     this.#watcher?.dispose();
     this.#watcher = undefined;
-    clearTimeout(this.#again);
+    clearTimeout(this.#timer);
   }
 
   dispose(): void {
@@ -61,19 +55,21 @@ export class RunsElsewhere implements vscode.Disposable {
 
   async #lookNow(): Promise<void> {
     const argument = this.#argument;
-    if (argument === undefined || !this.#session.isRunning) {
+    if (argument === undefined || !this.#client.isRunning) {
       return;
     }
     // The view of the same runs says what is wrong with them.
-    const found = await this.#session.execute<GoingOn>("promptls.resultsGoingOn", argument).catch(() => undefined);
+    const found = await this.#client
+      .execute<RunningAnswer>("promptls.resultsGoingOn", argument)
+      .catch(() => undefined);
     if (found === undefined || argument !== this.#argument) {
       return;
     }
     this.#watch(found.folder);
     this.#goOn(found.runs);
-    clearTimeout(this.#again);
+    clearTimeout(this.#timer);
     if (found.runs.length > 0) {
-      this.#again = setTimeout(() => {
+      this.#timer = setTimeout(() => {
         this.#look.request();
       }, AGAIN_MILLISECONDS);
     }
@@ -85,7 +81,9 @@ export class RunsElsewhere implements vscode.Disposable {
     }
     this.#folder = folder;
     this.#watcher?.dispose();
-    const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(vscode.Uri.file(folder), FILES));
+    const watcher = vscode.workspace.createFileSystemWatcher(
+      new vscode.RelativePattern(vscode.Uri.file(folder), FILES),
+    );
     const changed = ({ path }: vscode.Uri): void => {
       this.#look.request();
       if (path.endsWith(".json")) {

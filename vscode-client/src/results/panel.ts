@@ -3,20 +3,21 @@
 import { randomUUID } from "node:crypto";
 import * as path from "node:path";
 
+import { type FromPage, type Page, QUESTIONS, type ToPage } from "@promptls/web/results/messages";
+import { errorMessage } from "@promptls/web/shared/errorMessage";
+import type { NoResults, ResultsArguments, ResultsView, RunningRun } from "@promptls/web/wire/results";
 import * as vscode from "vscode";
 
+import type { Client } from "../client";
 import { loadPage, panelBeside, preparePanel } from "../page";
-import type { Session } from "../session";
 import { RunsElsewhere } from "./elsewhere";
-import { type FromPage, type Page, QUESTIONS, type RunningRun, type ToPage } from "./messages";
-import type { NoResults, ResultsArguments, ResultsView } from "./view";
 
 const VIEW = "promptls.results";
 const TITLE = "Results";
 
 /** One panel a window, which shows the runs that were asked for last. */
 export class ResultsPanel implements vscode.Disposable {
-  readonly #session: Session;
+  readonly #client: Client;
   readonly #extension: vscode.Uri;
   #panel: vscode.WebviewPanel | undefined;
   #argument: ResultsArguments | undefined;
@@ -30,11 +31,11 @@ export class ResultsPanel implements vscode.Disposable {
   /** The newest run of its experiment is shown, and so is the next one when it has ended. */
   #isNewest = false;
 
-  constructor(session: Session, extension: vscode.Uri) {
-    this.#session = session;
+  constructor(client: Client, extension: vscode.Uri) {
+    this.#client = client;
     this.#extension = extension;
     this.#elsewhere = new RunsElsewhere(
-      session,
+      client,
       (runs) => {
         this.#others = runs;
         this.#tellRunning();
@@ -102,14 +103,17 @@ export class ResultsPanel implements vscode.Disposable {
     // Long tables take their time: what the manifests say is there at once.
     const ask = async (quick: boolean): Promise<void> => {
       try {
-        const view = await this.#session.execute<ResultsView | NoResults>("promptls.showResults", { ...this.#argument, quick });
+        const view = await this.#client.execute<ResultsView | NoResults>("promptls.showResults", {
+          ...this.#argument,
+          quick,
+        });
         if (number === this.#asked) {
           await this.#show(view);
         }
       } catch (error) {
         // The whole view fails as well, and says so.
         if (number === this.#asked && !quick) {
-          this.#post({ type: "fail", message: wordsOf(error) });
+          this.#post({ type: "fail", message: errorMessage(error) });
         }
       }
     };
@@ -156,12 +160,20 @@ export class ResultsPanel implements vscode.Disposable {
         await this.#ask();
         return;
       case "open":
-        await vscode.commands.executeCommand("vscode.open", vscode.Uri.file(message.path), vscode.ViewColumn.One);
+        await vscode.commands.executeCommand(
+          "vscode.open",
+          vscode.Uri.file(message.path),
+          vscode.ViewColumn.One,
+        );
         return;
       case "runAgain": {
         const { prompt, experiment, rows } = message;
         const chosen = rows === undefined ? {} : { rows };
-        await vscode.commands.executeCommand("promptls.runExperiment", { uri: vscode.Uri.file(prompt).toString(), experiment, ...chosen });
+        await vscode.commands.executeCommand("promptls.runExperiment", {
+          uri: vscode.Uri.file(prompt).toString(),
+          experiment,
+          ...chosen,
+        });
         return;
       }
       case "export":
@@ -173,6 +185,10 @@ export class ResultsPanel implements vscode.Disposable {
       case "copy":
         await vscode.env.clipboard.writeText(message.text);
         vscode.window.setStatusBarMessage(`$(check) Copied ${message.what}`, 3000);
+        return;
+      case "confirm":
+      case "cancelRun":
+      // Only a page in a browser sends these: here, a run has a notification.
     }
   }
 
@@ -183,9 +199,9 @@ export class ResultsPanel implements vscode.Disposable {
       if (command === undefined) {
         throw new Error(`there is no question ${question}`);
       }
-      this.#post({ type: "answer", id, result: await this.#session.execute<unknown>(command, argument) });
+      this.#post({ type: "answer", id, result: await this.#client.execute<unknown>(command, argument) });
     } catch (error) {
-      this.#post({ type: "answer", id, error: wordsOf(error) });
+      this.#post({ type: "answer", id, error: errorMessage(error) });
     }
   }
 
@@ -200,18 +216,19 @@ export class ResultsPanel implements vscode.Disposable {
       return;
     }
     try {
-      const { rows } = await this.#session.execute<{ rows: number }>("promptls.exportResults", { run, wanted, form, to: to.fsPath });
+      const { rows } = await this.#client.execute<{ rows: number }>("promptls.exportResults", {
+        run,
+        wanted,
+        form,
+        to: to.fsPath,
+      });
       vscode.window.setStatusBarMessage(`$(check) Wrote ${rows} rows to ${path.basename(to.fsPath)}`, 5000);
     } catch (error) {
-      await vscode.window.showErrorMessage(`promptls: ${wordsOf(error)}`);
+      await vscode.window.showErrorMessage(`promptls: ${errorMessage(error)}`);
     }
   }
 
   #post(message: ToPage): void {
     void this.#panel?.webview.postMessage(message);
   }
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

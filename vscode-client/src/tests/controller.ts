@@ -1,9 +1,9 @@
 /** The Test Explorer: shows the experiments of a trusted workspace as tests, and runs them from there. */
 
+import { errorMessage } from "@promptls/web/shared/errorMessage";
 import * as vscode from "vscode";
 
-import type { Session } from "../session";
-import { wordsOf } from "../words";
+import type { Client } from "../client";
 import { KnownResults } from "./results";
 import { TestRuns } from "./runs";
 import { TestTree } from "./tree";
@@ -18,25 +18,30 @@ const PAUSE_MILLISECONDS = 500;
  * before somebody asks for it.
  */
 export class ExperimentTests implements vscode.Disposable {
-  readonly #session: Session;
+  readonly #client: Client;
   readonly #log: vscode.LogOutputChannel;
   readonly #tree: TestTree;
   readonly #runs: TestRuns;
-  readonly #subscriptions: vscode.Disposable[] = [];
+  readonly #subscriptions: { dispose(): unknown }[] = [];
   #pause: NodeJS.Timeout | undefined;
 
-  constructor(session: Session, log: vscode.LogOutputChannel) {
-    this.#session = session;
+  constructor(client: Client, log: vscode.LogOutputChannel) {
+    this.#client = client;
     this.#log = log;
     const controller = vscode.tests.createTestController("promptls.experiments", "Prompt Experiments");
     const results = new KnownResults();
-    const tree = new TestTree(session, controller, results);
-    const testRuns = new TestRuns(session, controller, tree, results);
+    const tree = new TestTree(client, controller, results);
+    const testRuns = new TestRuns(client, controller, tree, results);
     this.#tree = tree;
     this.#runs = testRuns;
     controller.resolveHandler = (item) => this.#logged(item === undefined ? tree.list() : tree.resolve(item));
-    controller.refreshHandler = () => this.#logged(tree.again());
-    controller.createRunProfile("Run", vscode.TestRunProfileKind.Run, (request, token) => testRuns.run(request, token), true);
+    controller.refreshHandler = () => this.#logged(tree.refresh());
+    controller.createRunProfile(
+      "Run",
+      vscode.TestRunProfileKind.Run,
+      (request, token) => testRuns.run(request, token),
+      true,
+    );
     const finished = vscode.workspace.createFileSystemWatcher(RUNS);
     const prompts = vscode.workspace.createFileSystemWatcher(PROMPTS);
     const soon = () => {
@@ -46,10 +51,12 @@ export class ExperimentTests implements vscode.Disposable {
       controller,
       finished,
       prompts,
-      ...[finished.onDidCreate, prompts.onDidCreate, prompts.onDidChange, prompts.onDidDelete].map((event) => event(soon)),
-      session.onStarted(soon),
+      ...[finished.onDidCreate, prompts.onDidCreate, prompts.onDidChange, prompts.onDidDelete].map((event) =>
+        event(soon),
+      ),
+      client.onStarted(soon),
     );
-    if (session.isRunning) {
+    if (client.isRunning) {
       this.#soon();
     }
   }
@@ -63,8 +70,8 @@ export class ExperimentTests implements vscode.Disposable {
   #soon(): void {
     clearTimeout(this.#pause);
     this.#pause = setTimeout(() => {
-      if (!this.#runs.isRunning && this.#session.isRunning) {
-        void this.#logged(this.#tree.again());
+      if (!this.#runs.isRunning && this.#client.isRunning) {
+        void this.#logged(this.#tree.refresh());
       }
     }, PAUSE_MILLISECONDS);
   }
@@ -73,7 +80,7 @@ export class ExperimentTests implements vscode.Disposable {
     try {
       await work;
     } catch (error) {
-      this.#log.error(`The tests cannot be listed: ${wordsOf(error)}`);
+      this.#log.error(`The tests cannot be listed: ${errorMessage(error)}`);
     }
   }
 }

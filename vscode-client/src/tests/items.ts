@@ -1,48 +1,6 @@
 /** Experiments as tests, without VS Code: what is listed, what a run is asked for, what a verdict says. */
 
-/** A prompt file with experiments, as the server lists it. */
-export interface PromptTests {
-  uri: string;
-  experiments: string[];
-  examples: ExampleTest[];
-}
-
-export interface ExampleTest {
-  /** From 1. */
-  number: number;
-  /** From 0. */
-  line: number;
-  label: string;
-}
-
-export interface RowTest {
-  /** From 1. */
-  number: number;
-  /** From 0, in the data set; null where that is not known. */
-  line: number | null;
-  label: string;
-}
-
-export interface RowVerdict {
-  number: number;
-  state: "passed" | "failed" | "errored";
-  message: string;
-  expected: string | null;
-  actual: string;
-  seconds: number | null;
-  /** True when the prompt changed after the run. */
-  stale: boolean;
-}
-
-/** The rows of one experiment, and what the last runs say of them and of the prompt's examples. */
-export interface ExperimentRows {
-  dataset: string | null;
-  rows: RowTest[];
-  /** True when the data set has more rows than are listed. */
-  more: boolean;
-  verdicts: RowVerdict[];
-  exampleVerdicts: RowVerdict[];
-}
+import type { RowVerdict } from "@promptls/web/wire/commands";
 
 /** What a test stands for. */
 export type TestData =
@@ -112,21 +70,33 @@ export function askedRuns(
       }
     } else if (data.kind === "row") {
       const key = keyOf(data.uri, data.experiment);
-      const found = some.get(key) ?? { uri: data.uri, experiment: data.experiment, numbers: new Set<number>() };
+      const found = some.get(key) ?? {
+        uri: data.uri,
+        experiment: data.experiment,
+        numbers: new Set<number>(),
+      };
       some.set(key, found);
       found.numbers.add(data.number);
     } else {
       const { uri, experiment, number } = data;
-      examples.push({ uri, experiment, rows: `example ${String(number)}`, numbers: new Set([number]), examples: true });
+      examples.push({
+        uri,
+        experiment,
+        rows: `example ${String(number)}`,
+        numbers: new Set([number]),
+        examples: true,
+      });
     }
   }
-  const ofRows = [...some].filter(([key]) => !whole.has(key)).map(([, each]) => ({
-    uri: each.uri,
-    experiment: each.experiment,
-    rows: rangesOf(each.numbers),
-    numbers: each.numbers,
-    examples: false,
-  }));
+  const ofRows = [...some]
+    .filter(([key]) => !whole.has(key))
+    .map(([, each]) => ({
+      uri: each.uri,
+      experiment: each.experiment,
+      rows: rangesOf(each.numbers),
+      numbers: each.numbers,
+      examples: false,
+    }));
   return [...whole.values(), ...ofRows, ...examples];
 }
 

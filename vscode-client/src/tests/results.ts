@@ -1,8 +1,9 @@
 /** Verdicts on rows and examples, as results of tests. */
 
+import type { ExperimentRows, RowVerdict } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
 
-import { type ExperimentRows, millisecondsOf, type RowVerdict } from "./items";
+import { millisecondsOf } from "./items";
 
 /** Shows a verdict as the result of a test, with what was expected beside what came. */
 export function show(run: vscode.TestRun, item: vscode.TestItem, verdict: RowVerdict): void {
@@ -66,7 +67,10 @@ export class KnownResults {
 /** What the last runs say, by the ids of the tests. */
 function verdictsById(found: ExperimentRows): [string, RowVerdict][] {
   return [
-    ...found.exampleVerdicts.map((verdict): [string, RowVerdict] => [`example ${String(verdict.number)}`, verdict]),
+    ...found.exampleVerdicts.map((verdict): [string, RowVerdict] => [
+      `example ${String(verdict.number)}`,
+      verdict,
+    ]),
     ...found.verdicts.map((verdict): [string, RowVerdict] => [`row ${String(verdict.number)}`, verdict]),
   ];
 }

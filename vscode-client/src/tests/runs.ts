@@ -2,12 +2,12 @@
 
 import { randomUUID } from "node:crypto";
 
+import { errorMessage } from "@promptls/web/shared/errorMessage";
+import type { ExperimentRows, RowVerdict, RunResult } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
 
-import type { RunResult } from "../protocol";
-import type { Session } from "../session";
-import { wordsOf } from "../words";
-import { type AskedRun, askedRuns, type ExperimentRows, type RowVerdict } from "./items";
+import type { Client } from "../client";
+import { type AskedRun, askedRuns } from "./items";
 import { type KnownResults, show } from "./results";
 import type { TestTree } from "./tree";
 
@@ -15,14 +15,14 @@ import type { TestTree } from "./tree";
 const AT_WORK = 8;
 
 export class TestRuns {
-  readonly #session: Session;
+  readonly #client: Client;
   readonly #controller: vscode.TestController;
   readonly #tree: TestTree;
   readonly #results: KnownResults;
   #running = 0;
 
-  constructor(session: Session, controller: vscode.TestController, tree: TestTree, results: KnownResults) {
-    this.#session = session;
+  constructor(client: Client, controller: vscode.TestController, tree: TestTree, results: KnownResults) {
+    this.#client = client;
     this.#controller = controller;
     this.#tree = tree;
     this.#results = results;
@@ -53,7 +53,7 @@ export class TestRuns {
         await this.#runOne(run, each, token);
       }
     } catch (error) {
-      run.appendOutput(`${wordsOf(error)}\r\n`);
+      run.appendOutput(`${errorMessage(error)}\r\n`);
     } finally {
       this.#running -= 1;
       run.end();
@@ -68,7 +68,7 @@ export class TestRuns {
     }
     const progress = new RowProgress(run, this.#itemsOf(above, asked));
     const follow = randomUUID();
-    const news = this.#session.onVerdicts((told) => {
+    const news = this.#client.onVerdicts((told) => {
       if (told.follow === follow) {
         progress.take(told.verdicts);
       }
@@ -76,17 +76,27 @@ export class TestRuns {
     try {
       const argument = { uri, experiment, follow, ...(rows === undefined ? {} : { rows }) };
       const title = `Running ${experiment}`;
-      const result = await this.#session.executeWithProgress<RunResult>("promptls.runExperiment", argument, title, token);
+      const result = await this.#client.executeWithProgress<RunResult>(
+        "promptls.runExperiment",
+        argument,
+        title,
+        token,
+      );
       run.appendOutput(`${result.message}\r\n`);
       if (result.run !== "") {
-        const { verdicts } = await this.#session.execute<{ verdicts: RowVerdict[] }>("promptls.rowVerdicts", { run: result.run });
+        const { verdicts } = await this.#client.execute<{ verdicts: RowVerdict[] }>("promptls.rowVerdicts", {
+          run: result.run,
+        });
         progress.take(verdicts);
-        this.#results.remember(above, await this.#session.execute<ExperimentRows>("promptls.experimentRows", { uri, experiment }));
+        this.#results.remember(
+          above,
+          await this.#client.execute<ExperimentRows>("promptls.experimentRows", { uri, experiment }),
+        );
       }
     } catch (error) {
       // One message at the experiment, and not one at each of thousands of rows.
-      run.errored(above, new vscode.TestMessage(wordsOf(error)));
-      run.appendOutput(`${wordsOf(error).replaceAll("\n", "\r\n")}\r\n`);
+      run.errored(above, new vscode.TestMessage(errorMessage(error)));
+      run.appendOutput(`${errorMessage(error).replaceAll("\n", "\r\n")}\r\n`);
     } finally {
       news.dispose();
       progress.end();

@@ -2,24 +2,25 @@
 
 import * as path from "node:path";
 
+import { errorMessage } from "@promptls/web/shared/errorMessage";
+import type { ExperimentRows, PromptTests } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
 
-import type { Session } from "../session";
-import { wordsOf } from "../words";
-import { type ExperimentRows, idOf, type PromptTests, sortTextOf, type TestData } from "./items";
+import type { Client } from "../client";
+import { idOf, sortTextOf, type TestData } from "./items";
 import type { KnownResults } from "./results";
 
 /** Lists prompts and experiments at once, and the rows of an experiment when somebody looks at them. */
 export class TestTree {
-  readonly #session: Session;
+  readonly #client: Client;
   readonly #controller: vscode.TestController;
   readonly #results: KnownResults;
   readonly #data = new WeakMap<vscode.TestItem, TestData>();
   readonly #prompts = new Map<string, PromptTests>();
   readonly #resolved = new Set<vscode.TestItem>();
 
-  constructor(session: Session, controller: vscode.TestController, results: KnownResults) {
-    this.#session = session;
+  constructor(client: Client, controller: vscode.TestController, results: KnownResults) {
+    this.#client = client;
     this.#controller = controller;
     this.#results = results;
   }
@@ -46,7 +47,7 @@ export class TestTree {
   }
 
   /** Lists everything that has been listed before again. */
-  async again(): Promise<void> {
+  async refresh(): Promise<void> {
     await this.list();
     for (const item of [...this.#resolved]) {
       if (this.#find(item) === item) {
@@ -58,17 +59,30 @@ export class TestTree {
   }
 
   async list(): Promise<void> {
-    const { prompts } = await this.#session.execute<{ prompts: PromptTests[] }>("promptls.experimentTests", {});
+    const { prompts } = await this.#client.execute<{ prompts: PromptTests[] }>(
+      "promptls.experimentTests",
+      {},
+    );
     this.#prompts.clear();
     for (const prompt of prompts) {
       this.#prompts.set(prompt.uri, prompt);
     }
     const items = prompts.map((prompt) => {
       const uri = vscode.Uri.parse(prompt.uri);
-      const item = this.#item(this.#controller.items, { kind: "prompt", uri: prompt.uri }, path.posix.basename(uri.path), uri);
+      const item = this.#item(
+        this.#controller.items,
+        { kind: "prompt", uri: prompt.uri },
+        path.posix.basename(uri.path),
+        uri,
+      );
       item.description = folderOf(uri);
       const experiments = prompt.experiments.map((experiment) => {
-        const made = this.#item(item.children, { kind: "experiment", uri: prompt.uri, experiment }, experiment, uri);
+        const made = this.#item(
+          item.children,
+          { kind: "experiment", uri: prompt.uri, experiment },
+          experiment,
+          uri,
+        );
         made.canResolveChildren = true;
         return made;
       });
@@ -87,11 +101,20 @@ export class TestTree {
     const { uri, experiment } = data;
     item.busy = true;
     try {
-      const found = await this.#session.execute<ExperimentRows>("promptls.experimentRows", { uri, experiment });
+      const found = await this.#client.execute<ExperimentRows>("promptls.experimentRows", {
+        uri,
+        experiment,
+      });
       const prompt = vscode.Uri.parse(uri);
       const dataset = found.dataset === null ? undefined : vscode.Uri.parse(found.dataset);
       const examples = (this.#prompts.get(uri)?.examples ?? []).map(({ number, line, label }) =>
-        this.#placed(item, { kind: "example", uri, experiment, number }, `example ${String(number)}: ${label}`, prompt, line),
+        this.#placed(
+          item,
+          { kind: "example", uri, experiment, number },
+          `example ${String(number)}: ${label}`,
+          prompt,
+          line,
+        ),
       );
       const rows = found.rows.map(({ number, line, label }) =>
         this.#placed(item, { kind: "row", uri, experiment, number }, label, dataset, line),
@@ -102,7 +125,7 @@ export class TestTree {
       this.#resolved.add(item);
       this.#results.showNew(this.#controller, item, found);
     } catch (error) {
-      item.error = wordsOf(error);
+      item.error = errorMessage(error);
     } finally {
       item.busy = false;
     }
@@ -111,16 +134,24 @@ export class TestTree {
   /** The item that stands where this one stood. */
   #find(item: vscode.TestItem): vscode.TestItem | undefined {
     const above = item.parent;
-    return above === undefined ? this.#controller.items.get(item.id) : this.#find(above)?.children.get(item.id);
+    return above === undefined
+      ? this.#controller.items.get(item.id)
+      : this.#find(above)?.children.get(item.id);
   }
 
   /** An item that is there already is kept with its results. */
-  #item(among: vscode.TestItemCollection, data: TestData, label: string, uri: vscode.Uri | undefined): vscode.TestItem {
+  #item(
+    among: vscode.TestItemCollection,
+    data: TestData,
+    label: string,
+    uri: vscode.Uri | undefined,
+  ): vscode.TestItem {
     const id = idOf(data);
     const known = among.get(id);
-    const item = known?.uri?.toString() === uri?.toString() && known !== undefined
-      ? known
-      : this.#controller.createTestItem(id, label, uri);
+    const item =
+      known?.uri?.toString() === uri?.toString() && known !== undefined
+        ? known
+        : this.#controller.createTestItem(id, label, uri);
     // Each of these is a message to the window, also where nothing changes: of thousands of rows that is felt.
     if (item.label !== label) {
       item.label = label;

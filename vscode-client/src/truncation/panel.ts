@@ -2,19 +2,20 @@
 
 import * as path from "node:path";
 
+import { errorMessage } from "@promptls/web/shared/errorMessage";
+import type { FromPage, ToPage } from "@promptls/web/truncation/messages";
+import type { LabOptions, LabResult } from "@promptls/web/wire/preview";
 import * as vscode from "vscode";
 
+import type { Client } from "../client";
 import { loadPage, panelBeside, preparePanel } from "../page";
-import type { LabOptions, LabResult } from "../protocol";
-import type { Session } from "../session";
-import type { FromPage, ToPage } from "./messages";
 
 const VIEW = "promptls.truncationLab";
 const TITLE = "Truncation Lab";
 
 /** One panel a window, for the prompt that was asked for last. */
 export class TruncationPanel implements vscode.Disposable {
-  readonly #session: Session;
+  readonly #client: Client;
   readonly #extension: vscode.Uri;
   readonly #changes: vscode.Disposable;
   #panel: vscode.WebviewPanel | undefined;
@@ -22,10 +23,10 @@ export class TruncationPanel implements vscode.Disposable {
   #options: LabOptions = {};
   #asked = 0;
 
-  constructor(session: Session, extension: vscode.Uri) {
-    this.#session = session;
+  constructor(client: Client, extension: vscode.Uri) {
+    this.#client = client;
     this.#extension = extension;
-    this.#changes = session.onChanged(({ uri }) => {
+    this.#changes = client.onChanged(({ uri }) => {
       if (uri === this.#uri) {
         this.#post({ type: "stale" });
       }
@@ -71,13 +72,17 @@ export class TruncationPanel implements vscode.Disposable {
     this.#post({ type: "busy" });
     try {
       const argument = { uri, ...this.#options };
-      const result = await this.#session.executeWithProgress<LabResult>("promptls.truncationLab", argument, "Truncation lab");
+      const result = await this.#client.executeWithProgress<LabResult>(
+        "promptls.truncationLab",
+        argument,
+        "Truncation lab",
+      );
       if (number === this.#asked) {
         this.#post({ type: "show", result });
       }
     } catch (error) {
       if (number === this.#asked) {
-        this.#post({ type: "fail", message: error instanceof Error ? error.message : String(error) });
+        this.#post({ type: "fail", message: errorMessage(error) });
       }
     }
   }

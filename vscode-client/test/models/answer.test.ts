@@ -55,8 +55,7 @@ async function* words(): AsyncIterable<string> {
   yield " indeed";
 }
 
-async function* refused(): AsyncIterable<string> {
-  await Promise.resolve();
+function refused(): AsyncIterable<string> {
   throw new editor.LanguageModelError("not allowed", "NoPermissions");
 }
 
@@ -82,19 +81,28 @@ it("gives the whole of what is streamed, with the model's own counts", async () 
 
 it("answers without counts where the model has none", async () => {
   editor.models = [model(words, () => Promise.reject(new Error("no counter")))];
-  expect(await new ModelAnswers(undefined).answer(QUESTION, TOKEN)).toMatchObject({ inputTokens: null, outputTokens: null });
+  expect(await new ModelAnswers(undefined).answer(QUESTION, TOKEN)).toMatchObject({
+    inputTokens: null,
+    outputTokens: null,
+  });
 });
 
 it("says that a model is not there", async () => {
   editor.models = [];
-  expect(await new ModelAnswers(undefined).answer(QUESTION, TOKEN)).toEqual({ error: { code: "notFound", message: "" } });
+  expect(await new ModelAnswers(undefined).answer(QUESTION, TOKEN)).toEqual({
+    error: { code: "notFound", message: "" },
+  });
 });
 
 it("asks for permission once a run, however many rows wait for it", async () => {
   editor.models = [model(refused)];
   const answers = new ModelAnswers(undefined);
   const error = { error: { code: "noPermissions", message: "not allowed" } };
-  expect(await Promise.all([1, 2, 3].map(() => answers.answer(QUESTION, TOKEN)))).toEqual([error, error, error]);
+  expect(await Promise.all([1, 2, 3].map(() => answers.answer(QUESTION, TOKEN)))).toEqual([
+    error,
+    error,
+    error,
+  ]);
   expect(editor.asked).toHaveLength(1);
   await answers.answer({ ...QUESTION, run: "two" }, TOKEN);
   expect(editor.asked).toHaveLength(2);

@@ -3,7 +3,12 @@ import { expect, it } from "vitest";
 import { askedRuns, idOf, rangesOf, sortTextOf, type TestData } from "../../src/tests/items";
 
 const URI = "file:///triage.yml.j2";
-const row = (number: number, experiment = "triage"): TestData => ({ kind: "row", uri: URI, experiment, number });
+const row = (number: number, experiment = "triage"): TestData => ({
+  kind: "row",
+  uri: URI,
+  experiment,
+  number,
+});
 const experiment = (name: string): TestData => ({ kind: "experiment", uri: URI, experiment: name });
 const experimentsOf = () => ["triage", "other"];
 
@@ -32,7 +37,10 @@ it("runs every experiment of a prompt but those that are left out", () => {
 });
 
 it("asks a run of its own for each example", () => {
-  const asked = askedRuns([{ kind: "example", uri: URI, experiment: "triage", number: 2 }, row(2)], experimentsOf);
+  const asked = askedRuns(
+    [{ kind: "example", uri: URI, experiment: "triage", number: 2 }, row(2)],
+    experimentsOf,
+  );
   expect(asked.map(({ rows, examples }) => [rows, examples])).toEqual([
     ["2,", false],
     ["example 2", true],
@@ -42,5 +50,7 @@ it("asks a run of its own for each example", () => {
 it("tells rows and examples of one number apart, and sorts by number", () => {
   const example: TestData = { kind: "example", uri: URI, experiment: "triage", number: 10 };
   expect(idOf(example)).not.toBe(idOf(row(10)));
-  expect([row(10), row(9), example].map(sortTextOf).sort()).toEqual([example, row(9), row(10)].map(sortTextOf));
+  expect([row(10), row(9), example].map(sortTextOf).sort()).toEqual(
+    [example, row(9), row(10)].map(sortTextOf),
+  );
 });

@@ -1,1 +1,1 @@
-"""What `promptls check` found, before a form of report is made of it."""
+"""The findings of `promptls check`, independent of the report format."""

@@ -1,4 +1,4 @@
-"""The baseline of `promptls check`: the file with the findings that are known already."""
+"""The baseline of `promptls check`: a file that lists known findings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from json import JSONDecodeError
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from promptls.text.failure import FilePlace, WrongUse
+from promptls.text.errors import FilePlace, UsageError
 
 VERSION: Final = 1
 
@@ -29,29 +29,29 @@ class Baseline(NamedTuple):
 
 
 def read_baseline(path: Path) -> Baseline:
-    """The baseline at `path`; raises WrongUse where there is none, or it is none of ours."""
+    """Return the baseline at `path`; raises UsageError where there is none, or it is none of ours."""
     try:
         text = path.read_text("utf-8")
     except FileNotFoundError:
-        raise WrongUse(
+        raise UsageError(
             "there is no such baseline", FilePlace(path), "`--write-baseline` makes it of what is found now"
         ) from None
     except UnicodeDecodeError:
-        raise WrongUse("the baseline is no UTF-8 text", FilePlace(path), _REMEDY) from None
+        raise UsageError("the baseline is no UTF-8 text", FilePlace(path), _REMEDY) from None
     try:
         read = json.loads(text)
     except JSONDecodeError as failure:
         place = FilePlace(path, failure.lineno - 1, failure.colno - 1)
-        raise WrongUse(f"the baseline is no JSON: {failure.msg}", place, _REMEDY) from None
+        raise UsageError(f"the baseline is no JSON: {failure.msg}", place, _REMEDY) from None
     except RecursionError:
-        raise WrongUse("the baseline is nested too deeply", FilePlace(path), _REMEDY) from None
+        raise UsageError("the baseline is nested too deeply", FilePlace(path), _REMEDY) from None
     version = read.get("version") if isinstance(read, dict) else None
     if version != VERSION:
         wrong = f"its version is {json.dumps(version)}, and this promptls reads version {VERSION}"
-        raise WrongUse(f"the baseline cannot be read: {wrong}", FilePlace(path), _REMEDY)
+        raise UsageError(f"the baseline cannot be read: {wrong}", FilePlace(path), _REMEDY)
     entries = read.get("findings")
     if not isinstance(entries, list):
-        raise WrongUse("the baseline has no list `findings`", FilePlace(path), _REMEDY)
+        raise UsageError("the baseline has no list `findings`", FilePlace(path), _REMEDY)
     return Baseline(path, tuple(_entry(path, number, entry) for number, entry in enumerate(entries)))
 
 
@@ -62,5 +62,5 @@ def _entry(path: Path, number: int, entry: Any) -> BaselineEntry:
     wanted = BaselineEntry._fields
     if not isinstance(entry, dict) or not all(isinstance(entry.get(key), str) for key in wanted):
         keys = ", ".join(f"`{key}`" for key in wanted)
-        raise WrongUse(f"entry {number + 1} of the baseline lacks one of {keys}", FilePlace(path), _REMEDY)
+        raise UsageError(f"entry {number + 1} of the baseline lacks one of {keys}", FilePlace(path), _REMEDY)
     return BaselineEntry(*(entry[key] for key in wanted))

@@ -1,4 +1,4 @@
-"""What `promptls check` found, in the shape that every report is made from."""
+"""The result of `promptls check`, from which all reports are generated."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from promptls.cli.checking.baseline import BaselineEntry
-    from promptls.meaning.kind import Kind
-    from promptls.rules.rule import Finding, Severity
-    from promptls.text.span import Span
-    from promptls.workspace.project_settings import SettingsProblem
+    from promptls.lint.rule import Finding, Severity
+    from promptls.semantic.kind import Kind
+    from promptls.text.positions import Span
+    from promptls.workspace.settings import SettingsProblem
     from promptls.workspace.snapshot import Snapshot
 
 GRAVEST_FIRST: tuple[Severity, ...] = ("error", "warning", "information", "hint")
@@ -35,7 +35,7 @@ class CheckedFile(NamedTuple):
     suppressed: tuple[Finding, ...] = ()
 
     def at_least(self, least: Severity) -> CheckedFile:
-        """The file with only those findings to report that are as grave as `least`."""
+        """Return the file with only those findings to report that are as grave as `least`."""
         grave = (finding for finding in self.findings if at_least(finding.severity or "error", least))
         return self._replace(findings=tuple(grave))
 
@@ -44,7 +44,7 @@ class CheckedFile(NamedTuple):
 class Checked:
     """The checked files, the problems of their settings, and what the caller asked for.
 
-    `fail_on` is the least severity that fails the check, None where no finding does. `gone` are
+    `fail_on` is the least severity that fails the check, None if no finding does. `gone` are
     the entries of `baseline` whose finding is no longer there.
     """
 
@@ -55,19 +55,21 @@ class Checked:
     baseline: Path | None = None
     gone: tuple[BaselineEntry, ...] = ()
     verbose: bool = False
+    left_out: str | None = None
+    """What was not checked because the folder is not trusted, why, and what includes it."""
 
     def failed(self) -> bool:
-        """Whether a finding is as grave as `fail_on`, or a setting is wrong."""
+        """Return whether a finding is as grave as `fail_on`, or a setting is wrong."""
         return bool(self.problems) or any(
             self.is_grave(finding) for file in self.files for finding in file.findings
         )
 
     def is_grave(self, finding: Finding) -> bool:
-        """Whether a finding fails the check."""
+        """Return whether a finding fails the check."""
         return self.fail_on is not None and at_least(finding.severity or "error", self.fail_on)
 
     def text(self, path: str) -> str | None:
-        """The text of a file that a finding speaks of, or None where it cannot be read."""
+        """Return the text of a file that a finding speaks of, or None if it cannot be read."""
         template = self.snapshot.template(path)
         return template.source.text if template else None
 
@@ -75,8 +77,8 @@ class Checked:
 def checked_file(
     snapshot: Snapshot, path: str, rules: Container[str], rendered: tuple[Finding, ...] = ()
 ) -> CheckedFile:
-    """The file at `path` with what those of the rules find that are named, and what its rendering shows."""
-    from promptls.features.configurations.file_findings import findings_of_file
+    """Return the file at `path` with the diagnostics of the selected rules and of its rendering."""
+    from promptls.ide.opencompass_python import findings_of_file
 
     template = snapshot.template(path)
     text = template.source.text if template else ""
@@ -97,13 +99,13 @@ class Region(NamedTuple):
 
 
 def at_least(severity: Severity, least: Severity) -> bool:
-    """Whether `severity` is as grave as `least`, or graver."""
+    """Return whether `severity` is as grave as `least`, or graver."""
     return GRAVEST_FIRST.index(severity) <= GRAVEST_FIRST.index(least)
 
 
 def region_of(text: str, span: Span) -> Region:
-    """Where `span` stands in `text`, as people and the report formats count."""
-    from promptls.text.lines import line_starts, place_of
+    """Return where `span` stands in `text`, as people and the report formats count."""
+    from promptls.text.positions import line_starts, place_of
 
     starts = line_starts(text)
     start, end = place_of(starts, span.start), place_of(starts, span.end)
@@ -111,7 +113,7 @@ def region_of(text: str, span: Span) -> Region:
 
 
 def repository_path(path: str) -> str:
-    """The path as code hosts and CI name it: from the root of the repository, with slashes.
+    """Return the path as code hosts and CI name it: from the root of the repository, with slashes.
 
     The root is what `GITHUB_WORKSPACE` names, else the nearest folder above with a `.git`, else
     the current folder; a file outside it keeps its whole path.

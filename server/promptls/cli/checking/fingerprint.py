@@ -1,4 +1,4 @@
-"""What tells a finding from all others, and stays when lines above it come and go."""
+"""Fingerprints that identify a finding even if lines above it change."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from promptls.text.lines import line_end, line_starts, place_of
+from promptls.text.positions import line_end, line_starts, place_of
 
 if TYPE_CHECKING:
-    from promptls.rules.rule import Finding
+    from promptls.lint.rule import Finding
 
 _SUGGESTION: Final = re.compile(r"; did you mean .*", re.DOTALL)
 _LENGTH: Final = 16
 
 
 def fingerprints(text: str, findings: Iterable[Finding]) -> tuple[str, ...]:
-    """A fingerprint for each finding of one file, each different: 16 hexadecimal digits.
+    """Return a fingerprint for each finding of one file, each different: 16 hexadecimal digits.
 
     It is made of the rule, the line that the finding begins in, the marked text and the message,
     without what may change with other places: how lines are indented, numbers in the message, and

@@ -1,4 +1,4 @@
-"""Findings that a baseline knows: left out of the report, told where they are gone, written to a new one."""
+"""Known findings: excluded from the report, reported when they are gone, written to a baseline."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from promptls.cli.checking.fingerprint import fingerprints
 
 if TYPE_CHECKING:
     from promptls.cli.checking.checked import CheckedFile
-    from promptls.rules.rule import Finding
+    from promptls.lint.rule import Finding
 
 
 def without_known(
     files: Sequence[CheckedFile], entries: Iterable[BaselineEntry], folder: Path
 ) -> tuple[CheckedFile, ...]:
-    """The files with the findings that the baseline in `folder` knows moved to `known`."""
+    """Return the files with the findings that the baseline in `folder` knows moved to `known`."""
     known = {entry[:3] for entry in entries}
     return tuple(_sorted_out(file, _name(file.path, folder), known) for file in files)
 
@@ -30,7 +30,7 @@ def gone_entries(
     folder: Path,
     checked_rules: Container[str],
 ) -> tuple[BaselineEntry, ...]:
-    """The entries whose finding is no longer there, of the files and rules that were checked.
+    """Return the entries whose finding is no longer there, of the files and rules that were checked.
 
     `files` come from `without_known`. Entries of a file that is there and was not checked are
     never gone: nothing is known about it.
@@ -54,7 +54,7 @@ def gone_entries(
 def baseline_text(
     files: Iterable[CheckedFile], before: Iterable[BaselineEntry], gone: Iterable[BaselineEntry], folder: Path
 ) -> str:
-    """A baseline as JSON: every finding of the files, and of `before` what is not gone.
+    """Return a baseline as JSON: every finding of the files, and of `before` what is not gone.
 
     Sorted, one entry a line, so that a change of it is easy to review.
     """
@@ -80,7 +80,7 @@ def _sorted_out(file: CheckedFile, name: str, known: Container[tuple[str, str, s
 
 
 def _marked(file: CheckedFile) -> tuple[tuple[Finding, str], ...]:
-    """Every finding of the file, known or not, with its fingerprint."""
+    """Return every finding of the file, known or not, with its fingerprint."""
     found = sorted((*file.findings, *file.known), key=lambda finding: (finding.span, finding.rule))
     return tuple(zip(found, fingerprints(file.text, found), strict=True))
 

@@ -1,4 +1,4 @@
-"""What `promptls check` takes from the last runs of experiments, as an editor does."""
+"""The findings of `promptls check` in the last runs of experiments, the same as in editors."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from promptls.rules.rule import Finding
+    from promptls.lint.rule import Finding
     from promptls.workspace.snapshot import Snapshot
 
 
 def findings_of_runs(
     snapshot: Snapshot, paths: Iterable[str], rules: Container[str]
 ) -> dict[str, tuple[Finding, ...]]:
-    """The findings of those `rules` that look at runs, by file; of runs of a prompt as it is now."""
-    from promptls.features.experiment_runs import experiment_runs
-    from promptls.features.run_findings import run_findings
-    from promptls.rules.checking.runs import RUN_RULES
+    """Return the findings of those `rules` that look at runs, by file; of runs of a prompt as it is now."""
+    from promptls.ide.experiments import experiment_runs
+    from promptls.ide.run_findings import run_findings
+    from promptls.lint.runs import RUN_RULES
 
     if not any(rule.name in rules for rule in RUN_RULES):
         return {}

@@ -1,1 +1,1 @@
-"""The commands, one a file: its options, what it asks of the rooms below, and how the answer is laid out."""
+"""One command per module: its options, the calls into lower packages, and its output."""

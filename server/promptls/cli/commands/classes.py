@@ -1,4 +1,4 @@
-"""`promptls classes`: how well a run finds each class, and which classes it takes for which."""
+"""`promptls classes`: precision, recall and F1 per class, and a confusion matrix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptls.cli.output.table import Column, Row, table
 from promptls.cli.output.terminal import paint, print_json
-from promptls.text.counted import counted
+from promptls.text.format import plural
 
 if TYPE_CHECKING:
     from promptls.experiments.class_scores import Classification
@@ -16,40 +16,40 @@ if TYPE_CHECKING:
 SUMMARY = "report precision, recall and F1 of each class"
 
 DESCRIPTION = """\
-Reports of each class how often it is right where the model says it (precision), how much of
-it is found (recall) and both in one number (F1), and which classes are taken for which.
+Report for each class how many of its predictions are right (precision), how many of its rows
+are found (recall) and the harmonic mean of both (F1), and a confusion matrix.
 
-A RUN is the path of its table or manifest, its name, or a prompt file: its last run.
-Without options, every column of the data set is compared with the key of the same name in the
-answers (`labels` with `predicted_labels`), else the column `expected` with the response.
+A RUN is the path of its table or manifest, its name, or a prompt file (its last run).
+By default, every column of the dataset is compared with the key of the same name in the
+answers (`labels` with `predicted_labels`), or the column `expected` with the response.
 
 examples:
-  promptls classes triage.yml.j2                              every class that the answers have
+  promptls classes triage.yml.j2                              all classes in the answers
   promptls classes triage.yml.j2 --expected priority
-  promptls classes RUN --expected label --field ticket.label  a field of answers in JSON
+  promptls classes RUN --expected label --field ticket.label  a field of JSON answers
   promptls classes RUN --expected human --predicted polite    a judge against people
 
-Cells that name several classes, separated by `;`, count for each of them.
-Definitions are those of scikit-learn's `classification_report`.
+A cell with several classes, separated by `;`, counts for each of them.
+The definitions are those of scikit-learn's `classification_report`.
 
-exit codes: 0 reported, 1 a run cannot be read, 2 wrong use"""
+exit codes: 0 reported, 1 a run cannot be read, 2 usage error"""
 
 _LONGEST_NAME = 32
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the run, its columns and the output's form."""
-    parser.add_argument("run", metavar="RUN", help="the run: a table, a name, or a prompt file")
-    parser.add_argument("--expected", metavar="COLUMN", help="the column with the right classes")
+    """Declare the run, its columns and the output's form."""
+    parser.add_argument("run", metavar="RUN", help="the run: a table, a name or a prompt file")
+    parser.add_argument("--expected", metavar="COLUMN", help="column with the expected classes")
     parser.add_argument(
-        "--predicted", metavar="COLUMN", help="the column with the model's classes, or a metric's"
+        "--predicted", metavar="COLUMN", help="column with the classes predicted by the model or a metric"
     )
-    parser.add_argument("--field", metavar="FIELD", help="the field of a response in JSON: `a.b` is b of a")
+    parser.add_argument("--field", metavar="FIELD", help="field of a JSON response: `a.b` is b of a")
     parser.add_argument("--json", action="store_true", help="print the reports as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints the reports."""
+    """Print the reports."""
     from promptls.experiments.classification import classifications
     from promptls.experiments.find_run import find_run
 
@@ -71,7 +71,7 @@ def _print(report: Classification) -> None:
     model = f", {report.model}" if report.model else ""
     print(paint(f"{report.predicted} against {report.expected}{model}", "bold"))
     left_out = [
-        f"{counted(number, 'row')} {words}"
+        f"{plural(number, 'row')} {words}"
         for number, words in (
             (report.failed, "failed"),
             (report.unlabelled, "without an expected class"),
@@ -80,7 +80,7 @@ def _print(report: Classification) -> None:
     ]
     unanswered = f", {report.unanswered} of them without a class" if report.unanswered else ""
     print(
-        f"{counted(report.rows, 'row')}{unanswered}: {_percent(report.accuracy)} are right"
+        f"{plural(report.rows, 'row')}{unanswered}: {_percent(report.accuracy)} are right"
         + (f" (left out: {', '.join(left_out)})" if left_out else "")
     )
     if not report.classes:
@@ -140,7 +140,7 @@ def _confusion(report: Classification) -> str:
 
 
 def _short(name: str) -> str:
-    """A class as a column's name: a model that writes sentences makes each of them a class."""
+    """Return a class as a column's name: a model that writes sentences makes each of them a class."""
     line = " ".join(name.split())
     return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1]}…"
 

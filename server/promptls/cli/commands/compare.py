@@ -1,4 +1,4 @@
-"""`promptls compare`: runs, row by row, with honest statistics."""
+"""`promptls compare`: compare runs row by row, with statistical tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptls.cli.input.options import whole_number
 from promptls.cli.output.table import Column, Row, table
-from promptls.cli.output.terminal import Colour, paint, print_json, shown_path
+from promptls.cli.output.terminal import Colour, paint, print_json, printed_path
 
 if TYPE_CHECKING:
     from promptls.experiments.comparison import Comparison, MetricComparison
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 SUMMARY = "compare runs of an experiment"
 
 DESCRIPTION = """\
-Compares runs row by row with the first one, and says of each whether it is better, or
-whether the difference may as well be chance, and how many rows would be needed to know.
+Compare runs row by row with the first one. For each, report whether it is better, whether the
+difference is statistically significant, and how many rows would be needed to be sure.
 
-A RUN is the path of its table or manifest, its name, or a prompt file: its last run.
+A RUN is the path of its table or manifest, its name, or a prompt file (its last run).
 
 examples:
   promptls compare triage_v1.yml.j2 triage_v2.yml.j2
@@ -31,12 +31,12 @@ examples:
   promptls compare experiments/20261121-101500-a.csv experiments/20261121-103000-b.csv --json
   promptls compare main.csv branch.csv --fail-on-regression     in CI
 
-The interval comes from a bootstrap over the rows; p from McNemar's exact test for scores of
-two values, else from a permutation test. p is the chance of a difference like this, if the
-two were equally good; below 0.05 the difference is called real. Where several differences are
-looked at, each p is corrected for their number (Holm). The repeats of a row count as one row.
+Confidence intervals come from a bootstrap over the rows. p comes from McNemar's exact test for
+scores with two values, otherwise from a permutation test: the probability of such a difference
+if both were equally good. Differences with p below 0.05 are significant. With several
+comparisons, p is corrected (Holm). Repeats of a row count as one row.
 
-exit codes: 0 compared, 1 a run cannot be read, or got worse with --fail-on-regression, 2 wrong use"""
+exit codes: 0 compared, 1 a run cannot be read, or is worse with --fail-on-regression, 2 usage error"""
 
 # Changed rows that are shown unless the caller says otherwise.
 SHOWN_ROWS = 10
@@ -45,22 +45,26 @@ _COLOURS: dict[str, Colour] = {"better": "green", "worse": "red", "undecided": "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the runs and the output's form."""
-    parser.add_argument("before", metavar="RUN", help="the run that the others are compared with")
-    parser.add_argument("after", metavar="RUN", nargs="+", help="the runs that may be better")
+    """Declare the runs and the output's form."""
+    parser.add_argument("before", metavar="RUN", help="the baseline run")
+    parser.add_argument("after", metavar="RUN", nargs="+", help="the runs to compare with it")
     parser.add_argument(
-        "--rows", metavar="N", type=whole_number, default=SHOWN_ROWS, help="show N changed rows, not 10"
+        "--rows",
+        metavar="N",
+        type=whole_number,
+        default=SHOWN_ROWS,
+        help="number of changed rows to show (default: 10)",
     )
     parser.add_argument(
         "--fail-on-regression",
         action="store_true",
-        help="exit with 1 when a metric is worse, beyond what chance explains",
+        help="exit with 1 if a metric is significantly worse",
     )
     parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Compares and prints; 1 where a run is worse and the caller wants to know."""
+    """Compare and prints; 1 where a run is worse and the caller wants to know."""
     from promptls.experiments.comparison import compare_with
     from promptls.experiments.find_run import find_run
 
@@ -75,7 +79,7 @@ def execute(arguments: argparse.Namespace) -> int:
             print()
         _print_comparison(comparison, arguments.rows)
         if comparison.before.results == comparison.after.results:
-            remedy = f"`promptls history {shown_path(comparison.after.prompt)}` lists the others"
+            remedy = f"`promptls history {printed_path(comparison.after.prompt)}` lists the others"
             print(f"note: this is one run, compared with itself; {remedy}", file=sys.stderr)
     return _exit_code(arguments, comparisons)
 
@@ -131,7 +135,7 @@ def _print_changes(comparison: Comparison, shown_rows: int) -> None:
 
 def _described(run: RunSummary) -> str:
     stale = ", the prompt has changed since" if run.stale else ""
-    return f"{paint(run.name, 'bold')} ({shown_path(run.prompt)}, {' + '.join(run.models)}{stale})"
+    return f"{paint(run.name, 'bold')} ({printed_path(run.prompt)}, {' + '.join(run.models)}{stale})"
 
 
 def _metric_row(metric: MetricComparison) -> Row:

@@ -1,4 +1,4 @@
-"""`promptls convert`: prompts of other forms made into ours."""
+"""`promptls convert`: convert prompts between formats."""
 
 from __future__ import annotations
 
@@ -7,69 +7,69 @@ import os
 import sys
 from pathlib import Path
 
-from promptls.cli.output.terminal import print_json, shown_path
-from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.cli.output.safe_stream import write_document
+from promptls.cli.output.terminal import print_json, printed_path, shown_path
+from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.workspace.beside import beside
 
-SUMMARY = "turn prompts of one form into another"
+SUMMARY = "convert prompts between formats"
 
 DESCRIPTION = """\
-Converts a prompt into a parts template, so that its rendering gives the messages of the
-source; or a parts template into a prompt object. What cannot be carried over is said in
-a list. No file is overwritten without --force.
+Convert a prompt into a parts template that renders to the same messages, or a parts template
+into a prompt object. Everything that could not be converted is listed. Files are overwritten
+only with --force.
 
-forms that can be read (--from; guessed where it is not given):
-  chat         chat messages in JSON, as the OpenAI API takes them
+input formats (--from; detected by default):
+  chat         chat messages in JSON, in the format of the OpenAI API
   opencompass  an evaluation prompt with `infer_cfg`, in YAML, JSON or Python
-  f-string     a text with {name} fields
+  f-string     text with {name} fields
   prompty      a .prompty file
-  ragas        a JSON file in which Ragas 0.2 or later saved a prompt or a metric
+  ragas        a JSON file with a prompt or a metric, saved by Ragas 0.2 or later
   object       a prompt object with `instruction`
   parts        a parts template
-forms that can be written (--to):
-  parts            from any other form
-  evaluation       from an OpenCompass configuration in Python, which is read, and not run
-  object           from `ragas`, and from a parts template of texts and plain inputs
-  pydantic-prompt  from `object`: a file that `PydanticPrompt.load` of Ragas reads
-  simple-prompt    from `object` and `parts`: one that Ragas's simple `Prompt.load` reads
-  metric           the same, with `output_schema` for the values: for `DiscreteMetric.load` and its like
+output formats (--to):
+  parts            from any other format
+  evaluation       from an OpenCompass configuration in Python, which is read, not run
+  object           from `ragas`, and from a parts template with only text and inputs
+  pydantic-prompt  from `object`: a file for `PydanticPrompt.load` of Ragas
+  simple-prompt    from `object` and `parts`: a file for the simple `Prompt.load` of Ragas
+  metric           the same, with `output_schema` for the values: for `DiscreteMetric.load` and similar
 
 examples:
   promptls convert messages.json                   writes messages.yml.j2
   promptls convert ask.prompty --to parts -o prompts/ask.yml.j2
   promptls convert prompt.txt --from f-string -o - | less
   promptls convert triage.yml.j2 --to object       writes triage_object.yml.j2
-  promptls convert correctness.json --to object    a metric of Ragas, as a prompt object
+  promptls convert correctness.json --to object    a Ragas metric as a prompt object
   promptls convert judge.yml.j2 --to simple-prompt writes judge.json
-
   promptls convert mmlu_ppl.py --dataset lukaemon_mmlu_anatomy
 
-exit codes: 0 converted, 1 it cannot be converted, 2 wrong use"""
+exit codes: 0 converted, 1 cannot be converted, 2 usage error"""
 
 _ENDING = ".yml.j2"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the file, the two forms and where the new file goes."""
-    from promptls.conversions.registry import SOURCES, TARGETS
+    """Declare the file, the two forms and where the new file goes."""
+    from promptls.convert.registry import SOURCES, TARGETS
 
-    parser.add_argument("file", metavar="FILE", help="the prompt; - for the standard input")
-    parser.add_argument("--from", dest="source", choices=SOURCES, help="form of the file (default: guessed)")
-    parser.add_argument("--to", dest="target", choices=TARGETS, help="form to make (default: parts)")
-    parser.add_argument("--dataset", metavar="NAME", help="the data set of an OpenCompass configuration")
-    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write; - for standard output")
-    parser.add_argument("--force", action="store_true", help="overwrite a file that is there")
-    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    parser.add_argument("file", metavar="FILE", help="the prompt; - for standard input")
+    parser.add_argument("--from", dest="source", choices=SOURCES, help="input format (default: detected)")
+    parser.add_argument("--to", dest="target", choices=TARGETS, help="output format (default: parts)")
+    parser.add_argument("--dataset", metavar="NAME", help="dataset of an OpenCompass configuration")
+    parser.add_argument("-o", "--output", metavar="FILE", help="file to write; - for standard output")
+    parser.add_argument("--force", action="store_true", help="overwrite existing files")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Converts and writes; raises Failure for what cannot be converted."""
-    from promptls.conversions.registry import convert, guess
+    """Convert and writes; raises UserError for what cannot be converted."""
+    from promptls.convert.registry import convert, guess
 
     text = _text(arguments.file)
     source = arguments.source or guess(text, arguments.file)
     if source is None:
-        raise WrongUse(
+        raise UsageError(
             "nothing tells what form the file is of", FilePlace(arguments.file), "name it with `--from`"
         )
     if arguments.target is None:
@@ -96,9 +96,9 @@ def execute(arguments: argparse.Namespace) -> int:
         )
         return 0
     if written is None:
-        print(made.text, end="")
+        write_document(made.text)
     else:
-        print(f"wrote {shown_path(written)}, read as `{source}`")
+        print(f"wrote {printed_path(written)}, read as `{source}`")
     if made.lost:
         print("not carried over:", file=sys.stderr)
         for each in made.lost:
@@ -107,7 +107,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _text(word: str) -> str:
-    """The text of the file, or of the standard input; raises Failure where it is no UTF-8."""
+    """Return the text of the file, or of the standard input; raises UserError where it is no UTF-8."""
     from promptls.cli.input.chosen_files import existing
 
     if word == "-":
@@ -115,12 +115,12 @@ def _text(word: str) -> str:
     else:
         path = existing(word)
         if path.is_dir():
-            raise WrongUse("this is a folder, and one file is needed", FilePlace(path))
+            raise UsageError("this is a folder, and one file is needed", FilePlace(path))
         data = _bytes_of(path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as failure:
-        raise Failure("the file is no UTF-8", FilePlace(word), "save it as UTF-8") from failure
+        raise UserError("the file is no UTF-8", FilePlace(word), "save it as UTF-8") from failure
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -129,11 +129,11 @@ def _bytes_of(path: Path) -> bytes:
     try:
         return unpacked(path.name, path.read_bytes())
     except OSError as error:
-        raise Failure(f"the file cannot be read: {error}", FilePlace(path)) from error
+        raise UserError(f"the file cannot be read: {error}", FilePlace(path)) from error
 
 
 def _write(text: str, arguments: argparse.Namespace) -> Path | None:
-    """The file that was written; None where the text is to be printed."""
+    """Return the file that was written; None if the text is to be printed."""
     from promptls.datasets.atomic import replaced
     from promptls.text.packed import packed
 
@@ -141,7 +141,7 @@ def _write(text: str, arguments: argparse.Namespace) -> Path | None:
         return None
     path = Path(os.path.abspath(arguments.output)) if arguments.output else _beside(arguments)  # noqa: PTH100 - links stay
     if path.exists() and not arguments.force:
-        raise WrongUse(
+        raise UsageError(
             "there is such a file already, and nothing is overwritten",
             FilePlace(path),
             "name another with `-o`, or overwrite it with `--force`",
@@ -154,8 +154,8 @@ def _write(text: str, arguments: argparse.Namespace) -> Path | None:
 
 
 def _beside(arguments: argparse.Namespace) -> Path:
-    """A name beside the source: its own with our ending, and the form where that is the source's name."""
-    from promptls.conversions.registry import JSON_TARGETS
+    """Return a file name beside the source: its own name with our ending, plus the format on a clash."""
+    from promptls.convert.registry import JSON_TARGETS
 
     source = Path(os.path.abspath(arguments.file))  # noqa: PTH100 - as above
     stem = source.name.split(".")[0] or "prompt"

@@ -1,4 +1,4 @@
-"""`promptls doctor`: what was found, and what is missing."""
+"""`promptls doctor`: diagnose the installation."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.cli.output.terminal import Colour, paint, print_json
-from promptls.text.counted import counted
+from promptls.text.format import plural
 
 if TYPE_CHECKING:
-    from promptls.features.diagnosis import Check, State
+    from promptls.ide.diagnosis import Check, State
 
-SUMMARY = "say what was found, and what is missing"
+SUMMARY = "diagnose the installation"
 
 DESCRIPTION = """\
-Looks at everything that promptls needs or can use: Python and its packages, the
-encodings, the embedded model, the settings of the current folder, keys, editors.
-What is missing is shown with what to do about it. Keys are named, never shown.
+Check everything that promptls needs or can use: Python and its packages, encodings, the
+embedded model, the settings of the current folder, keys, editors. For anything missing, show
+how to add it. Keys are named, never shown.
 
 examples:
   promptls doctor               for people
   promptls doctor --json        for a bug report or a program
 
-exit codes: 0 when all that is needed is there, 1 when something of it is broken"""
+exit codes: 0 everything required works, 1 something required is broken"""
 
 _MARKS: dict[State, tuple[str, Colour]] = {
     "fine": ("✓", "green"),
@@ -35,13 +35,13 @@ _MARKS: dict[State, tuple[str, Colour]] = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the output's form."""
+    """Declare the output's form."""
     parser.add_argument("--json", action="store_true", help="print the checks as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints every check; 1 when something needed is broken."""
-    from promptls.features.diagnosis import diagnose
+    """Print every check; 1 when something needed is broken."""
+    from promptls.ide.diagnosis import diagnose
 
     checks = diagnose(Path.cwd())
     broken = [check for check in checks if check.state == "broken"]
@@ -67,4 +67,4 @@ def _line(check: Check, width: int) -> str:
 def _conclusion(broken: int) -> str:
     if not broken:
         return "Everything that promptls needs is there."
-    return f"{counted(broken, 'thing')} to mend."
+    return f"{plural(broken, 'thing')} to mend."

@@ -5,34 +5,35 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from promptls.cli.output.safe_stream import inside
 from promptls.cli.output.table import Column, Row, table
 from promptls.cli.output.terminal import print_json, wants_colour
-from promptls.text.failure import WrongUse
-from promptls.text.nearest import nearest
+from promptls.text.errors import UsageError
+from promptls.text.suggest import nearest
 
 if TYPE_CHECKING:
-    from promptls.rules.rule import Rule
+    from promptls.lint.rule import Rule
 
-SUMMARY = "say what a rule means"
+SUMMARY = "explain a rule"
 
 DESCRIPTION = """\
-Prints the page of a rule: what it finds, why that is bad, and an example with its
-mended form. Without a rule, lists all rules.
+Print the page of a rule: what it finds, why that is bad, and an example with the fix.
+Without a rule, list all rules.
 
 examples:
-  promptls explain                       every rule, with its severity
-  promptls explain undeclared-input      one rule's page"""
+  promptls explain                       all rules with their severities
+  promptls explain undeclared-input      the page of one rule"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the rule and the output's form."""
-    parser.add_argument("rule", nargs="?", metavar="RULE", help="the name of a rule, as `check` prints it")
+    """Declare the rule and the output's form."""
+    parser.add_argument("rule", nargs="?", metavar="RULE", help="name of the rule, as printed by `check`")
     parser.add_argument("--json", action="store_true", help="print JSON, with the page as Markdown")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints the page or the list; raises WrongUse for a rule that is not there."""
-    from promptls.rules.registry import RULES, RULES_BY_NAME
+    """Print the page or the list; raises UsageError for a rule that is not there."""
+    from promptls.lint.registry import RULES, RULES_BY_NAME
 
     if arguments.rule is None:
         print_list(RULES, as_json=arguments.json)
@@ -40,7 +41,7 @@ def execute(arguments: argparse.Namespace) -> int:
     rule = RULES_BY_NAME.get(arguments.rule)
     if rule is None:
         near = nearest(arguments.rule, RULES_BY_NAME)
-        raise WrongUse(
+        raise UsageError(
             f"there is no rule `{arguments.rule}`",
             remedy=f"did you mean `promptls explain {near}`?"
             if near
@@ -54,7 +55,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def print_list(rules: tuple[Rule, ...], *, as_json: bool) -> None:
-    """Prints the rules as a table or as JSON."""
+    """Print the rules as a table or as JSON."""
     if as_json:
         print_json([_as_json(rule) for rule in rules])
         return
@@ -74,7 +75,7 @@ def _print_page(rule: Rule) -> None:
 
     # Pygments has a lexer for both languages at once, while that for YAML marks every tag as an error.
     coloured = Markdown(page.replace("```yaml\n", "```yaml+jinja\n"), code_theme="ansi_dark")
-    Console(highlight=False, force_terminal=True).print(coloured)
+    Console(file=inside(sys.stdout), highlight=False, force_terminal=True).print(coloured)
 
 
 def _as_json(rule: Rule) -> dict[str, str]:

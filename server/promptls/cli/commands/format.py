@@ -1,4 +1,4 @@
-"""`promptls format`: one layout for prompt files, which never changes what they render to."""
+"""`promptls format`: format prompt files without changing what they render to."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from promptls.cli.output.terminal import error, paint, print_json, shown_path
-from promptls.text.counted import counted
-from promptls.text.failure import Failure, FilePlace, WrongUse
+from promptls.cli.output.safe_stream import write_document
+from promptls.cli.output.terminal import error, paint, print_json, printed_path, shown_path
+from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.escape import for_terminal_line
+from promptls.text.format import plural
 
 if TYPE_CHECKING:
     from promptls.workspace.snapshot import Snapshot
 
-SUMMARY = "lay out prompt files in one style"
+SUMMARY = "format prompt files"
 
 DESCRIPTION = """\
-Lays out prompt files: one space inside Jinja tags and around their operators, one space
-behind the colon of a key, part keys two columns in, no white space at the ends of lines,
-and one blank line at most between parts. The text of the prompts is never touched: what
-a file renders to is the same before and after, and where that is not sure, the file's
-text stays. Files that are no prompts are left alone, and so are files with errors of
-syntax, which are named.
+Format prompt files: one space inside Jinja tags, around operators and after the colon of a
+key, two columns of indentation for the keys of a part, no trailing white space, and at most
+one blank line between parts. The text of prompts never changes: if promptls cannot prove that
+a file renders to the same text, it leaves the text unchanged. Files that are not prompts are
+ignored; files with syntax errors are skipped and reported.
 
 examples:
-  promptls format                    every prompt below this folder
+  promptls format                    all prompts below this folder
   promptls format prompts/ a.yml.j2  a folder and a file
-  promptls format --check            change nothing; say which files would change
-  promptls format --diff             change nothing; show what would change
-  promptls format - < a.yml.j2       from the standard input to the standard output
+  promptls format --check            report files that would change, without writing them
+  promptls format --diff             show changes without writing them
+  promptls format - < a.yml.j2       standard input to standard output
 
-exit codes: 0 done, or nothing to do; 1 with --check or --diff a file would change, or a
-file has errors of syntax; 2 wrong use"""
+exit codes: 0 done, or nothing to do; 1 a file would change (with --check or --diff) or has
+syntax errors; 2 usage error"""
 
 _STDIN = "-"
 Outcome = Literal["formatted", "unchanged", "refused", "no prompt"]
@@ -52,24 +53,29 @@ class FormattedFile(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the paths, and what is done in place of writing."""
+    """Declare the paths, and what is done in place of writing."""
     parser.add_argument(
-        "paths", nargs="*", metavar="PATH", help="files and folders (default: this folder); - for the input"
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="files and folders (default: current folder); - for standard input",
     )
-    parser.add_argument("--check", action="store_true", help="write nothing, and say what would change")
-    parser.add_argument("--diff", action="store_true", help="write nothing, and show what would change")
     parser.add_argument(
-        "--stdin-filename", metavar="NAME", default="stdin.yml.j2", help="the name of the file read from -"
+        "--check", action="store_true", help="list files that would change, without writing them"
     )
-    parser.add_argument("--json", action="store_true", help="print what became of each file as JSON")
+    parser.add_argument("--diff", action="store_true", help="show the changes without writing them")
+    parser.add_argument(
+        "--stdin-filename", metavar="NAME", default="stdin.yml.j2", help="file name for standard input"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result of each file as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Formats every chosen file; 1 where one would change and is not to, or cannot be formatted."""
+    """Format every chosen file; 1 where one would change and is not to, or cannot be formatted."""
     only_look = arguments.check or arguments.diff
     if _STDIN in arguments.paths:
         if len(arguments.paths) > 1 or arguments.json:
-            raise WrongUse("`-` stands alone: it reads one file from the standard input")
+            raise UsageError("`-` stands alone: it reads one file from the standard input")
         return _format_input(arguments)
     from promptls.cli.input.chosen_files import choose
 
@@ -83,9 +89,9 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _formatted(snapshot: Snapshot, path: str) -> FormattedFile:
-    from promptls.features.formatting import file_edits
-    from promptls.formatting.frame import applied
-    from promptls.meaning.kind import Kind
+    from promptls.format.frame import applied
+    from promptls.ide.formatting import file_edits
+    from promptls.semantic.kind import Kind
 
     template = snapshot.template(path)
     kind = snapshot.kind(path)
@@ -102,14 +108,14 @@ def _formatted(snapshot: Snapshot, path: str) -> FormattedFile:
 
 
 def _written(file: FormattedFile) -> FormattedFile:
-    """The file once it is on the disk; refused where it cannot be written."""
+    """Return the file once it is on the disk; refused where it cannot be written."""
     from promptls.cli.output.rewrite import rewrite
 
     if file.outcome != "formatted":
         return file
     try:
         rewrite(file.path, file.before, file.after)
-    except Failure as failure:
+    except UserError as failure:
         return file._replace(outcome="refused", reason=failure.message, place=failure.place)
     except OSError as failure:
         reason = f"it cannot be written: {failure.strerror or failure}"
@@ -134,9 +140,9 @@ def _report(files: Sequence[FormattedFile], arguments: argparse.Namespace) -> No
     for file in files:
         if file.outcome == "formatted":
             if arguments.diff:
-                print(diff(shown_path(file.path), file.before, file.after), end="")
+                write_document(diff(printed_path(file.path), file.before, file.after))
             else:
-                print(f"{'would format' if only_look else 'formatted'} {shown_path(file.path)}")
+                print(f"{'would format' if only_look else 'formatted'} {printed_path(file.path)}")
         elif file.outcome == "refused":
             error(f"left as it is: {file.reason}", file.place, "mend it, and format again")
     print(_conclusion(files, only_look=only_look), file=sys.stderr if arguments.diff else sys.stdout)
@@ -149,25 +155,23 @@ def _conclusion(files: Sequence[FormattedFile], *, only_look: bool) -> str:
         ("unchanged", "laid out already"),
         ("refused", "left with errors"),
     )
-    shown = [
-        f"{counted(outcomes[outcome], 'prompt')} {words}" for outcome, words in said if outcomes[outcome]
-    ]
+    shown = [f"{plural(outcomes[outcome], 'prompt')} {words}" for outcome, words in said if outcomes[outcome]]
     others = outcomes["no prompt"]
-    left_alone = f" ({counted(others, 'other file')} left alone)" if others else ""
+    left_alone = f" ({plural(others, 'other file')} left alone)" if others else ""
     if not shown:
         return f"There is no prompt here{left_alone}."
     return paint(", ".join(shown), "bold") + f"{left_alone}."
 
 
 def _format_input(arguments: argparse.Namespace) -> int:
-    """Formats the standard input; text that is no prompt, or has errors, comes out as it went in."""
+    """Format the standard input; text that is no prompt, or has errors, comes out as it went in."""
     from promptls.cli.output.rewrite import diff
     from promptls.workspace.workspace import Workspace
 
     try:
         text = sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as failure:
-        raise Failure("the standard input is no UTF-8", remedy="save the file as UTF-8") from failure
+        raise UserError("the standard input is no UTF-8", remedy="save the file as UTF-8") from failure
     path = str(Path(arguments.stdin_filename).absolute())
     workspace = Workspace([Path.cwd()])
     workspace.open(path, text, 1)
@@ -176,9 +180,7 @@ def _format_input(arguments: argparse.Namespace) -> int:
     if file.outcome == "refused":
         error(f"left as it is: {file.reason}", file.place, "mend it, and format again")
     if arguments.diff and changed:
-        print(diff(arguments.stdin_filename, text, file.after), end="")
+        write_document(diff(for_terminal_line(arguments.stdin_filename), text, file.after))
     elif not arguments.check and not arguments.diff:
-        sys.stdout.flush()
-        sys.stdout.buffer.write((file.after if changed else text).encode("utf-8"))
-        sys.stdout.buffer.flush()
+        write_document(file.after if changed else text, as_utf8=True)
     return int(file.outcome == "refused" or (changed and (arguments.check or arguments.diff)))

@@ -1,119 +1,143 @@
-"""`promptls generate`: a test data set out of documents."""
+"""`promptls generate`: generate a test dataset from documents."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import sys
-from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli.input.options import any_number, dollars, seconds, whole_number
-from promptls.cli.output.terminal import paint, print_json, shown_path
+from promptls.cli.input.trust import add_trust_argument, require_trust
+from promptls.cli.output.terminal import paint, print_json, printed_path
+from promptls.cli.running.keys import add_allow_key, keys_allowed, sent_lines
 from promptls.cli.running.questions import ask_before_spending
-from promptls.text.counted import counted
-from promptls.text.dollars import in_dollars
+from promptls.security.trust import FolderCode
+from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
     from promptls.experiments.events import Finished, Planned
-    from promptls.generation.prepare import Prepared
-    from promptls.generation.request import GenerationRequest
+    from promptls.testset.prepare import GenerationRequest, Prepared
 
-SUMMARY = "make a test data set out of documents"
+SUMMARY = "generate a test dataset from documents"
 
 DESCRIPTION = """\
-Makes a data set of questions with reference answers out of documents (Markdown,
-reStructuredText, plain text). The documents become a knowledge graph: they are cut at their
-headings, rules find names, key phrases and a summary in each piece, and pieces that have
-something in common are related. Scenarios are drawn from the graph, evenly over its pieces:
-who asks, how, how long, and about what. A model writes the question and its answer for each.
+Generate a dataset of questions with reference answers from documents (Markdown,
+reStructuredText, plain text). Documents are split at headings into a knowledge graph; rules
+extract entities, key phrases and a summary from each piece and relate similar pieces. Scenarios
+(persona, style, length, theme) are drawn evenly from the graph. A model writes the question and
+the answer for each.
 
-  single_hop_specific   a fact out of one piece        single_hop_abstract   a why or how of one piece
-  multi_hop_specific    facts out of two               multi_hop_abstract    what connects two
+  single_hop_specific   a fact of one piece         single_hop_abstract   why or how, in one piece
+  multi_hop_specific    facts of two pieces         multi_hop_abstract    what connects two pieces
 
-All but the model's part costs nothing, and is told first: the calls to make, and their cost.
-What costs more than `ask_above` in the settings asks first; without a terminal it needs --yes.
-Answers are kept: after Ctrl+C or a crash, the same command goes on, and pays for nothing twice.
-An answer that is no good (no JSON, empty, in another language, not in the documents) is asked
-for again, and then left out and counted. The same seed draws the same scenarios.
+The folder of the dataset must be trusted, because its settings choose the models. On a terminal,
+you are asked once; elsewhere, pass `--trust` or run `promptls trust FOLDER` first.
 
-The rows have what experiments read: user_input, reference, reference_contexts,
-synthesizer_name, persona_name, query_style, query_length, theme, sources.
+Only the model costs anything. The number of calls and their cost are shown first. If they exceed
+`ask_above` in the settings, you are asked; without a terminal, pass --yes. Answers are cached:
+after Ctrl+C or a crash, the same command continues without paying twice. Unusable answers
+(not JSON, empty, in another language, not supported by the documents) are requested again, then
+left out and counted. The same seed draws the same scenarios.
+
+The columns are user_input, reference, reference_contexts, synthesizer_name, persona_name,
+query_style, query_length, theme and sources.
 
 examples:
   promptls generate docs/*.md --size 20 --output tests.csv
-  promptls generate docs --plan                            what it would do and cost
+  promptls generate docs --plan                            show the plan and its cost
   promptls generate docs --model openai:gpt-4.1-mini --max-cost 0.5 --output tests.jsonl
   promptls generate docs --distribution single_hop_specific=0.7,multi_hop_specific=0.3
   promptls generate docs --persona "nurse: looks up doses at the bedside" --style chat
-  promptls generate docs --graph graph.json                keep the graph, or begin with a kept one
+  promptls generate docs --graph graph.json                save the graph, or reuse a saved one
 
-exit codes: 0 every query is there, 1 some were left out, 2 wrong use"""
+exit codes: 0 all queries were written, 1 some were left out, 2 usage error"""
 
 # Reasons for leaving out queries that are told.
 SHOWN_REASONS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the documents, and what is made of them."""
-    parser.add_argument("documents", metavar="DOCS", nargs="*", help="text files, or folders that have some")
+    """Declare the documents, and what is made of them."""
+    parser.add_argument("documents", metavar="DOCS", nargs="*", help="text files and folders")
     parser.add_argument(
-        "--output", "-o", metavar="FILE", type=Path, default=Path("tests.csv"), help="by default `tests.csv`"
+        "--output",
+        "-o",
+        metavar="FILE",
+        type=Path,
+        default=Path("tests.csv"),
+        help="the dataset (default: tests.csv)",
     )
-    parser.add_argument("--size", metavar="N", type=whole_number, default=20, help="queries; by default 20")
-    parser.add_argument("--model", metavar="MODEL", help="who writes them; by default that of the project")
     parser.add_argument(
-        "--distribution", metavar="NAME=SHARE,…", help="how many of each kind, in shares of the whole"
+        "--size", metavar="N", type=whole_number, default=20, help="number of queries (default: 20)"
     )
+    parser.add_argument(
+        "--model", metavar="MODEL", help="the model that writes them (default: the project's)"
+    )
+    parser.add_argument("--distribution", metavar="NAME=SHARE,…", help="share of each kind of query")
     parser.add_argument(
         "--persona",
         metavar="NAME: WHO",
         action="append",
         default=[],
-        help="somebody who asks; may be repeated",
+        help="a persona who asks; may be repeated",
     )
     parser.add_argument(
-        "--style", metavar="STYLE", action="append", default=[], help="only this; may be repeated"
-    )
-    parser.add_argument("--length", metavar="LENGTH", action="append", default=[], help="likewise")
-    parser.add_argument(
-        "--seed", metavar="N", type=any_number, default=0, help="another seed, other scenarios"
+        "--style", metavar="STYLE", action="append", default=[], help="use only this style; may be repeated"
     )
     parser.add_argument(
-        "--graph", metavar="FILE", type=Path, help="read the graph from here, or keep it here"
+        "--length",
+        metavar="LENGTH",
+        action="append",
+        default=[],
+        help="use only this length; may be repeated",
+    )
+    parser.add_argument("--seed", metavar="N", type=any_number, default=0, help="random seed for scenarios")
+    parser.add_argument(
+        "--graph", metavar="FILE", type=Path, help="save the graph here, or load it if the file exists"
     )
     parser.add_argument(
         "--extraction",
         choices=("rules", "model"),
         default="rules",
-        help="who reads the documents: rules, for nothing, or the model, with three calls a piece",
+        help="analyze documents with rules (free) or with the model (three calls per piece)",
     )
     parser.add_argument(
-        "--no-embeddings", action="store_true", help="relate pieces by their words alone, which is faster"
+        "--no-embeddings", action="store_true", help="relate pieces by shared words only (faster)"
     )
     parser.add_argument(
-        "--tries", metavar="N", type=whole_number, default=3, help="for one query; by default 3"
+        "--tries", metavar="N", type=whole_number, default=3, help="maximum tries per query (default: 3)"
     )
-    parser.add_argument("--concurrency", metavar="N", type=whole_number, help="ask for N at once")
-    parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="how long one answer may take")
-    parser.add_argument("--force", action="store_true", help="overwrite a data set that is there")
-    parser.add_argument("--json", action="store_true", help="print what was made, or planned, as JSON")
-    spending = parser.add_argument_group("spending")
+    parser.add_argument("--concurrency", metavar="N", type=whole_number, help="number of parallel requests")
+    parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="maximum time per answer")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing dataset")
+    parser.add_argument("--json", action="store_true", help="print the result or plan as JSON")
+    add_trust_argument(parser)
+    spending = parser.add_argument_group("cost")
     spending.add_argument(
-        "--plan", "--dry-run", action="store_true", help="say what it would do, and stop there"
+        "--plan", "--dry-run", action="store_true", help="print the plan and its cost, and stop"
     )
-    spending.add_argument("--yes", "-y", action="store_true", help="do not ask, whatever it costs")
-    spending.add_argument("--fresh", action="store_true", help="ask again what was answered before")
+    spending.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
+    spending.add_argument("--fresh", action="store_true", help="ignore cached answers")
+    add_allow_key(spending)
     spending.add_argument("--max-calls", metavar="N", type=whole_number, help="stop after N calls")
     spending.add_argument("--max-tokens", metavar="N", type=whole_number, help="stop after N tokens")
     spending.add_argument("--max-cost", metavar="DOLLARS", type=dollars, help="stop after so many US dollars")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Makes the data set and says what it holds; 1 where queries are missing."""
-    finished = asyncio.run(_generate(arguments))
+    """Make the dataset and says what it holds; 1 where queries are missing."""
+    from promptls.testset.prepare import folder_of, model_of
+
+    request = request_of(arguments)
+    if not arguments.trust:
+        require_trust([folder_of(request)], lambda: FolderCode(models=(model_of(request).name,)))
+    with keys_allowed([request], arguments.allow_key, asks=not arguments.plan):
+        finished = asyncio.run(_generate(arguments))
     if finished is None:
         return 0
     manifest = finished.manifest
@@ -125,8 +149,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def request_of(arguments: argparse.Namespace) -> GenerationRequest:
-    """What the options ask for."""
-    from promptls.generation.request import GenerationRequest
+    """Return what the options ask for."""
+    from promptls.testset.prepare import GenerationRequest
 
     return GenerationRequest(
         documents=[str(Path(each).absolute()) for each in arguments.documents],
@@ -148,7 +172,7 @@ def request_of(arguments: argparse.Namespace) -> GenerationRequest:
         max_tokens=arguments.max_tokens,
         max_cost=arguments.max_cost,
         fresh=arguments.fresh,
-        # A plan writes nothing, so it may be made beside a data set that is there.
+        # A plan writes nothing, so it may be made beside a dataset that is there.
         force=arguments.force or arguments.plan,
         yes=arguments.yes,
         only_plan=arguments.plan,
@@ -158,8 +182,8 @@ def request_of(arguments: argparse.Namespace) -> GenerationRequest:
 
 async def _generate(arguments: argparse.Namespace) -> Finished | None:
     from promptls.cli.running.progress import shown_progress
-    from promptls.generation.prepare import prepared
-    from promptls.generation.run import generate
+    from promptls.testset.prepare import prepared
+    from promptls.testset.process import generate
 
     async with AsyncExitStack() as stack:
         with _reading(arguments):
@@ -180,9 +204,18 @@ def _reading(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
     """Says, on a terminal, what takes its time before there is a plan."""
     if arguments.json or not sys.stderr.isatty():
         return nullcontext()
-    from rich.console import Console
+    return _spinner("reading the documents, and relating what they say")
 
-    return Console(stderr=True).status("reading the documents, and relating what they say")
+
+@contextmanager
+def _spinner(words: str) -> Iterator[None]:
+    from rich.progress import SpinnerColumn, TextColumn
+
+    from promptls.cli.output.safe_stream import live_progress
+
+    with live_progress(SpinnerColumn(), TextColumn("{task.description}")) as display:
+        display.add_task(words, total=None)
+        yield
 
 
 def _plan(ready: Prepared) -> dict[str, Any]:
@@ -200,24 +233,25 @@ def _plan(ready: Prepared) -> dict[str, Any]:
     }
 
 
-_PLANNED = ("rows", "calls", "cached", "tokens", "prompt_cost", "longest_cost", "question")
+_PLANNED = ("rows", "calls", "cached", "tokens", "prompt_cost", "longest_cost", "question", "sends")
 
 
 def _heading(ready: Prepared) -> list[str]:
     plan, planned = ready
     graph = plan.graph
-    kept = f", from {shown_path(str(plan.request.graph))}" if plan.graph_is_loaded else ""
+    kept = f", from {printed_path(str(plan.request.graph))}" if plan.graph_is_loaded else ""
     lines = [
         ", ".join(
             [
-                counted(plan.documents, "document"),
-                counted(len(graph.leaves), "piece"),
-                f"{counted(len(graph.relationships), 'relationship')}{kept}",
+                plural(plan.documents, "document"),
+                plural(len(graph.leaves), "piece"),
+                f"{plural(len(graph.relationships), 'relationship')}{kept}",
             ]
         ),
-        paint(shown_path(plan.output), "bold")
+        paint(printed_path(plan.output), "bold")
         + f": {plan.scenarios} queries by {plan.reference.name}: {_calls(planned)}",
     ]
+    lines += sent_lines(planned.sends, planned.environment)
     if plan.drawn is not None:
         named = [each.name for each, _ in plan.drawn.scenarios]
         kinds = ", ".join(f"{named.count(name)} {name}" for name in dict.fromkeys(named))
@@ -229,7 +263,7 @@ def _heading(ready: Prepared) -> list[str]:
 
 
 def _calls(planned: Planned) -> str:
-    words = f"{counted(planned.calls, 'call')}, about {counted(planned.tokens, 'input token')}"
+    words = f"{plural(planned.calls, 'call')}, about {plural(planned.tokens, 'input token')}"
     if planned.cached:
         words += f", {planned.cached:,} answered before"
     if planned.longest_cost is not None:
@@ -242,17 +276,17 @@ def _calls(planned: Planned) -> str:
 def _print(finished: Finished, arguments: argparse.Namespace) -> None:
     made = finished.manifest
     kinds = ", ".join(f"{count} {name}" for name, count in made["synthesizers"].items())
-    print(f"{paint(shown_path(finished.results), 'bold')}: {counted(made['rows'], 'row')} ({kinds})")
-    taken = f"{counted(made['calls'], 'call')} in {made['seconds']:.3g} s, {made['cached']:,} from the cache"
+    print(f"{paint(printed_path(finished.results), 'bold')}: {plural(made['rows'], 'row')} ({kinds})")
+    taken = f"{plural(made['calls'], 'call')} in {made['seconds']:.3g} s, {made['cached']:,} from the cache"
     tokens = f"{made['input_tokens']:,} input and {made['output_tokens']:,} output tokens"
     cost = f", {in_dollars(made['cost'])}" if made["cost"] is not None else ""
     print(paint(f"{taken}; {tokens}{cost}", "dim"))
     if made["duplicates"]:
-        print(paint(f"{counted(made['duplicates'], 'duplicate')} dropped", "yellow"))
+        print(paint(f"{plural(made['duplicates'], 'duplicate')} dropped", "yellow"))
     for reason, count in list(made["left_out"].items())[:SHOWN_REASONS]:
         print(paint(f"{count} left out: ", "yellow") + reason)
     if made["stopped"]:
         print(paint(f"{made['stopped']}: {made['not_asked']} queries were not asked for", "yellow"))
         print(paint("what was answered is kept: run it again with a larger budget and `--force`", "dim"))
     if arguments.graph:
-        print(f"graph: {shown_path(arguments.graph)}")
+        print(f"graph: {printed_path(arguments.graph)}")

@@ -1,4 +1,4 @@
-"""`promptls history`: the runs of a prompt or of a project, the newest first."""
+"""`promptls history`: the runs of a prompt or project, newest first."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from promptls.cli.input.options import whole_number
 from promptls.cli.output.table import Column, Row, table
-from promptls.cli.output.terminal import Colour, paint, print_json, shown_path
-from promptls.text.counted import counted
-from promptls.text.failure import FilePlace, WrongUse
+from promptls.cli.output.terminal import Colour, paint, print_json, printed_path
+from promptls.security.files import read_bytes
+from promptls.text.errors import FilePlace, UsageError
+from promptls.text.format import plural
 
 if TYPE_CHECKING:
     from promptls.experiments.run_index import KnownRun
@@ -19,16 +20,16 @@ if TYPE_CHECKING:
 SUMMARY = "list the runs of experiments"
 
 DESCRIPTION = """\
-Lists the runs of a prompt file, or of the whole project, the newest first: also those that
-are going on, were cancelled or were killed, with how far they came.
+List the runs of a prompt or of the whole project, newest first, including running, cancelled
+and killed ones with their progress.
 
 examples:
-  promptls history                            every run of this project
-  promptls history triage.yml.j2              those of one prompt
-  promptls history triage.yml.j2 --same-text  those of the prompt exactly as it is now
+  promptls history                            all runs of this project
+  promptls history triage.yml.j2              runs of one prompt
+  promptls history triage.yml.j2 --same-text  runs of the prompt's current text
   promptls history --json | jq '.[0].values'
 
-exit codes: 0 listed, 1 nothing was found, 2 wrong use"""
+exit codes: 0 listed, 1 nothing found, 2 usage error"""
 
 # Runs that are shown unless the caller says otherwise.
 SHOWN = 20
@@ -40,29 +41,31 @@ _COLOURS: dict[str, Colour] = {"running": "cyan", "stopped": "yellow"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the prompt, and which of its runs are listed."""
-    parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="the prompt file, or a folder")
+    """Declare the prompt, and which of its runs are listed."""
+    parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="a prompt file or folder")
     parser.add_argument("--experiment", metavar="NAME", help="only runs of this experiment")
     parser.add_argument(
         "--same-text",
         action="store_true",
-        help="only runs of the text as it is now, whatever the file's name",
+        help="only runs of the current text, under any file name",
     )
-    parser.add_argument("--most", metavar="N", type=whole_number, default=SHOWN, help="list N runs, not 20")
+    parser.add_argument(
+        "--most", metavar="N", type=whole_number, default=SHOWN, help="maximum number of runs (default: 20)"
+    )
     parser.add_argument("--json", action="store_true", help="print the runs as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints the runs; 1 where there is none."""
+    """Print the runs; 1 where there is none."""
     from promptls.experiments.run_index import known_runs
 
     file: Path | None = arguments.file
     prompt = None if file is None or file.is_dir() else file
     if prompt is not None and not prompt.is_file():
-        raise WrongUse("the prompt file does not exist", FilePlace(prompt), "check the path")
+        raise UsageError("the prompt file does not exist", FilePlace(prompt), "check the path")
     if arguments.same_text and prompt is None:
-        raise WrongUse("`--same-text` needs a prompt file", remedy="name one: `promptls history FILE`")
-    text = prompt.read_bytes().decode("utf-8", "surrogateescape") if arguments.same_text and prompt else None
+        raise UsageError("`--same-text` needs a prompt file", remedy="name one: `promptls history FILE`")
+    text = read_bytes(prompt).decode("utf-8", "surrogateescape") if arguments.same_text and prompt else None
     runs = known_runs(
         _folder(file),
         prompt=None if text is not None else prompt,
@@ -112,7 +115,7 @@ def _row(run: KnownRun, metrics: list[str]) -> Row:
     commit = (run.commit or "")[:COMMIT] + ("*" if run.dirty else "")
     cells = [
         run.name,
-        shown_path(run.prompt),
+        printed_path(run.prompt),
         " + ".join(run.models),
         rows,
         *(run.scores.get(name, "") for name in metrics),
@@ -130,7 +133,7 @@ def _said(run: KnownRun) -> str:
     if run.failed:
         words.append(f"{run.failed:,} failed")
     if run.invalid:
-        words.append(f"{counted(run.invalid, 'answer')} of the wrong form")
+        words.append(f"{plural(run.invalid, 'answer')} of the wrong form")
     if run.chosen:
         first = "the first " if run.chosen.isdigit() else "rows "
         words.append(f"{first}{run.chosen.rstrip(',')}")

@@ -1,4 +1,4 @@
-"""`promptls models`: which models there are, what they need, and whether they answer."""
+"""`promptls models`: list models and their requirements, and test them."""
 
 from __future__ import annotations
 
@@ -8,52 +8,61 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptls.cli.input.trust import add_trust_argument, require_trust
 from promptls.cli.output.table import Column, Row, table
 from promptls.cli.output.terminal import paint, print_json
+from promptls.cli.running.keys import add_allow_key, ask_for_keys, can_ask
+from promptls.security.trust import FolderCode
 
 if TYPE_CHECKING:
-    from promptls.models.reference import ModelReference
+    from promptls.models.model import ModelReference
     from promptls.models.trial import ModelState
 
-SUMMARY = "list models, and try whether they answer"
+SUMMARY = "list and test models"
 
 DESCRIPTION = """\
-Lists the models of the project and those of this machine, with where they are, which
-variable holds their key, their price, and what is missing. Nothing is asked of any of them,
-unless you say --try: then each gets one short question. Keys are named, never shown.
+List the models of the project and of this machine: address, key variable, price, and what is
+missing. No request is made unless you pass --try, which sends each a short question; a folder
+that defines one of them must then be trusted. Keys are named, never shown.
 
 examples:
-  promptls models                              those that this project can use
+  promptls models                              models that this project can use
   promptls models --try local:smollm2          does it answer, and how fast?
-  promptls models openai:gpt-4.1-mini          one by name: is its key there, what does it cost?
-  promptls models --providers                  what may stand before the colon
+  promptls models openai:gpt-4.1-mini          one model: is its key set, and what does it cost?
+  promptls models --providers                  all providers
   promptls models --json
 
-exit codes: 0 every model is ready, 1 one that was named or tried is not, 2 wrong use"""
+exit codes: 0 all models are ready, 1 a named or tested one is not, 2 usage error"""
 
 # Characters of an answer that are shown.
 SHOWN = 40
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the models, and whether they are tried."""
+    """Declare the models, and whether they are tried."""
     parser.add_argument("names", metavar="MODEL", nargs="*", help="only these models")
-    parser.add_argument("--try", dest="is_trial", action="store_true", help="ask each a short question")
+    parser.add_argument("--try", dest="is_trial", action="store_true", help="send each a short question")
+    add_allow_key(parser)
     parser.add_argument("--providers", action="store_true", help="list the providers")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
+    add_trust_argument(parser)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints the models; 1 where one that was named or tried cannot be used."""
+    """Print the models; 1 where one that was named or tried cannot be used."""
+    from promptls.models.grants import granting
     from promptls.models.trial import state_of
 
     if arguments.providers:
         return _print_providers(as_json=arguments.json)
     references = _references(arguments.names)
-    if arguments.is_trial:
-        states = asyncio.run(_tried(references))
-    else:
-        states = [state_of(reference) for reference in references]
+    if arguments.is_trial and not arguments.trust:
+        _require_trust(references)
+    with granting(arguments.allow_key):
+        if arguments.is_trial:
+            states = _tried(references)
+        else:
+            states = [state_of(reference) for reference in references]
     if arguments.json:
         print_json([asdict(state) for state in states])
     else:
@@ -65,7 +74,7 @@ def execute(arguments: argparse.Namespace) -> int:
 def _references(names: list[str]) -> list[ModelReference]:
     from promptls.models.registry import find_model
     from promptls.models.weights import LOCAL_MODELS
-    from promptls.workspace.project_settings import SETTINGS_FILE, find_project
+    from promptls.workspace.settings import SETTINGS_FILE, find_project
 
     project = find_project(Path.cwd() / SETTINGS_FILE)
     settings = project.settings
@@ -78,11 +87,36 @@ def _references(names: list[str]) -> list[ModelReference]:
     return [find_model(name, settings.models, Path.cwd()) for name in dict.fromkeys(chosen)]
 
 
-async def _tried(references: list[ModelReference]) -> list[ModelState]:
-    from promptls.models.trial import tried
+def _require_trust(references: list[ModelReference]) -> None:
+    """Raise UsageError where a model is to be asked that an untrusted folder defines or holds."""
+    from promptls.models.weights import SUFFIX
+    from promptls.workspace.settings import SETTINGS_FILE, find_project, folder_to_trust
 
-    # One after the other: models on this machine would slow each other down.
-    return [await tried(reference) for reference in references]
+    settings = find_project(Path.cwd() / SETTINGS_FILE).settings
+    of_folder = tuple(
+        each.name
+        for each in references
+        if each.name in settings.models or each.provider == "replay" or each.model.lower().endswith(SUFFIX)
+    )
+    if of_folder:
+        require_trust([folder_to_trust(Path.cwd())], lambda: FolderCode(models=of_folder))
+
+
+def _tried(references: list[ModelReference]) -> list[ModelState]:
+    from promptls.experiments.access import Access, limited_to
+    from promptls.models.trial import tried
+    from promptls.workspace.settings import SETTINGS_FILE, find_project
+
+    access = Access(find_project(Path.cwd() / SETTINGS_FILE), tuple(references))
+    if can_ask():
+        ask_for_keys(access)
+
+    async def in_turn() -> list[ModelState]:
+        # One after the other: models on this machine would slow each other down.
+        return [await tried(reference) for reference in references]
+
+    with limited_to([access]):
+        return asyncio.run(in_turn())
 
 
 def _print(states: list[ModelState], *, is_trial: bool) -> None:

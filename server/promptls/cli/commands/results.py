@@ -4,63 +4,68 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 from pathlib import Path
 from typing import Any
 
+from promptls.cli.input.trust import add_trust_argument
 from promptls.cli.output.terminal import paint
 from promptls.cli.pages.page_command import add_page_arguments, serve_until_interrupted
-from promptls.text.failure import WrongUse
+from promptls.text.errors import UsageError
 
 SUMMARY = "show the results of runs in the browser, live"
 
 DESCRIPTION = """\
-Opens the results of runs in the browser: scores, charts, rows with their messages and
-responses, two runs side by side. It follows runs while they go on, and shows the newest one
-when it ends. Thumbs and notes are kept beside the run. Selected rows can be run again: what
-that takes is asked first. Running executes the metrics' files, as `promptls run` does.
+Open the results of runs in the browser: scores, charts, rows with messages and responses, and
+two runs side by side. The page follows running runs and shows the newest one when it ends.
+Thumbs and notes are stored beside the run. You can run selected rows again, after seeing the
+cost; this executes the metrics' files, so the folder must be trusted (`--trust` or
+`promptls trust FOLDER`).
 
-A RUN is the path of its table or manifest, its name, or a prompt file: its last run. Several
-runs stand side by side: each is compared with the first one, and the last is shown. Without
-one, it is the newest run of this project.
+A RUN is the path of its table or manifest, its name, or a prompt file (its last run). With
+several runs, each is compared with the first one, and the last one is shown. By default, the
+page shows the newest run of this project.
 
-Only this machine reaches the page, by an address with a random token in it.
+Only this machine can open the page, at an address with a random token. The browser is started
+with a private temporary file that redirects there. If your browser cannot read such files (some
+Snap or Flatpak browsers, Windows from within WSL), open the printed address.
 
 examples:
   promptls results                                      the newest run here
   promptls results triage.yml.j2
-  promptls results triage_v1.yml.j2 triage_v2.yml.j2    one compared with the other
+  promptls results triage_v1.yml.j2 triage_v2.yml.j2    compare two prompts
   promptls results triage.yml.j2 --no-open --port 4711
 
-exit codes: 0 ended by Ctrl+C, 1 it cannot be served, 2 wrong use"""
+exit codes: 0 ended by Ctrl+C, 1 the page cannot be served, 2 usage error"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the runs, and how the page is reached."""
-    parser.add_argument("runs", metavar="RUN", nargs="*", help="the runs that are shown")
+    """Declare the runs, and how the page is reached."""
+    parser.add_argument("runs", metavar="RUN", nargs="*", help="the runs to show")
     add_page_arguments(parser)
+    add_trust_argument(parser)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Serves the page until Ctrl+C; raises Failure where it cannot be served."""
+    """Serve the page until Ctrl+C; raises UserError where it cannot be served."""
     return serve_until_interrupted(_serve(arguments), "The page of the results has ended.")
 
 
 async def _serve(arguments: argparse.Namespace) -> None:
     from promptls.cli.pages.live_results import LiveResults
-    from promptls.cli.pages.page_server import Page, open_in_browser, serving
+    from promptls.cli.pages.page_server import Page, opened_in_browser, serving
     from promptls.results_view.client import ResultsProcess
 
     asked, folder, name = _asked(list(dict.fromkeys(arguments.runs)))
     process = ResultsProcess()
-    live = LiveResults(asked, folder, process)
+    live = LiveResults(asked, folder, process, trusted=arguments.trust)
     watching = asyncio.ensure_future(live.watch())
     try:
         page = Page("results", "promptls results", live.converse)
         async with serving([page], arguments.port) as address:
             print(f"{paint(name, 'bold')} at {address}\nCtrl+C ends the page.", flush=True)
-            if not arguments.no_open:
-                await open_in_browser(address)
-            await watching
+            async with contextlib.nullcontext() if arguments.no_open else opened_in_browser(address):
+                await watching
     finally:
         watching.cancel()
         await live.close()
@@ -68,7 +73,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
 
 
 def _asked(words: list[str]) -> tuple[dict[str, Any], Path, str]:
-    """What the page shows first, the folder of its runs, and what it is called here."""
+    """Return what the page shows first, the folder of its runs, and what it is called here."""
     from promptls.experiments.find_run import find_run
     from promptls.experiments.results_folder import results_folder
     from promptls.experiments.run_index import known_runs
@@ -77,7 +82,7 @@ def _asked(words: list[str]) -> tuple[dict[str, Any], Path, str]:
         folder = results_folder(Path.cwd() / "any")
         newest = next((run for run in known_runs(folder) if run.status == "finished"), None)
         if newest is None:
-            raise WrongUse("there is no run here yet", remedy="make one: `promptls run FILE`")
+            raise UsageError("there is no run here yet", remedy="make one: `promptls run FILE`")
         words = [newest.path]
     *against, last = words
     others = {"against": [str(find_run(word).results.absolute()) for word in against]} if against else {}

@@ -1,4 +1,4 @@
-"""`promptls rules`: every rule, with its severity and what it finds."""
+"""`promptls rules`: all rules with severity and summary."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import argparse
 SUMMARY = "list the rules"
 
 DESCRIPTION = """\
-Lists every rule with its own severity and what it finds; `promptls explain RULE` prints
-the page of one. Severities are set under `rules` in `promptls.toml`.
+List all rules with their default severities. `promptls explain RULE` prints the page of one.
+Set severities under `rules` in `promptls.toml`.
 
 examples:
   promptls rules
@@ -16,14 +16,14 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the output's form."""
+    """Declare the output's form."""
     parser.add_argument("--json", action="store_true", help="print JSON, with each rule's page as Markdown")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints the list."""
+    """Print the list."""
     from promptls.cli.commands.explain import print_list
-    from promptls.rules.registry import RULES
+    from promptls.lint.registry import RULES
 
     print_list(RULES, as_json=arguments.json)
     return 0

@@ -1,4 +1,4 @@
-"""`promptls run`: an experiment over a data set, with its scores."""
+"""`promptls run`: run an experiment over a dataset and score it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import asyncio
 import sys
 from contextlib import AbstractContextManager, AsyncExitStack, nullcontext, redirect_stdout
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli.input.options import any_number, dollars, seconds, whole_number
+from promptls.cli.input.trust import add_trust_argument, require_trust
 from promptls.cli.output.terminal import paint, print_json
+from promptls.cli.running.keys import add_allow_key, keys_allowed
 from promptls.cli.running.planned import heading
 from promptls.cli.running.questions import ask_before_spending
 from promptls.cli.running.report import print_matrix, print_run, threshold
-from promptls.text.failure import FilePlace, WrongUse
+from promptls.text.errors import FilePlace, UsageError
 
 if TYPE_CHECKING:
     from promptls.experiments.events import Finished
@@ -26,8 +29,8 @@ if TYPE_CHECKING:
 SUMMARY = "run an experiment over a dataset"
 
 DESCRIPTION = """\
-Runs an experiment of a prompt: every row of the dataset is rendered, a model answers it,
-and metrics score the answer. The prompt's header declares the experiment:
+Run an experiment of a prompt: render every row of the dataset, ask a model, and score the
+answers with metrics. Declare the experiment in the prompt's header:
 
   experiments:
     triage:
@@ -35,113 +38,124 @@ and metrics score the answer. The prompt's header declares the experiment:
       models: [local:smollm2]
       metrics: [metrics.py:labels_exact_match, exact_match]
 
-Every row is rendered first, which costs nothing: then you see how many rows fail, how many
-calls there are to make and what they cost. A run that costs more than `ask_above` in the
-settings asks first; without a terminal it needs --yes. Each finished row is on disk at once:
-after Ctrl+C, a crash or a full disk, --resume goes on. What was answered before is not asked
-again, as long as model, parameters and rendered messages are the same (--fresh asks anew).
-Results are a CSV table and a JSON manifest in the folder `experiments`. A row that fails is
-a row with an error, not the end of the run. The files of the metrics are run, so run only
-what you trust.
+All rows are rendered first, which is free. You then see how many rows fail, how many calls are
+needed and what they cost. A run that costs more than `ask_above` in the settings asks first;
+without a terminal, pass --yes. If the project's settings send a key to a server other than its
+provider's, you are asked once; without a terminal, pass --allow-key.
+Each finished row is saved immediately: after Ctrl+C, a crash or a full disk, use --resume.
+Answers are cached by model, parameters and rendered messages (--fresh ignores the cache).
+Results are a CSV table and a JSON manifest in the folder `experiments`. A failed row is a row
+with an error; the run continues. A run executes Python of the folder (metrics, functions),
+spends money and sends data to models, so the folder must be trusted: on a terminal, you are
+asked once; elsewhere, pass `--trust` or run `promptls trust FOLDER` first.
 
 examples:
   promptls run triage.yml.j2
-  promptls run triage.yml.j2 --dry-run                  what it would do and cost
+  promptls run triage.yml.j2 --dry-run                  show the plan and its cost
   promptls run triage.yml.j2 --rows 5                   the first five rows
-  promptls run triage.yml.j2 --rows failing             those that failed last time
-  promptls run triage.yml.j2 --rows 'priority == "P0"'  those that a filter lets through
-  promptls run triage.yml.j2 --leave-one-out            which few-shot example earns its tokens
+  promptls run triage.yml.j2 --rows failing             rows that failed in the last run
+  promptls run triage.yml.j2 --rows 'priority == "P0"'  rows that match a condition
+  promptls run triage.yml.j2 --leave-one-out            which few-shot examples earn their tokens
   promptls run v1.yml.j2 v2.yml.j2 --model local:smollm2 --model openai:gpt-4.1-mini
   promptls run triage.yml.j2 --engine ray --ray-address head:6379
   promptls run --resume 20261121-101500-triage
   promptls run --retry-errors 20261121-101500-triage
   promptls run triage.yml.j2 --fail-under exact_match=0.8 --junit report.xml
+  promptls run triage.yml.j2 --trust --yes              in CI, without questions
   promptls run triage.yml.j2 --json | jq .metrics
 
-exit codes: 0 every row was answered and every threshold kept, 1 some were not, 2 wrong use"""
+exit codes: 0 all rows were answered and all thresholds met, 1 some were not, 2 usage error"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the prompt, and what takes the place of the experiment's own settings."""
-    parser.add_argument("files", metavar="FILE", nargs="*", help="the prompt file; several are run in turn")
-    parser.add_argument("--experiment", metavar="NAME", help="which experiment; by default the first")
+    """Declare the prompt, and what takes the place of the experiment's own settings."""
+    parser.add_argument("files", metavar="FILE", nargs="*", help="prompt files, run one after the other")
+    parser.add_argument("--experiment", metavar="NAME", help="experiment (default: the first)")
     parser.add_argument(
         "--model",
         metavar="MODEL",
         action="append",
         default=[],
-        help="ask this model instead, such as `local:smollm2` or `openai:gpt-4.1-mini`; may be repeated",
+        help="use this model instead, such as `local:smollm2` or `openai:gpt-4.1-mini`; may be repeated",
     )
     parser.add_argument(
         "--rows",
         metavar="ROWS",
-        help="the first N rows, rows by number (`3,7,10-20`), `failing`, `examples`, or a condition over the "
+        help="the first N rows, row numbers (`3,7,10-20`), `failing`, `examples`, or a condition over the "
         "columns",
     )
     parser.add_argument("--repeats", metavar="N", type=whole_number, help="ask each row N times")
-    parser.add_argument("--seed", metavar="N", type=any_number, help="seed of the sampling; repeats count on")
-    parser.add_argument("--concurrency", metavar="N", type=whole_number, help="ask N rows at once")
+    parser.add_argument("--seed", metavar="N", type=any_number, help="random seed; each repeat adds 1")
+    parser.add_argument("--concurrency", metavar="N", type=whole_number, help="ask N rows in parallel")
     parser.add_argument(
         "--engine",
         choices=("local", "ray"),
-        help="ask the models from this machine, or from the nodes of a Ray cluster",
+        help="ask models from this machine or from the nodes of a Ray cluster",
     )
     parser.add_argument(
         "--ray-address",
         metavar="ADDRESS",
-        help="the cluster, such as `head:6379`; by default that of RAY_ADDRESS, else the one of this machine",
+        help="address of the cluster, such as `head:6379` (default: RAY_ADDRESS, then this machine)",
     )
-    parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="how long one answer may take")
+    parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="maximum time per answer")
     parser.add_argument(
         "--leave-one-out",
         action="store_true",
-        help="run it with all few-shot examples and without each: which of them earns its tokens?",
+        help="run with all few-shot examples and without each, to find those that earn their tokens",
     )
     begin = parser.add_mutually_exclusive_group()
-    begin.add_argument("--resume", metavar="RUN", help="go on with a run that was cancelled or killed")
-    begin.add_argument("--retry-errors", metavar="RUN", help="ask again only the rows of RUN that failed")
-    spending = parser.add_argument_group("spending")
-    spending.add_argument("--dry-run", action="store_true", help="say what would be done, and stop there")
-    spending.add_argument("--yes", "-y", action="store_true", help="do not ask, whatever it costs")
-    spending.add_argument("--fresh", action="store_true", help="ask again what was answered before")
+    begin.add_argument("--resume", metavar="RUN", help="resume a run that was cancelled or killed")
+    begin.add_argument("--retry-errors", metavar="RUN", help="run only the failed rows of RUN again")
+    spending = parser.add_argument_group("cost")
+    spending.add_argument("--dry-run", action="store_true", help="print the plan and its cost, and stop")
+    spending.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
+    spending.add_argument("--fresh", action="store_true", help="ignore cached answers")
     spending.add_argument(
         "--leave-unsure",
         action="store_true",
-        help="with --resume, make no call that may have been paid for when the run broke off",
+        help="with --resume: skip calls that were in flight and may have been charged",
     )
+    add_allow_key(spending)
     spending.add_argument("--max-calls", metavar="N", type=whole_number, help="stop after N calls")
     spending.add_argument("--max-tokens", metavar="N", type=whole_number, help="stop after N tokens")
     spending.add_argument("--max-cost", metavar="DOLLARS", type=dollars, help="stop after so many US dollars")
-    judging = parser.add_argument_group("for CI")
+    judging = parser.add_argument_group("CI")
     judging.add_argument(
         "--fail-under",
         metavar="METRIC=SCORE",
         type=threshold,
         action="append",
         default=[],
-        help="exit with 1 when the metric scores less, such as `exact_match=0.8`; may be repeated",
+        help="exit with 1 if the metric scores less, such as `exact_match=0.8`; may be repeated",
     )
-    judging.add_argument("--junit", metavar="FILE", type=Path, help="write a JUnit report as well")
+    judging.add_argument("--junit", metavar="FILE", type=Path, help="also write a JUnit report")
     judging.add_argument("--json", action="store_true", help="print the run's manifest as JSON")
+    add_trust_argument(parser)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Runs the experiment of every file and prints its scores; 1 where a row failed or a score is too low."""
+    """Run the experiment of every file and prints its scores; 1 where a row failed or a score is too low."""
     from promptls.cli.running.in_python import in_python, run_in_python
+    from promptls.experiments.folder_code import code_of_run, folders_of_run
     from promptls.experiments.history import read_run
 
     if arguments.junit is not None and not arguments.junit.absolute().parent.is_dir():
         # Said before anything is spent.
-        raise WrongUse(
+        raise UsageError(
             "the folder of the report does not exist", FilePlace(arguments.junit), "make it, or name another"
         )
-    if arguments.leave_one_out:
-        from promptls.cli.running.left_out import run_left_out
+    asked = _requests(arguments)
+    if not arguments.trust:
+        for request in asked:
+            require_trust(folders_of_run(request), partial(code_of_run, request))
+    with keys_allowed(asked, arguments.allow_key, asks=not arguments.dry_run):
+        if arguments.leave_one_out:
+            from promptls.cli.running.left_out import run_left_out
 
-        return run_left_out(_requests(arguments), arguments)
-    requests, written = in_python(_requests(arguments))
-    ended = asyncio.run(_run_all(requests, arguments)) if requests else []
-    ended += [(each, arguments.fail_under) for each in run_in_python(written, arguments)]
+            return run_left_out(asked, arguments)
+        requests, code_defined = in_python(asked)
+        ended = asyncio.run(_run_all(requests, arguments)) if requests else []
+        ended += [(each, arguments.fail_under) for each in run_in_python(code_defined, arguments)]
     if not ended:
         return 0
     finished = [each for each, _ in ended]
@@ -167,13 +181,18 @@ def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
 
     named = arguments.resume or arguments.retry_errors
     if not arguments.files and not named:
-        raise WrongUse("`promptls run` needs FILE", remedy="`promptls run --help` shows the options")
+        raise UsageError("`promptls run` needs FILE", remedy="`promptls run --help` shows the options")
+    if arguments.leave_one_out and named:
+        raise UsageError(
+            "examples are left out of a prompt, and not of a run",
+            remedy="name the prompt: `promptls run FILE --leave-one-out`; known answers are in the cache",
+        )
     if arguments.leave_unsure and not arguments.resume:
-        raise WrongUse(
+        raise UsageError(
             "`--leave-unsure` is for a run that broke off", remedy="name it: `promptls run --resume RUN`"
         )
     if named and (arguments.files or arguments.model or arguments.rows or arguments.experiment):
-        raise WrongUse(
+        raise UsageError(
             f"the run `{named}` already says its prompt, its models and its rows",
             remedy="leave them out; budgets, `--concurrency` and `--timeout` may change",
         )
@@ -208,7 +227,7 @@ def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
 async def _run_all(
     requests: list[RunRequest], arguments: argparse.Namespace
 ) -> list[tuple[Finished, list[Threshold]]]:
-    """Every plan is made, and every question asked, before the first model is."""
+    """Return every plan is made, and every question asked, before the first model is."""
     from promptls.experiments.history import read_run
     from promptls.experiments.last_runs import last_over
     from promptls.experiments.prepare import prepared
@@ -249,5 +268,5 @@ async def _run(prepared: Prepared, arguments: argparse.Namespace) -> Finished:
 
 
 def _only_json(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
-    """What metrics print goes to the error stream where a program reads the standard output."""
+    """Return what metrics print goes to the error stream where a program reads the standard output."""
     return redirect_stdout(sys.stderr) if arguments.json else nullcontext()

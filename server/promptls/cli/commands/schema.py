@@ -1,4 +1,4 @@
-"""`promptls schema`: the JSON Schemas of the files that people write."""
+"""`promptls schema`: the JSON Schemas of settings and header."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import argparse
 SUMMARY = "print a JSON Schema"
 
 DESCRIPTION = """\
-Prints the JSON Schema of the project settings, `promptls.toml`, or of the header of a
-prompt file, for editors and other programs.
+Print the JSON Schema of the project settings (`promptls.toml`) or of the header of a prompt
+file, for editors and other programs.
 
 examples:
   promptls schema settings > settings.schema.json
@@ -16,14 +16,14 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares which schema is wanted."""
+    """Declare which schema is wanted."""
     parser.add_argument(
         "of", choices=("settings", "header"), metavar="{settings,header}", help="what the schema describes"
     )
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints the schema."""
+    """Print the schema."""
     from promptls.docgen.schemas import as_json, header_schema, settings_schema
 
     print(as_json(settings_schema() if arguments.of == "settings" else header_schema()), end="")

@@ -1,61 +1,88 @@
-"""`promptls server`: the language server, on the standard streams."""
+"""`promptls server`: the language server."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from promptls.protocol.network import Address
+from promptls.text.errors import UsageError
 
-SUMMARY = "the language server, for editors"
+if TYPE_CHECKING:
+    from promptls.server.access import Address
+
+SUMMARY = "start the language server"
 
 DESCRIPTION = """\
-Runs the language server. Editors start it; it speaks the Language Server Protocol
-on its standard input and output, and ends when the editor says so.
+Start the language server. It speaks the Language Server Protocol on standard input and output
+until the editor ends it.
 
-With --tcp or --ws it listens on a port instead, and serves every client that
-connects until Ctrl+C ends it. Whoever reaches the port can run the functions and
-metrics of the prompts on this machine, so that it listens on this machine alone
-unless a host is named.
+With --tcp or --ws, it listens on a port until Ctrl+C and serves every client that connects.
+Clients can run functions and metrics of prompts, so each must know the token of the server. The
+server prints a new random token at startup; --token-file or the variable PROMPTLS_TOKEN sets
+one of at least 16 characters. With WebSocket, the token is part of the address. With TCP, the
+client sends it in `initialize` as `initializationOptions.token`.
 
 examples:
   promptls                      the same as `promptls server --stdio`
-  promptls server --stdio       as editors write it
-  promptls server --tcp 2087    on port 2087 of this machine
-  promptls server --ws 0        over WebSocket, on any free port, which it names"""
+  promptls server --stdio       as started by editors
+  promptls server --tcp 2087    port 2087 of this machine
+  promptls server --ws 0        WebSocket on any free port, which is printed
+  promptls server --tcp 2087 --token-file ~/.promptls-token"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares how the client is reached."""
+    """Declare how the client is reached."""
     ways = parser.add_mutually_exclusive_group()
-    ways.add_argument("--stdio", action="store_true", help="speak on the standard streams (the default)")
+    ways.add_argument("--stdio", action="store_true", help="use standard input and output (default)")
     ways.add_argument("--tcp", metavar="[HOST:]PORT", type=_address, help="listen for clients over TCP")
     ways.add_argument("--ws", metavar="[HOST:]PORT", type=_address, help="listen for clients over WebSocket")
     parser.add_argument(
-        "--origin",
+        "--token-file", metavar="FILE", type=Path, help="read the token from a file (default: random token)"
+    )
+    parser.add_argument(
+        "--allow-remote",
+        action="store_true",
+        help="allow an address that other machines can reach; the connection is not encrypted",
+    )
+    parser.add_argument(
+        "--allow-origin",
         metavar="URL",
+        type=_origin,
         action="append",
         default=[],
-        help="let web pages of this origin connect over WebSocket, beside those of this machine",
+        help="allow web pages of this origin to connect over WebSocket (default: none)",
     )
     # vscode-languageclient names its own process this way; the end of the input says as much.
     parser.add_argument("--clientProcessId", help=argparse.SUPPRESS)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Serves until the client leaves, or on a port until it is interrupted."""
-    if arguments.tcp or arguments.ws:
-        from promptls.protocol.network import run_tcp, run_websocket
+    """Serve until the client leaves, or on a port until it is interrupted."""
+    address = arguments.tcp or arguments.ws
+    if arguments.allow_origin and not arguments.ws:
+        raise UsageError(
+            "`--allow-origin` is for web pages, which connect over WebSocket", remedy="add `--ws`"
+        )
+    if address is not None:
+        from promptls.server.access import chosen_token
+        from promptls.server.network import run_tcp, run_websocket
 
+        if not address.is_loopback:
+            _warn_of_remote(address.host, is_allowed=arguments.allow_remote)
+        token = chosen_token(arguments.token_file)
         if arguments.tcp:
-            run_tcp(arguments.tcp)
+            run_tcp(address, token)
         else:
-            run_websocket(arguments.ws, tuple(arguments.origin))
+            run_websocket(address, token, tuple(arguments.allow_origin))
         return 0
+    if arguments.token_file or arguments.allow_remote:
+        option = "--token-file" if arguments.token_file else "--allow-remote"
+        raise UsageError(f"`{option}` is for a server on a port", remedy="add `--tcp` or `--ws`")
 
-    from promptls.protocol.server import run_stdio
+    from promptls.server.server import run_stdio
 
     if sys.stdin.isatty():
         print(
@@ -67,9 +94,31 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _warn_of_remote(host: str, *, is_allowed: bool) -> None:
+    """Print the risk of a host that other machines reach; raises UsageError where it was not asked for."""
+    if not is_allowed:
+        raise UsageError(
+            f"other machines can reach `{host}`",
+            remedy="leave the host out to serve this machine alone, or add `--allow-remote`",
+        )
+    print(
+        f"warning: other machines can reach `{host}`, and the connection is not encrypted. Whoever has the "
+        "token, or reads it in the network, can read files as this user and run the Python code of trusted "
+        "folders.",
+        file=sys.stderr,
+    )
+
+
+def _origin(word: str) -> str:
+    """Return the origin that `word` writes; argparse shows the error of any other word."""
+    if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/?#\s@*]+", word):
+        raise argparse.ArgumentTypeError(f"`{word}` is no origin such as `https://ide.example.com`")
+    return word
+
+
 def _address(word: str) -> Address:
-    """The address that `word` writes; argparse shows the error of any other word."""
-    from promptls.protocol.network import LOOPBACK, Address
+    """Return the address that `word` writes; argparse shows the error of any other word."""
+    from promptls.server.access import LOOPBACK, Address
 
     host, _, port = word.rpartition(":")
     if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):

@@ -1,4 +1,4 @@
-"""`promptls tokens`: the tokens of prompts, part by part."""
+"""`promptls tokens`: count the tokens of prompts, part by part."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from promptls.cli.input.trust import add_trust_argument, trust_to_render
 from promptls.cli.output.table import Column, Row, table
 from promptls.cli.output.terminal import print_failure, print_json, shown_path
-from promptls.text.counted import counted
-from promptls.text.dollars import in_dollars
-from promptls.text.failure import WrongUse
+from promptls.text.errors import UsageError
+from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
     from promptls.cli.input.chosen_files import ChosenFiles
-    from promptls.features.token_report import TokenReport
-    from promptls.models.reference import ModelReference
+    from promptls.ide.token_report import TokenReport
+    from promptls.models.model import ModelReference
     from promptls.rendering.file_rendering import FileRendering, TokenRange
     from promptls.workspace.snapshot import Snapshot
 
 SUMMARY = "count the tokens of prompts"
 
 DESCRIPTION = """\
-Renders prompts with their first sample, and counts the tokens of each part, exactly,
-in the encoding of the file's header or of the project, or in that of a model. Where the
-tokenizer of a model is not public, the nearest one counts, and the numbers stand behind
-a ≈. Over the rows of the first experiment's dataset it shows the fewest, the usual and the
-most tokens. Folders are walked for prompts; sections are counted where they are included.
+Render prompts with their first sample and count the exact tokens of each part, in the encoding
+of the header or the project, or of a model. If the tokenizer of a model is not public, the
+nearest one is used and the numbers are marked with ≈. For the rows of the first experiment's
+dataset, the fewest, the usual (median) and the most tokens are shown. Folders are searched for
+prompts; sections are counted in the files that include them. Functions files are run, so their
+folder must be trusted; on a terminal, you are asked once.
 
 examples:
   promptls tokens support.yml.j2
@@ -35,35 +36,40 @@ examples:
   promptls tokens prompts/ --model openai:gpt-4o
   promptls tokens prompts/ --encoding cl100k_base --no-rows
 
-exit codes: 0 counted, 1 something does not render or is over its limit, 2 wrong use"""
+exit codes: 0 counted, 1 a prompt does not render or is over its limit, 2 usage error"""
 
 
 class Counted(NamedTuple):
-    """A prompt with what it was rendered to; the report is None where it does not render."""
+    """A prompt with what it was rendered to; the report is None if it does not render."""
 
     made: FileRendering
     report: TokenReport | None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the paths, what counts and the output's form."""
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: this folder)")
-    parser.add_argument("--encoding", metavar="NAME", help="an encoding, or a model whose encoding to take")
+    """Declare the paths, what counts and the output's form."""
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="files and folders (default: current folder)"
+    )
+    parser.add_argument("--encoding", metavar="NAME", help="encoding, or model whose encoding to use")
     parser.add_argument(
         "--model",
         metavar="NAME",
-        help="a model, whose encoding, window and price to take (default: the file's)",
+        help="model whose encoding, context window and price to use (default: the file's)",
     )
-    parser.add_argument("--no-rows", action="store_true", help="leave out the rows of the datasets")
+    parser.add_argument("--no-rows", action="store_true", help="skip the rows of datasets")
     parser.add_argument("--json", action="store_true", help="print the counts as JSON")
+    add_trust_argument(parser)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Counts every chosen prompt; 1 where one does not render, or is over its limit."""
+    """Count every chosen prompt; 1 where one does not render, or is over its limit."""
     from promptls.cli.input.chosen_files import choose
 
     chosen = choose(arguments.paths)
-    prompts = asyncio.run(_counted(chosen.snapshot, list(_paths(chosen)), arguments))
+    paths = list(_paths(chosen))
+    trust_to_render(chosen, paths, this_time=arguments.trust)
+    prompts = asyncio.run(_counted(chosen.snapshot, paths, arguments))
     if arguments.json:
         print_json([_as_json(prompt) for prompt in prompts])
     else:
@@ -73,7 +79,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _paths(chosen: ChosenFiles) -> Iterator[str]:
     from promptls.cli.input.chosen_files import refuse_other_files
-    from promptls.meaning.kind import Kind
+    from promptls.semantic.kind import Kind
 
     for path in chosen.all():
         if path in chosen.named:
@@ -84,11 +90,10 @@ def _paths(chosen: ChosenFiles) -> Iterator[str]:
 
 
 async def _counted(snapshot: Snapshot, paths: Sequence[str], arguments: argparse.Namespace) -> list[Counted]:
-    from promptls.features.token_report import encoding_of, model_of, token_report
+    from promptls.ide.token_report import encoding_of, model_of, token_report
     from promptls.models.registry import find_model
-    from promptls.rendering.limits import Limits
     from promptls.rendering.make import limits_for, render_file, weigh_rows
-    from promptls.rendering.worker import RenderWorker
+    from promptls.rendering.worker import Limits, RenderWorker
 
     workers: dict[Limits, RenderWorker] = {}
     found = []
@@ -115,13 +120,13 @@ async def _counted(snapshot: Snapshot, paths: Sequence[str], arguments: argparse
 
 
 def _checked(encoding: str) -> str:
-    """The encoding or model as it is counted with; raises WrongUse for an unknown one."""
+    """Return the encoding or model as it is counted with; raises UsageError for an unknown one."""
     from promptls.tokens.encodings import UnknownEncodingError, encoding_name, is_approximate
 
     try:
         return encoding if is_approximate(encoding) else encoding_name(encoding)
     except UnknownEncodingError as unknown:
-        raise WrongUse(
+        raise UsageError(
             f"there is no encoding `{encoding}`", remedy=f"did you mean `{unknown.nearest}`?"
         ) from None
 
@@ -154,8 +159,8 @@ def _print_total(prompts: Sequence[Counted]) -> None:
         print("There is no prompt here.")
         return
     mark = "≈ " if any(prompt.made.is_approximate for prompt in done) else ""
-    total = counted(sum(prompt.report.total for prompt in done if prompt.report), "token")
-    print(f"{mark}{total} in {counted(len(done), 'prompt')}.")
+    total = plural(sum(prompt.report.total for prompt in done if prompt.report), "token")
+    print(f"{mark}{total} in {plural(len(done), 'prompt')}.")
     models = dict.fromkeys(str(each.report.model) for each in done if each.report and each.report.window)
     if models:
         print(f"The window and the price are those of {', '.join(f'`{name}`' for name in models)}.")
@@ -212,7 +217,7 @@ def _share(made: FileRendering) -> str:
 
 
 def _as_json(prompt: Counted) -> dict[str, Any]:
-    from promptls.features.token_report import report_json
+    from promptls.ide.token_report import report_json
 
     made, report = prompt
     heading: dict[str, Any] = {

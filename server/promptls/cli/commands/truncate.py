@@ -1,4 +1,4 @@
-"""`promptls truncate`: the truncation lab as a table, and as a picture."""
+"""`promptls truncate`: the truncation lab as a table or chart."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from promptls.cli.input.options import whole_number
+from promptls.cli.input.trust import add_trust_argument, trust_to_render
 from promptls.cli.output.table import Column, Row, table
-from promptls.cli.output.terminal import paint, print_failure, print_json, shown_path
-from promptls.text.counted import counted
+from promptls.cli.output.terminal import paint, print_failure, print_json, printed_path
+from promptls.text.format import plural
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from promptls.rendering.lab_request import LabRequest
-    from promptls.rendering.limits import Limits
+    from promptls.rendering.job import LabRequest
     from promptls.rendering.outcome import RenderFailure
+    from promptls.rendering.worker import Limits
     from promptls.truncation.report import BestJson, CellJson, LabJson
     from promptls.workspace.snapshot import Snapshot
 
-SUMMARY = "find the truncation step that suits a growing chat"
+SUMMARY = "find a good truncation step for a growing chat"
 
 DESCRIPTION = """\
-Grows the chat in a prompt turn by turn, cuts each turn to the token limit as Prompt Poet
-does, and shows for each truncation step how much of the prompts is read from the
-provider's prefix cache, and how much of the chat is kept. Names the step at which both
-together are highest. The chats are rows of the dataset that hold a list of messages, else
-the file's sample; what they lack is made up.
+Simulate a growing chat, truncate each turn to the token limit as Prompt Poet does, and show for
+each truncation step how many tokens are read from the provider's prefix cache and how much of
+the chat is kept. Recommends the step with the best combination. The chats are rows of the
+dataset that contain a list of messages, or the file's sample; missing turns are made up.
+Functions files are run, so their folder must be trusted; on a terminal, you are asked once.
 
 examples:
   promptls truncate chat.yml.j2
@@ -40,7 +41,7 @@ examples:
   promptls truncate chat.yml.j2 --plot
   promptls truncate chat.yml.j2 --plot truncation.svg
 
-exit codes: 0 explored, 1 it does not render or cannot be cut, 2 wrong use"""
+exit codes: 0 done, 1 rendering or truncation failed, 2 usage error"""
 
 WIDTH = 100
 """How many columns sentences are broken at."""
@@ -50,9 +51,9 @@ IN_TERMINAL = "-"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the file, what is tried, the chat and the output's form."""
-    parser.add_argument("file", metavar="FILE", help="the prompt file, a list of parts")
-    tried = parser.add_argument_group("what is tried")
+    """Declare the file, what is tried, the chat and the output's form."""
+    parser.add_argument("file", metavar="FILE", help="the prompt file (a list of parts)")
+    tried = parser.add_argument_group("candidates")
     tried.add_argument(
         "--limit", metavar="TOKENS", type=whole_numbers, help="token limits, separated by commas"
     )
@@ -60,29 +61,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tried.add_argument(
         "--cache",
         metavar="NAME",
-        help="whose prefix cache: exact, openai, anthropic, google, deepseek, vllm (default: by the model)",
+        help="prefix cache to simulate: exact, openai, anthropic, google, deepseek, vllm (default: by model)",
     )
-    chat = parser.add_argument_group("the chat")
-    chat.add_argument(
-        "--input", metavar="NAME", help="the input that grows (default: the one that adds parts)"
-    )
-    chat.add_argument("--turns", metavar="N", type=whole_number, help="how many turns it has")
+    chat = parser.add_argument_group("chat")
+    chat.add_argument("--input", metavar="NAME", help="input that grows (default: the one that adds parts)")
+    chat.add_argument("--turns", metavar="N", type=whole_number, help="number of turns")
     data = chat.add_mutually_exclusive_group()
-    data.add_argument("--rows", metavar="N", type=whole_number, help="grow the first N rows of the dataset")
-    data.add_argument("--sample", metavar="NAME", help="grow the sample of this name")
+    data.add_argument("--rows", metavar="N", type=whole_number, help="use the first N rows of the dataset")
+    data.add_argument("--sample", metavar="NAME", help="use the sample with this name")
     form = parser.add_argument_group("output")
     form.add_argument(
         "--plot",
         metavar="FILE",
         nargs="?",
         const=IN_TERMINAL,
-        help="draw a picture: into FILE (.svg, .png or .pdf), else in the terminal",
+        help="draw a chart to FILE (.svg, .png or .pdf), or in the terminal",
     )
-    form.add_argument("--json", action="store_true", help="print all that was found as JSON")
+    form.add_argument("--json", action="store_true", help="print the complete result as JSON")
+    add_trust_argument(parser)
 
 
 def whole_numbers(word: str) -> tuple[int, ...]:
-    """The numbers, each 1 or more, that `word` writes with commas between them."""
+    """Return the numbers, each 1 or more, that `word` writes with commas between them."""
     return tuple(whole_number(each.strip()) for each in word.split(","))
 
 
@@ -93,8 +93,10 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.rendering.outcome import RenderFailure
 
     picture = _picture(arguments.plot)
-    snapshot, path = choose_one(arguments.file)
-    refuse_other_files(snapshot, path)
+    chosen, path = choose_one(arguments.file)
+    refuse_other_files(chosen.snapshot, path)
+    trust_to_render(chosen, [path], this_time=arguments.trust)
+    snapshot = chosen.snapshot
     request = _request(snapshot, path, arguments)
     found = asyncio.run(_explored(request, limits_for(snapshot, path), quiet=arguments.json))
     if isinstance(found, RenderFailure):
@@ -108,7 +110,7 @@ def execute(arguments: argparse.Namespace) -> int:
         from promptls.cli.output.truncation_picture import save_picture
 
         save_picture(found, picture)
-        print(f"The picture is in {shown_path(picture)}.", file=sys.stderr)
+        print(f"The picture is in {printed_path(picture)}.", file=sys.stderr)
     elif arguments.plot:
         from promptls.cli.output.truncation_bars import bars
 
@@ -117,7 +119,10 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _picture(word: str | None) -> Path | None:
-    """The file to draw into; raises WrongUse for a form that cannot be drawn, before anything is done."""
+    """Return the file to draw into.
+
+    Raises UsageError for a form that cannot be drawn, before anything is done.
+    """
     if word in {None, IN_TERMINAL}:
         return None
     from promptls.cli.output.truncation_picture import picture_file
@@ -150,10 +155,9 @@ async def _explored(request: LabRequest, limits: Limits, *, quiet: bool) -> LabJ
 
     if quiet or not sys.stderr.isatty():
         return await explore(request, limits)
-    from rich.console import Console
-    from rich.progress import Progress
+    from promptls.cli.output.safe_stream import live_progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with live_progress() as bar:
         tasks: dict[str, TaskID] = {}
 
         def tell(what: str, done: int, count: int) -> None:
@@ -165,7 +169,7 @@ async def _explored(request: LabRequest, limits: Limits, *, quiet: bool) -> LabJ
 
 
 def _shown_limit(found: LabJson) -> int:
-    """The limit whose steps are shown one by one: the present one, else the one in the middle."""
+    """Return the limit whose steps are shown one by one: the present one, else the one in the middle."""
     if found["limit"] in found["limits"]:
         return int(found["limit"] or 0)
     return found["limits"][len(found["limits"]) // 2]
@@ -184,7 +188,7 @@ def _print(found: LabJson, request: LabRequest) -> None:
         print("\nUnder other limits:")
         print(table(_OTHER_COLUMNS, (_other_row(each, found["cells"]) for each in others)))
     if found["unstable"]:
-        part, tokens = found["unstable"]["part"], counted(found["unstable"]["tokens"], "token")
+        part, tokens = found["unstable"]["part"], plural(found["unstable"]["tokens"], "token")
         why = (
             f"Note: the part `{part}` differs from turn to turn, and is never cut: only the {tokens} ahead "
             "of it can be read from a cache, whatever the step. Put it behind the chat."
@@ -207,10 +211,9 @@ def _heading(found: LabJson, request: LabRequest, limit: int) -> Iterator[str]:
     made_up = "all made up" if first["generated"] == turns else f"{first['generated']} of them made up"
     made_up = f", {made_up}" if first["generated"] else ""
     names = ", ".join(f"`{chat['name']}`" for chat in found["chats"])
-    yield (
-        f"{paint(shown_path(request.job.path), 'bold')} with {names} ({first['source']}), {found['encoding']}"
-    )
-    grows = f"`{found['input']}` grows over {counted(turns, 'turn')}{made_up}"
+    path = paint(printed_path(request.job.path), "bold")
+    yield f"{path} with {names} ({first['source']}), {found['encoding']}"
+    grows = f"`{found['input']}` grows over {plural(turns, 'turn')}{made_up}"
     yield f"{grows}, to {max(first['tokens']):,} tokens; the limit is {limit:,}"
     yield paint(f"cache: {found['cache']['name']}, {found['cache']['words']}", "dim")
 

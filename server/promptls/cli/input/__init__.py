@@ -1,1 +1,1 @@
-"""What is typed behind a command: options, and the files, samples and rules that they choose."""
+"""Command-line options, and the files, samples and rules that they select."""

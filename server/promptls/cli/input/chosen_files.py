@@ -1,4 +1,4 @@
-"""The files that a command was given, and a snapshot of the workspace that they stand in."""
+"""The files given to a command, with a snapshot of their workspace."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptls.text.failure import FilePlace, WrongUse
-from promptls.text.nearest import nearest
+from promptls.security.files import restrict_reading
+from promptls.text.errors import FilePlace, UsageError
+from promptls.text.suggest import nearest
 from promptls.workspace.disk import MAX_BYTES, prompt_paths
-from promptls.workspace.project_settings import SETTINGS_FILE, find_project
+from promptls.workspace.settings import folder_to_trust, project_folder
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 
@@ -29,17 +30,19 @@ class ChosenFiles:
         return self.workspace.snapshot
 
     def all(self) -> tuple[str, ...]:
-        """Every file, those that were named first."""
+        """Return every file, those that were named first."""
         return tuple(dict.fromkeys([*self.named, *self.found]))
 
 
 def choose(words: Sequence[str]) -> ChosenFiles:
-    """The files at the paths `words`, with folders walked for prompt files; without words, this folder.
+    """Return the files at the paths `words`, with folders walked for prompt files.
 
-    The snapshot's roots are the projects around the files, because includes are found from there,
-    and the workspace is trusted: whoever runs a command on a file wants its functions to run.
+    Without words, this folder.
+
+    The snapshot's roots are the projects around the files, because includes are found from there.
+    The workspace is not trusted; `cli.input.trust` decides that.
     Around a file that is in no project, only what is near is read: its folder may hold anything.
-    Raises WrongUse for a path that is not there or cannot be read.
+    Raises UsageError for a path that is not there or cannot be read.
     """
     paths = [existing(word) for word in words or ["."]]
     workspace = _around(paths)
@@ -49,58 +52,52 @@ def choose(words: Sequence[str]) -> ChosenFiles:
 
 
 def choose_text(word: str, text: str) -> ChosenFiles:
-    """The one file at `word`, there or not, with `text` in the place of what is on disk."""
+    """Return the one file at `word`, there or not, with `text` in the place of what is on disk."""
     path = Path(os.path.abspath(word))  # noqa: PTH100 - as in `existing`
     if not word or path.is_dir():
-        raise WrongUse("this is no name of a file", FilePlace(path), "name the prompt file, there or not")
+        raise UsageError("this is no name of a file", FilePlace(path), "name the prompt file, there or not")
     workspace = _around([path])
     workspace.open(str(path), text, 1)
     return ChosenFiles(workspace, (str(path),), ())
 
 
-def choose_one(word: str) -> tuple[Snapshot, str]:
-    """A snapshot around the one file at `word`, and its absolute path; raises WrongUse as `choose`."""
+def choose_one(word: str) -> tuple[ChosenFiles, str]:
+    """Return the one file at `word`, and its absolute path; raises UsageError as `choose`."""
     path = existing(word)
     if path.is_dir():
-        raise WrongUse("this is a folder, and one prompt file is needed", FilePlace(path), _example_in(path))
-    return choose([word]).snapshot, str(path)
+        raise UsageError(
+            "this is a folder, and one prompt file is needed", FilePlace(path), _example_in(path)
+        )
+    return choose([word]), str(path)
 
 
 def existing(word: str) -> Path:
-    """The absolute path of the file or folder `word`; raises WrongUse where it cannot be read."""
+    """Return the absolute path of the file or folder `word`; raises UsageError where it cannot be read."""
     path = Path(os.path.abspath(word))  # noqa: PTH100 - `..` is taken out, and links stay as they are
     if not word or not path.exists():
         kind = "folder" if word.endswith(("/", os.sep)) else "file or folder"
-        raise WrongUse(f"there is no such {kind}", FilePlace(path), _near(path))
+        raise UsageError(f"there is no such {kind}", FilePlace(path), _near(path))
     if not os.access(path, os.R_OK):
-        raise WrongUse("the file may not be read", FilePlace(path), "change its permissions")
+        raise UsageError("the file may not be read", FilePlace(path), "change its permissions")
     if not path.is_file() and not path.is_dir():
-        raise WrongUse("this is neither a file nor a folder", FilePlace(path), "save it to a file first")
+        raise UsageError("this is neither a file nor a folder", FilePlace(path), "save it to a file first")
     if path.is_file() and path.stat().st_size > MAX_BYTES:
-        raise WrongUse(
+        raise UsageError(
             f"the file is larger than {MAX_BYTES // 1_000_000} MB",
             FilePlace(path),
-            "no prompt, and nothing that is put into one, is that long; many rows are a data set",
+            "no prompt, and nothing that is put into one, is that long; many rows are a dataset",
         )
     return path
 
 
 def _around(paths: Sequence[Path]) -> Workspace:
-    """The projects around some paths, in which is known which files name which."""
-    roots = [_project(path) or (path if path.is_dir() else path.parent) for path in paths]
-    whole = {root for path, root in zip(paths, roots, strict=True) if path.is_dir() or _project(path)}
-    workspace = Workspace(dict.fromkeys(roots), trusted=True, shallow=set(roots) - whole)
+    """Return the projects around some paths, in which is known which files name which."""
+    roots = [folder_to_trust(path) for path in paths]
+    whole = {root for path, root in zip(paths, roots, strict=True) if path.is_dir() or project_folder(path)}
+    workspace = Workspace(dict.fromkeys(roots), shallow=set(roots) - whole)
+    restrict_reading(lambda: workspace.snapshot.file_scope)
     workspace.scan()
     return workspace
-
-
-def _project(path: Path) -> Path | None:
-    """The folder of the project around a path: that of its settings, or of its repository."""
-    folder = path if path.is_dir() else path.parent
-    project = find_project(folder / SETTINGS_FILE)
-    if project.path is not None:
-        return project.root
-    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
 
 
 def _near(path: Path) -> str:
@@ -126,11 +123,14 @@ def _example_in(folder: Path) -> str:
 
 
 def refuse_other_files(snapshot: Snapshot, path: str) -> None:
-    """Raises WrongUse for a file that is no prompt."""
-    from promptls.meaning.kind import Kind
+    """Raise UsageError for a file that is no prompt."""
+    from promptls.semantic.kind import Kind
 
+    template = snapshot.template(path)
+    if template is not None and (refusal := template.source.refusal) is not None:
+        raise UsageError(refusal.message, FilePlace(path), "split the file, or correct it there")
     if snapshot.kind(path) is Kind.OTHER:
-        raise WrongUse(
+        raise UsageError(
             "this is no prompt file",
             FilePlace(path),
             "`--viewer` shows a configuration of OpenCompass, and `promptls convert` converts it"

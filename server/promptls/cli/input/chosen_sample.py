@@ -1,4 +1,4 @@
-"""The data that a command renders a prompt with: given in words or a file, a row, or a sample."""
+"""The data for rendering: given as text or a file, a row, or a sample."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptls.text.failure import FilePlace, WrongUse
+from promptls.text.errors import FilePlace, UsageError
 
 if TYPE_CHECKING:
     from promptls.rendering.samples import Sample
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def chosen_sample(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> Sample:
-    """The data that the arguments choose, or the default sample; raises Failure without it."""
+    """Return the data that the arguments choose, or the default sample; raises UserError without it."""
     from promptls.rendering.samples import Sample, row_sample, sample_named, samples_of
 
     if arguments.data is not None:
@@ -44,11 +44,11 @@ def _given_data(word: str) -> dict[str, Any]:
         if place:
             place = place._replace(line=wrong.lineno - 1, column=wrong.colno - 1)
         said = f"the data is no JSON: {wrong.msg} at column {wrong.colno}"
-        raise WrongUse(said, place, 'write {"name": value, …}, or name a file') from None
+        raise UsageError(said, place, 'write {"name": value, …}, or name a file') from None
     except (UnicodeDecodeError, yaml.YAMLError) as wrong:
-        raise WrongUse(f"the data cannot be read: {str(wrong).splitlines()[0]}", place) from None
+        raise UsageError(f"the data cannot be read: {str(wrong).splitlines()[0]}", place) from None
     except RecursionError:
-        raise WrongUse("the data is nested too deep to be read", place) from None
+        raise UsageError("the data is nested too deep to be read", place) from None
     if not isinstance(data, dict):
-        raise WrongUse("the data is no mapping of input names to values", place, 'write {"name": value, …}')
+        raise UsageError("the data is no mapping of input names to values", place, 'write {"name": value, …}')
     return data

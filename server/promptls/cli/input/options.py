@@ -1,4 +1,4 @@
-"""The argument parser of every command: its errors look like all others, and name the nearest option."""
+"""The argument parser of all commands: uniform errors that suggest the nearest option."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import argparse
 import re
 from typing import Any, NoReturn
 
-from promptls.text.failure import WrongUse
-from promptls.text.nearest import nearest
+from promptls.text.errors import UsageError
+from promptls.text.suggest import nearest
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser that keeps the description's line breaks, and raises `WrongUse` on an error."""
+    """An argparse parser that keeps the description's line breaks, and raises `UsageError` on an error."""
 
     def __init__(self, **settings: Any) -> None:
         # Abbreviated options would change their meaning when a longer one is added.
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
+        # From Python 3.14 on, argparse would write escape sequences of its own, which `SafeStream` escapes.
+        self.color = False
 
     def error(self, message: str) -> NoReturn:
-        """Raises `WrongUse` with argparse's message and, for an unknown option, the nearest one."""
+        """Raise `UsageError` with argparse's message and, for an unknown option, the nearest one."""
         remedy = f"`{self.prog} --help` shows the options"
         missing = re.match(r"the following arguments are required: (.+)", message)
         if missing:
@@ -35,18 +37,18 @@ class Parser(argparse.ArgumentParser):
             near = nearest(word, options)
             if near:
                 remedy = f"did you mean `{near}`? {remedy}"
-        raise WrongUse(message, remedy=remedy)
+        raise UsageError(message, remedy=remedy)
 
 
 def whole_number(word: str) -> int:
-    """The number that `word` writes, 1 or more; argparse shows the error of any other word."""
+    """Return the number that `word` writes, 1 or more; argparse shows the error of any other word."""
     if not (word.isascii() and word.isdigit() and int(word)):
         raise argparse.ArgumentTypeError(f"`{word}` is no whole number of 1 or more")
     return int(word)
 
 
 def any_number(word: str) -> int:
-    """The whole number that `word` writes; argparse shows the error of any other word."""
+    """Return the whole number that `word` writes; argparse shows the error of any other word."""
     try:
         return int(word)
     except ValueError:
@@ -54,12 +56,12 @@ def any_number(word: str) -> int:
 
 
 def seconds(word: str) -> float:
-    """The seconds that `word` writes, more than 0; argparse shows the error of any other word."""
+    """Return the seconds that `word` writes, more than 0; argparse shows the error of any other word."""
     return _above_zero(word, "number of seconds")
 
 
 def dollars(word: str) -> float:
-    """The US dollars that `word` writes, more than 0; argparse shows the error of any other word."""
+    """Return the US dollars that `word` writes, more than 0; argparse shows the error of any other word."""
     return _above_zero(word.removeprefix("$"), "number of dollars")
 
 

@@ -1,1 +1,1 @@
-"""What people see of an answer: words and tables on a terminal, drawings, and files that are written anew."""
+"""Terminal output: text, tables, charts and rewritten files."""

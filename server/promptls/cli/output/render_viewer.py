@@ -1,4 +1,4 @@
-"""`promptls render --viewer`: what OpenCompass asks for row after row, with the in-context examples."""
+"""`promptls render --viewer`: OpenCompass prompts row by row, with in-context examples."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.cli.output.terminal import indented, paint, print_failure, print_json, shown_path
-from promptls.text.counted import counted
-from promptls.text.failure import FilePlace, WrongUse
+from promptls.cli.input.trust import trust_to_render
+from promptls.cli.output.terminal import indented, paint, print_failure, print_json, printed_path, shown_path
+from promptls.text.errors import FilePlace, UsageError
+from promptls.text.format import plural
 
 if TYPE_CHECKING:
     from promptls.rendering.job import RenderJob
@@ -22,10 +23,10 @@ _ENDING: Final = ".yml.j2"
 
 
 def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
-    """Prints the prompts of the chosen rows; 1 where one of them cannot be made."""
+    """Print the prompts of the chosen rows; 1 where one of them cannot be made."""
     from promptls.rendering.make import limits_for
-    from promptls.rendering.once import render_once
     from promptls.rendering.outcome import RenderFailure
+    from promptls.rendering.worker import render_once
 
     job = viewer_job(snapshot, path, arguments)
     outcome = render_once(job, limits_for(snapshot, path))
@@ -56,14 +57,14 @@ def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
         print_failure(problem, path)
     rest = viewer["asked"] - len(viewer["all"])
     if rest > 0 and arguments.row is None and arguments.rows is None:
-        print(f"note: {counted(rest, 'more row')}; `--rows N` and `--all` show them", file=sys.stderr)
+        print(f"note: {plural(rest, 'more row')}; `--rows N` and `--all` show them", file=sys.stderr)
     return int(failed)
 
 
 def view_configuration(arguments: argparse.Namespace) -> int:
-    """The same for a data set of a configuration in Python, which is read and not run."""
+    """Return the same for a dataset of a configuration in Python, which is read and not run."""
     from promptls.cli.input.chosen_files import choose_text, existing
-    from promptls.conversions.registry import convert
+    from promptls.convert.registry import convert
     from promptls.workspace.beside import beside
 
     file = existing(arguments.file)
@@ -76,6 +77,7 @@ def view_configuration(arguments: argparse.Namespace) -> int:
         open_beside=beside(str(file)),
     )
     chosen = choose_text(f"{file}{_ENDING}", made.text)
+    trust_to_render(chosen, chosen.named, this_time=arguments.trust)
     code = view(chosen.snapshot, chosen.named[0], arguments)
     for each in made.lost:
         print(f"note: {each}", file=sys.stderr)
@@ -83,14 +85,14 @@ def view_configuration(arguments: argparse.Namespace) -> int:
 
 
 def viewer_job(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> RenderJob:
-    """The job for the rows that the arguments choose; raises WrongUse for a file of another kind."""
+    """Return the job for the rows that the arguments choose; raises UsageError for a file of another kind."""
     from promptls.cli.input.chosen_sample import chosen_sample
-    from promptls.meaning.kind import Kind
-    from promptls.rendering.evaluation_request import evaluation_job
-    from promptls.rendering.request import job_for
+    from promptls.rendering.evaluation_data import evaluation_job
+    from promptls.rendering.make import job_for
+    from promptls.semantic.kind import Kind
 
     if snapshot.kind(path) is not Kind.EVALUATION:
-        raise WrongUse(
+        raise UsageError(
             "the viewer is for evaluation prompts, and this is none",
             FilePlace(path),
             "leave `--viewer` out, or give the prompt an `infer_cfg`",
@@ -108,7 +110,7 @@ def viewer_job(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> 
 
 
 def with_choice(job: RenderJob, arguments: argparse.Namespace) -> RenderJob:
-    """The job of an evaluation prompt with the row and the meta template that the arguments choose."""
+    """Return the job of an evaluation prompt with the row and the meta template that the arguments choose."""
     assert job.evaluation is not None
     chosen = replace(job.evaluation, row=arguments.row, meta_template=arguments.meta_template)
     return replace(job, evaluation=chosen)
@@ -126,7 +128,7 @@ def _lines(path: str, encoding: str, viewer: dict[str, Any]) -> Iterator[str]:
         else viewer["retriever"]
     )
     how = f"{viewer['inferencer']}, {chosen}, {meta}, {encoding}"
-    name = shown_path(Path(path))
+    name = printed_path(Path(path))
     name = name.removesuffix(_ENDING) if name.endswith(f".py{_ENDING}") else name
     yield f"{paint(name, 'bold')} · {how}"
     for row in viewer["all"]:
@@ -143,7 +145,7 @@ def _lines(path: str, encoding: str, viewer: dict[str, Any]) -> Iterator[str]:
             yield paint(indented(example["text"]), "dim")
         for prompt in row["prompts"]:
             name = "prompt" if prompt["label"] is None else f"label {prompt['label']}"
-            told = f"· {counted(prompt['tokens'], 'token')}"
+            told = f"· {plural(prompt['tokens'], 'token')}"
             yield f"  {paint(name, 'cyan')} {paint(told, 'dim')}"
             if "text" in prompt:
                 yield indented(prompt["text"])
@@ -155,9 +157,9 @@ def _lines(path: str, encoding: str, viewer: dict[str, Any]) -> Iterator[str]:
 def _heading(row: dict[str, Any], rows: int) -> str:
     number = f"row {row['row']}" + (f" of {rows}" if rows else "")
     chosen = len(row["examples"]) + len(row["dropped"])
-    dropped = f", {len(row['dropped'])} of {counted(chosen, 'example')} left out" if row["dropped"] else ""
+    dropped = f", {len(row['dropped'])} of {plural(chosen, 'example')} left out" if row["dropped"] else ""
     return f"{paint(number, 'bold')}{dropped}"
 
 
 def _told(example: dict[str, Any]) -> str:
-    return f"· training row {example['row']} · {counted(example['tokens'], 'token')}"
+    return f"· training row {example['row']} · {plural(example['tokens'], 'token')}"

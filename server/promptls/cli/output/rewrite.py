@@ -1,4 +1,4 @@
-"""Files that a command writes anew, and the same change shown instead."""
+"""Rewritten files, or the same changes as a diff."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from difflib import unified_diff
 from pathlib import Path
 
 from promptls.datasets.atomic import replaced
-from promptls.text.failure import Failure, FilePlace
+from promptls.text.errors import FilePlace, UserError
 
 
 def rewrite(path: str, before: str, after: str) -> None:
-    """Puts `after` in the place of the text `before` of a file, as a whole or not at all.
+    """Put `after` in the place of the text `before` of a file, as a whole or not at all.
 
-    Permissions stay, and a link goes on leading to the same file. Raises Failure, and leaves the
+    Permissions stay, and a link goes on leading to the same file. Raises UserError, and leaves the
     file alone, where its bytes are not those of `before`: it has changed in the meantime, or it is
     no UTF-8. Raises OSError.
     """
     target = Path(os.path.realpath(path))
     if target.read_bytes() != before.encode("utf-8", "surrogatepass"):
-        raise Failure(
+        raise UserError(
             "the file is left as it is: it is no UTF-8, or was changed in the meantime",
             FilePlace(path),
             "save it as UTF-8, and run the command again",
@@ -32,7 +32,7 @@ def rewrite(path: str, before: str, after: str) -> None:
 
 
 def diff(path: str, before: str, after: str) -> str:
-    """The change as a unified diff that `patch` and `git apply` read; empty where there is none."""
+    """Return the change as a unified diff that `patch` and `git apply` read; empty where there is none."""
     name = Path(path).as_posix().lstrip("/")
     lines = unified_diff(_lines(before), _lines(after), f"a/{name}", f"b/{name}")
     return "".join(

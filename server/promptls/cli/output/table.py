@@ -1,4 +1,4 @@
-"""Plain tables: columns as wide as they must be, numbers to the right, no lines around them."""
+"""Plain text tables: minimal column widths, numbers aligned right, no lines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from promptls.cli.output.terminal import Colour, paint
+from promptls.text.escape import for_terminal_line
 
 Side: TypeAlias = Literal["left", "right"]
 
@@ -25,15 +26,15 @@ class Row(NamedTuple):
 
 
 def table(columns: Sequence[Column], rows: Iterable[Row]) -> str:
-    """The table as text without a line end behind it; the headings are dim."""
-    body = list(rows)
-    lines = [Row([column.heading for column in columns], "dim"), *body]
+    """Return the table as text without a line end behind it; the headings are dim, and a row is one line."""
+    body = [Row([for_terminal_line(cell) for cell in row.cells], row.colour) for row in rows]
+    lines = [Row([for_terminal_line(column.heading) for column in columns], "dim"), *body]
     widths = [max(width(row.cells[index]) for row in lines) for index in range(len(columns))]
     return "\n".join(_line(row, columns, widths) for row in lines)
 
 
 def width(text: str) -> int:
-    """How many columns of a terminal `text` takes: East Asian characters take two."""
+    """Return how many columns of a terminal `text` takes: East Asian characters take two."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len

@@ -1,4 +1,4 @@
-"""What every command shares of its output: colours, errors that look the same, JSON."""
+"""Output shared by all commands: colors, errors, JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias
 
-from promptls.text.failure import FilePlace
+from promptls.cli.output.safe_stream import SafeStream, styled
+from promptls.text.errors import FilePlace
+from promptls.text.escape import for_json_output, for_terminal_line
 
 if TYPE_CHECKING:
     from promptls.rendering.outcome import RenderFailure
@@ -27,7 +29,7 @@ _CODES: dict[Colour, str] = {
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether `stream` is to get colours.
+    """Return whether `stream` is to get colours.
 
     A terminal is, unless NO_COLOR is set; anything else is only under FORCE_COLOR.
     """
@@ -39,10 +41,13 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 def paint(text: str, colour: Colour, stream: TextIO | None = None) -> str:
-    """`text` in `colour`, or as it is where `stream` (by default the standard output) gets no colours."""
-    if not text or not wants_colour(stream or sys.stdout):
-        return text
-    return f"\033[{_CODES[colour]}m{text}\033[0m"
+    """`text` in `colour`, or as it is where `stream` (by default the standard output) gets no colours.
+
+    Only a `SafeStream` knows the marks of colours; foreign text in it stays without effect.
+    """
+    stream = stream or sys.stdout
+    has_colours = wants_colour(stream) and isinstance(stream, SafeStream)
+    return styled(text, _CODES[colour]) if text and has_colours else text
 
 
 def shown_path(path: Path | str) -> str:
@@ -53,30 +58,36 @@ def shown_path(path: Path | str) -> str:
         return str(path)
 
 
+def printed_path(path: Path | str) -> str:
+    """`shown_path` on one line: for people, and not for programs that open the file."""
+    return for_terminal_line(shown_path(path))
+
+
 def error(message: str, place: FilePlace | None = None, remedy: str | None = None) -> None:
-    """Prints what is wrong, where, and what to do, on the standard error stream."""
+    """Print what is wrong, where, and what to do, on the standard error stream."""
     stream = sys.stderr
     print(f"{paint('promptls:', 'red', stream)} {paint(message, 'bold', stream)}", file=stream)
     if place is not None:
-        shown = place._replace(path=shown_path(place.path)).text()
+        shown = place._replace(path=printed_path(place.path)).text()
         print(f"  at {paint(shown, 'cyan', stream)}", file=stream)
     if remedy:
         print(f"  → {remedy}", file=stream)
 
 
 def print_json(value: Any) -> None:
-    """Prints `value` as JSON, as `json_text` writes it."""
+    """Print `value` as JSON, as `json_text` writes it."""
     sys.stdout.write(json_text(value))
 
 
 def json_text(value: Any) -> str:
     """`value` as JSON, indented, with its characters as they are where the standard output can carry them."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    return json.dumps(value, indent=2, ensure_ascii=not unicode, default=str) + "\n"
+    written = json.dumps(value, indent=2, ensure_ascii=not unicode, default=str)
+    return for_json_output(written) + "\n"
 
 
 def open_closed_streams() -> None:
-    """Opens the null device for each standard stream that whoever started the process has closed.
+    """Open the null device for each standard stream that whoever started the process has closed.
 
     Python has None for them; and the first file that is opened would become what a child reads or writes.
     """
@@ -90,7 +101,7 @@ def open_closed_streams() -> None:
 
 
 def survive_any_encoding() -> None:
-    """Makes the standard streams replace what their encoding cannot say, in place of raising."""
+    """Make the standard streams replace what their encoding cannot say, in place of raising."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -98,7 +109,7 @@ def survive_any_encoding() -> None:
 
 
 def print_failure(failure: RenderFailure, path: str) -> None:
-    """Prints why a prompt does not render, with the rendered lines where there are any."""
+    """Print why a prompt does not render, with the rendered lines where there are any."""
     message = failure.message.rstrip(".")
     if message.partition(" ")[0][1:].islower():  # a word, and neither `YAML` nor `KeyError:`
         message = message[:1].lower() + message[1:]
@@ -108,5 +119,5 @@ def print_failure(failure: RenderFailure, path: str) -> None:
 
 
 def indented(text: str, by: int = 4) -> str:
-    """The text with so many spaces ahead of each of its lines, and without white space at their ends."""
+    """Return the text with each line indented by so many spaces and without trailing white space."""
     return "\n".join(f"{' ' * by}{line}".rstrip() for line in text.split("\n"))

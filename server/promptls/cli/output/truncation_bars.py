@@ -1,4 +1,4 @@
-"""The turns of a growing chat as bars of characters, for terminals."""
+"""The turns of a growing chat as bars of characters."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from promptls.truncation.report import CellJson, LabJson
 
 CACHED, FRESH, LOST = "█", "▒", "·"
-MOST_LINES = 40
+MAX_LINES = 40
 """How many turns are drawn; of more, every second, third, … is."""
 _LEAST_WIDTH, _BESIDE = 20, 34
-_MOST_WIDTH = 90
+_MAX_WIDTH = 90
 
 
 def bars(found: LabJson) -> str:
-    """One line a turn for the best step under the present limit: read from the cache, new, and cut."""
+    """Return one line a turn for the best step under the present limit: read from the cache, new, and cut."""
     cell = drawn_cell(found)
-    width = min(_MOST_WIDTH, max(_LEAST_WIDTH, shutil.get_terminal_size().columns - _BESIDE))
+    width = min(_MAX_WIDTH, max(_LEAST_WIDTH, shutil.get_terminal_size().columns - _BESIDE))
     return "\n".join(_lines(cell, width))
 
 
 def drawn_cell(found: LabJson, step: int | None = None) -> CellJson:
-    """The cell of a step, by default of the best one, under the present limit, or the middle one."""
+    """Return the cell of a step, by default of the best one, under the present limit, or the middle one."""
     limits = found["limits"]
     limit = found["limit"] if found["limit"] in limits else limits[len(limits) // 2]
     if step is None:
@@ -40,7 +40,7 @@ def _lines(cell: CellJson, width: int) -> Iterator[str]:
     turns = cell["turns"]
     yield paint(f"With a step of {cell['step']:,} under a limit of {cell['limit']:,} tokens:", "bold")
     yield f"{paint(CACHED, 'green')} read from the cache   {FRESH} new   {paint(LOST, 'dim')} cut"
-    every = -(-len(turns["tokens"]) // MOST_LINES)
+    every = -(-len(turns["tokens"]) // MAX_LINES)
     totals = [kept + lost for kept, lost in zip_longest(turns["tokens"], turns["lost"], fillvalue=0)]
     scale = width / max(1, *totals)
     for number in range(0, len(totals), every):

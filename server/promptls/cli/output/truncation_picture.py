@@ -1,4 +1,4 @@
-"""The truncation lab's result as a picture in a file, drawn by matplotlib."""
+"""A chart of the truncation lab's result, drawn by matplotlib."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.cli.output.truncation_bars import drawn_cell
-from promptls.text.failure import FilePlace, WrongUse
+from promptls.text.errors import FilePlace, UsageError
 
 if TYPE_CHECKING:
     from promptls.truncation.report import CellJson, LabJson
@@ -29,14 +29,17 @@ _STYLE: Any = {
 
 
 def picture_file(word: str) -> Path:
-    """The file to draw into; raises WrongUse where its form or its folder, or matplotlib, is missing."""
+    """Return the file to draw into.
+
+    Raises UsageError where its form or its folder, or matplotlib, is missing.
+    """
     path = Path(word).absolute()
     if path.suffix.lower() not in FORMS:
-        raise WrongUse("this is no form of a picture", FilePlace(path), f"choose one of {', '.join(FORMS)}")
+        raise UsageError("this is no form of a picture", FilePlace(path), f"choose one of {', '.join(FORMS)}")
     if not path.parent.is_dir():
-        raise WrongUse("there is no such folder", FilePlace(path.parent), "make it first")
+        raise UsageError("there is no such folder", FilePlace(path.parent), "make it first")
     if find_spec("matplotlib") is None:
-        raise WrongUse(
+        raise UsageError(
             "pictures need matplotlib, which is not installed",
             remedy="pip install 'promptls[plot]', or give `--plot` no file to draw in the terminal",
         )
@@ -113,5 +116,5 @@ def _draw_turns(axes: Any, cell: CellJson, word: str, found: LabJson) -> None:
 
 
 def _metadata(path: Path) -> dict[str, Any] | None:
-    """What makes the same result the same file."""
+    """Return what makes the same result the same file."""
     return {"Date": None} if path.suffix.lower() == ".svg" else None

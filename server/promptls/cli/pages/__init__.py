@@ -1,1 +1,1 @@
-"""Pages of the built panels that a command serves to a browser of this machine."""
+"""The web pages that commands serve to a browser on this machine."""

@@ -1,4 +1,4 @@
-"""A page in a browser, and what is said to it: messages in JSON over a web socket."""
+"""A page in a browser, and its JSON messages over a web socket."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from promptls.text.failure import Failure, FilePlace
+from promptls.text.errors import FilePlace, UserError
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
@@ -28,8 +28,8 @@ class Conversation(ABC):
         self._tasks: Final[set[asyncio.Task[None]]] = set()
 
     @abstractmethod
-    def look_again(self) -> None:
-        """What the page shows may be out of date."""
+    def refresh(self) -> None:
+        """Refresh the page: its content may be out of date."""
 
     @abstractmethod
     def receive(self, message: dict[str, Any]) -> None:
@@ -49,7 +49,7 @@ class Conversation(ABC):
                 task.cancel()
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """The task that does the work, until it is done or the page is closed."""
+        """Return the task that does the work, until it is done or the page is closed."""
         task = asyncio.ensure_future(self._until_closed(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -78,8 +78,8 @@ async def talk_among(pages: set[Page], page: Page) -> None:
 
 
 def sentence(failure: Exception) -> str:
-    """The failure for the reader of a page, with the name of its file and what to do."""
-    if not isinstance(failure, Failure):
+    """Return the failure for the reader of a page, with the name of its file and what to do."""
+    if not isinstance(failure, UserError):
         log.error("the page failed", exc_info=failure)
         return f"promptls failed unexpectedly ({type(failure).__name__}); the terminal says more"
     remedy = f"; {failure.remedy}" if failure.remedy else ""

@@ -1,4 +1,4 @@
-"""The truncation lab of one file on disk, as a page in a browser shows it."""
+"""The truncation lab of a file on disk, for a page in a browser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from promptls.cli.pages.conversation import Conversation, sentence
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
 
-    from promptls.rendering.worker_process import Tell
+    from promptls.preview import wire
+    from promptls.rendering.worker import Tell
 
 
 class LabConversation(Conversation):
@@ -19,14 +20,14 @@ class LabConversation(Conversation):
 
     def __init__(
         self,
-        explore: Callable[[Mapping[str, Any], Tell], Awaitable[dict[str, Any]]],
+        explore: Callable[[Mapping[str, Any], Tell], Awaitable[wire.LabResult]],
         connection: ServerConnection,
     ) -> None:
         super().__init__(connection)
         self._explore: Final = explore
         self._exploring: asyncio.Task[None] | None = None
 
-    def look_again(self) -> None:
+    def refresh(self) -> None:
         """Say that the prompt is not any more what was explored."""
         self.start(self.send({"type": "stale"}))
 

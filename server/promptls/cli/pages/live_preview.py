@@ -1,35 +1,33 @@
-"""The preview of one file on disk, as a page in a browser shows it: answered, watched, shown anew."""
+"""The live preview of a file on disk, for a page in a browser."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.cli.pages.conversation import Conversation, talk_among
 from promptls.cli.pages.live_lab import LabConversation
 from promptls.cli.pages.shown_page import ShownPage
+from promptls.preview import wire
 from promptls.preview.answers import committed, rows_of, tokens_of
 from promptls.preview.choice import Choice, chosen_sample, preview_job
-from promptls.preview.result import preview_result
+from promptls.preview.result import failure_json, preview_result
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.lab import LabOptions, explore, lab_request
 from promptls.rendering.make import limits_for
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.samples import dataset_path
-from promptls.text.arguments import optional
-from promptls.text.failure import WrongUse
-from promptls.text.file_stamp import Stamp, stamp_of
+from promptls.security.files import Stamp, stamp_of
+from promptls.text.errors import UsageError, optional
 from promptls.workspace.contract import functions_path
-from promptls.workspace.project_settings import PYPROJECT_FILE, SETTINGS_FILE
+from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
 
-    from promptls.rendering.worker import RenderWorker
-    from promptls.rendering.worker_process import Tell
+    from promptls.rendering.worker import RenderWorker, Tell
     from promptls.workspace.workspace import Workspace
 
 _POLL_SECONDS: Final = 0.15
@@ -67,19 +65,19 @@ class LivePreview:
                 self._workspace.disk_changed()
                 self._workspace.settings_changed()
                 for page in self._pages:
-                    page.look_again()
+                    page.refresh()
                 after = self._stamps()
             before = after
 
     def _stamps(self) -> dict[str, Stamp | None]:
-        """The time and size of each file, and of its folder: a file that was missing may come."""
+        """Return the time and size of each file, and of its folder: a file that was missing may come."""
         watched = {*self._files, *(str(Path(file).parent) for file in self._files)}
         return {file: stamp_of(file) for file in watched}
 
     # -- what a page is shown --------------------------------------------------------
 
-    async def result(self, choice: Choice) -> dict[str, Any]:
-        """The rendering with what the reader chose; raises Failure where its data cannot be had."""
+    async def result(self, choice: Choice) -> wire.PreviewResult:
+        """Return the rendering with what the reader chose; raises UserError where its data cannot be had."""
         snapshot = self._workspace.snapshot
         self._files = set(self._made_from())
         sample = chosen_sample(snapshot, self.path, choice.data)
@@ -89,19 +87,20 @@ class LivePreview:
             self._files |= set(made.rendering.files)
         return preview_result(snapshot, self.path, made, _uri)
 
-    async def explore(self, options: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-        """What the truncation lab finds; raises Failure where there is nothing to explore."""
+    async def explore(self, options: Mapping[str, Any], tell: Tell) -> wire.LabResult:
+        """Return what the truncation lab finds; raises UserError where there is nothing to explore."""
         snapshot = self._workspace.snapshot
         self._files |= set(self._made_from())
         sample = None if self._choice.data is None else chosen_sample(snapshot, self.path, self._choice.data)
         request = lab_request(snapshot, self.path, LabOptions.from_json(options), sample)
         found = await explore(request, limits_for(snapshot, self.path), tell)
-        failure = asdict(found) if isinstance(found, RenderFailure) else None
         uri = _uri(self.path)
-        return {"uri": uri, "found": None if failure else found, "failure": failure, "cancelled": False}
+        if isinstance(found, RenderFailure):
+            return {"uri": uri, "found": None, "failure": failure_json(found), "cancelled": False}
+        return {"uri": uri, "found": found, "failure": None, "cancelled": False}
 
-    async def answer(self, question: str, argument: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a page's question; raises Failure."""
+    async def answer(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
+        """Return the answer to a page's question; raises UserError."""
         snapshot = self._workspace.snapshot
         if question == "tokens":
             texts, encoding = optional(argument, "texts", list), optional(argument, "encoding", str)
@@ -113,20 +112,20 @@ class LivePreview:
             return await committed(snapshot, self.path, Choice.from_json(argument), self._worker.render)
         if question == "source":
             return self._source(optional(argument, "of", str) or self.path)
-        raise WrongUse(f"there is no question `{question}`")
+        raise UsageError(f"there is no question `{question}`")
 
-    def _source(self, of: str) -> dict[str, Any]:
-        """The text of one of the template files, by its path or URI, and of no other file."""
+    def _source(self, of: str) -> wire.SourceAnswer:
+        """Return the text of one of the template files, by its path or URI, and of no other file."""
         snapshot = self._workspace.snapshot
         paths = (*snapshot.included(self.path), *self._files)
         path = next((each for each in paths if of in {each, _uri(each)}), None)
         template = snapshot.template(path) if path else None
         if path is None or template is None:
-            raise WrongUse("this is no file of the prompt")
+            raise UsageError("this is no file of the prompt")
         return {"uri": _uri(path), "name": Path(path).name, "text": template.source.text}
 
     def _made_from(self) -> Iterable[str]:
-        """The files that the rendering depends on, as far as the template says."""
+        """Yield the files that the rendering depends on, as far as the template says."""
         snapshot = self._workspace.snapshot
         yield from snapshot.included(self.path)
         template = snapshot.template(self.path)
@@ -155,14 +154,14 @@ class PreviewPage(ShownPage):
         """Take what the page chose, or answer what it asks."""
         kind = message.get("type")
         if kind == "ready":
-            self.look_again()
+            self.refresh()
         elif kind == "choose" and isinstance(message.get("choice"), dict):
             try:
                 chosen = Choice.from_json(message["choice"])
-            except WrongUse:
+            except UsageError:
                 return
             self._choice = chosen
-            self.look_again()
+            self.refresh()
         elif kind == "ask":
             self.start(self.answer(message))
 
@@ -171,11 +170,11 @@ class PreviewPage(ShownPage):
         await self.send({"type": "show", "result": await self._live.result(self._choice)})
 
     async def answered(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
-        """The answer to a question about the prompt; raises Failure."""
+        """Return the answer to a question about the prompt; raises UserError."""
         return await self._live.answer(question, argument)
 
     def failed(self, error: Exception) -> dict[str, Any]:
-        """The message that the prompt could not be rendered."""
+        """Return the message that the prompt could not be rendered."""
         return {**super().failed(error), "uri": _uri(self._live.path)}
 
 

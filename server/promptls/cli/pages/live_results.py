@@ -1,4 +1,4 @@
-"""The results of runs, as pages in a browser show them: answered, followed while a run goes on, run again."""
+"""The live results of runs for pages in a browser, including running rows again."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 from promptls.cli.pages.conversation import talk_among
 from promptls.cli.pages.results_page import ResultsPage
 from promptls.experiments.client import run_in_process
+from promptls.results_view import wire
 from promptls.results_view.going_on import RunsGoingOn
-from promptls.text.failure import Failure, WrongUse
+from promptls.security.files import read_bytes
+from promptls.security.private_files import TEMPORARY_PREFIX
+from promptls.text.errors import UsageError, UserError
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
@@ -29,15 +32,21 @@ _QUESTIONS: Final = frozenset({"rows", "pairs", "messages", "note", "numbers"})
 class LiveResults:
     """The runs of one folder for any number of pages."""
 
-    def __init__(self, asked: Mapping[str, Any], folder: Path, process: ResultsProcess) -> None:
-        """`asked` is what a page shows first, as for the question `view`; `folder` is that of the runs."""
+    def __init__(
+        self, asked: Mapping[str, Any], folder: Path, process: ResultsProcess, *, trusted: bool = False
+    ) -> None:
+        """`asked` is what a page shows first, as for the question `view`; `folder` is that of the runs.
+
+        With `trusted`, experiments are run again whatever the user has decided on their folder.
+        """
+        self.trusted: Final = trusted
         self._asked: Final = asked
         self._folder: Final = folder
         self._process: Final = process
         self._going_on: Final = RunsGoingOn(folder)
         self._own: Final[dict[str, asyncio.Task[Any]]] = {}
         self._pages: Final[set[ResultsPage]] = set()
-        self._running: list[dict[str, Any]] = []
+        self._running: list[wire.RunningRun] = []
 
     async def converse(self, connection: ServerConnection) -> None:
         """Talk with a page until it is closed."""
@@ -49,7 +58,7 @@ class LiveResults:
         while True:
             await asyncio.sleep(_POLL_SECONDS)
             found = self._going_on.look()
-            running = [each.as_json(can_cancel=str(each.journal) in self._own) for each in found]
+            running = [each.as_json(can_cancel=str(each.path) in self._own) for each in found]
             if running != self._running:
                 self._running = running
                 self._tell_running()
@@ -57,17 +66,17 @@ class LiveResults:
             if before != after:
                 before = after
                 for page in self._pages:
-                    page.look_again()
+                    page.refresh()
 
     async def close(self) -> None:
-        """The runs that were begun here are stopped; what they have finished is on disk."""
+        """Stop the runs started here; their finished rows are already on disk."""
         tasks = list(self._own.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _stamps(self) -> dict[str, tuple[int, int]]:
-        """The time and size of each manifest and of the notes, and of the prompts that pages show."""
+        """Return the time and size of each manifest and of the notes, and of the prompts that pages show."""
         prompts = (Path(prompt) for page in self._pages for prompt in page.prompts)
         return {
             str(path): stamp for path in [*self._folder.glob("*.json"), *prompts] for stamp in _stamp(path)
@@ -81,30 +90,30 @@ class LiveResults:
     # -- what pages ask for ------------------------------------------------------------
 
     def running_message(self) -> dict[str, Any]:
-        """What a page is told of the runs that go on."""
+        """Return what a page is told of the runs that go on."""
         return {"type": "running", "runs": self._running}
 
     async def view(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """The view of the runs that are asked for; raises Failure where they cannot be shown."""
+        """Return the view of the runs that are asked for; raises UserError where they cannot be shown."""
         return await self._process.ask("view", asked)
 
     async def answer(self, question: str, argument: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer to a page's question; raises Failure."""
+        """Return the answer to a page's question; raises UserError."""
         if question == "export":
             return await self._exported(argument)
         if question not in _QUESTIONS:
-            raise WrongUse(f"there is no question `{question}`")
+            raise UsageError(f"there is no question `{question}`")
         return await self._process.ask(question, argument)
 
     async def _exported(self, argument: Mapping[str, Any]) -> dict[str, Any]:
-        """The rows as the `text` of a file, which the browser saves."""
-        with tempfile.TemporaryDirectory() as folder:
+        """Return the rows as the `text` of a file, which the browser saves."""
+        with tempfile.TemporaryDirectory(prefix=TEMPORARY_PREFIX) as folder:
             target = Path(folder) / "rows"
             answer = await self._process.ask("export", {**argument, "to": str(target)})
-            return {**answer, "text": target.read_bytes().decode("utf-8", "replace")}
+            return {**answer, "text": read_bytes(target).decode("utf-8", "replace")}
 
     async def run(self, request: RunRequest) -> str:
-        """The table of the run, once it has ended; raises Failure, also where it is cancelled.
+        """Return the table of the run, once it has ended; raises UserError, also where it is cancelled.
 
         It goes on when the page that asked for it is closed.
         """
@@ -115,26 +124,26 @@ class LiveResults:
         def see(event: Event) -> None:
             if isinstance(event, Started):
                 names.append(event.run)
-                self._own[event.journal] = task
+                self._own[event.path] = task
 
         def forget(_ended: object) -> None:
-            for journal in [each for each, its in self._own.items() if its is task]:
-                del self._own[journal]
+            for path in [each for each, its in self._own.items() if its is task]:
+                del self._own[path]
 
         task = asyncio.ensure_future(run_in_process(request, see))
         task.add_done_callback(forget)
         await asyncio.wait([task])
         if task.cancelled():
-            raise Failure(
+            raise UserError(
                 "the run was cancelled, and its finished rows are kept",
                 remedy=f"go on with it: `promptls run --resume {names[0]}`" if names else None,
             )
         return task.result().results
 
-    def cancel(self, journal: str) -> None:
-        """End the run of a journal, if it was begun here."""
-        if journal in self._own:
-            self._own[journal].cancel()
+    def cancel(self, path: str) -> None:
+        """End the run of this path, if it was begun here."""
+        if path in self._own:
+            self._own[path].cancel()
 
 
 def _stamp(path: Path) -> Iterator[tuple[int, int]]:

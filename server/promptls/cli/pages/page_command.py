@@ -1,4 +1,4 @@
-"""What the commands that serve a page have in common: how the page is reached, and how it ends."""
+"""Shared code of commands that serve a page: options, start and end."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from promptls.cli.input.options import whole_number
 
 
 def add_page_arguments(parser: argparse._ActionsContainer) -> None:
-    """Declares how the page is reached."""
-    parser.add_argument("--port", metavar="PORT", type=whole_number, default=0, help="the port; any free one")
-    parser.add_argument("--no-open", action="store_true", help="print the address, and open no browser")
+    """Declare how the page is reached."""
+    parser.add_argument(
+        "--port", metavar="PORT", type=whole_number, default=0, help="port (default: any free one)"
+    )
+    parser.add_argument("--no-open", action="store_true", help="print the address without opening a browser")
 
 
 def serve_until_interrupted(serving: Coroutine[Any, Any, None], ended: str) -> int:
-    """Serves until Ctrl+C, then says that it has `ended`; raises Failure where it cannot be served."""
+    """Serve until Ctrl+C, then says that it has `ended`; raises UserError where it cannot be served."""
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(serving)
     print(f"\n{ended}", file=sys.stderr)

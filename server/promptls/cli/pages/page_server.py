@@ -1,35 +1,35 @@
-"""Serves the pages of the package to a browser of this machine, each with a web socket behind it.
+"""A server of web pages for a browser on this machine, each with a web socket.
 
-Whoever reaches the port could read the prompts and run their functions. So it listens on the
-loopback interface alone, its address holds a random token, and requests are turned away that name
-another host or come from another page.
+Whoever is let in could read the prompts and run their functions. So it listens on the loopback
+interface alone, its address holds a random token, and requests are refused that name another host
+or come from another page.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
-import secrets
+import html
+import os
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
-from promptls.text.failure import Failure
+from promptls.server.access import LOOPBACK, new_token, own_hosts, path_pieces, refusal
+from promptls.text.errors import UserError
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
     from websockets.http11 import Request, Response
 
-LOOPBACK: Final = "127.0.0.1"
 FOLDER: Final = Path(__file__).resolve().parents[2] / "pages"
 """What the build of the VS Code extension puts here, and wheels carry."""
 _KINDS: Final = {".js": "text/javascript", ".css": "text/css"}
-_MOST_BYTES: Final = 32 << 20
+_MAX_BYTES: Final = 32 << 20
 """The longest message of a page: it sends back the texts whose tokens it shows."""
 
 
@@ -60,15 +60,15 @@ class Page:
 async def serving(pages: Sequence[Page], port: int) -> AsyncIterator[str]:
     """Serve the pages on a port (0 for any free one) meanwhile; gives the address of the first one.
 
-    Raises Failure where the pages are not installed or the port is taken.
+    Raises UserError where the pages are not installed or the port is taken.
     """
     from websockets.asyncio.server import serve
 
-    door = _Door(secrets.token_urlsafe(24), pages)
+    token = new_token()
+    door = _Door(token, pages)
 
     async def converse(connection: ServerConnection) -> None:
-        request = connection.request
-        socket = urlsplit(request.path).path.rpartition("/")[2] if request else ""
+        socket = path_pieces(connection.request)[1] if connection.request else ""
         await next(page for page in pages if page.socket == socket).converse(connection)
 
     try:
@@ -77,34 +77,49 @@ async def serving(pages: Sequence[Page], port: int) -> AsyncIterator[str]:
             LOOPBACK,
             port,
             process_request=door.answer,
-            max_size=_MOST_BYTES,
+            max_size=_MAX_BYTES,
             server_header=None,
             compression=None,
         )
     except OSError as error:
-        raise Failure(
+        raise UserError(
             f"the port {port} cannot be listened on ({error.strerror})",
             remedy="choose another with --port, or leave it out for any free one",
         ) from None
     async with server:
-        door.port = server.sockets[0].getsockname()[1]
-        yield f"http://{LOOPBACK}:{door.port}/{door.token}/"
+        port = server.sockets[0].getsockname()[1]
+        yield f"http://{LOOPBACK}:{port}/{token}/"
 
 
-async def open_in_browser(address: str) -> None:
-    """The address is open in the browser of the user; where there is none, the terminal says so."""
+@contextlib.asynccontextmanager
+async def opened_in_browser(address: str) -> AsyncIterator[None]:
+    """Open the address in the user's browser; where there is none, the terminal says so.
+
+    Every user of the machine can read a command line, and the address holds the token. So the browser
+    gets a private file that leads to the address, which is removed at the end.
+    """
     import webbrowser
 
-    if not await asyncio.to_thread(webbrowser.open, address):
-        print("No browser could be opened: open the address yourself.", file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="promptls-", ignore_cleanup_errors=True) as folder:
+        file = Path(folder, "open.html")
+        with os.fdopen(
+            os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+        ) as page:
+            page.write(_REDIRECT.format(address=html.escape(address)))
+        if not await asyncio.to_thread(webbrowser.open, file.as_uri()):
+            print("No browser could be opened: open the address yourself.", file=sys.stderr)
+        yield
 
 
 def _files(pages: Sequence[Page]) -> dict[str, tuple[str, bytes]]:
-    """What the pages are made of: by name, its kind and bytes; raises Failure where one is not there."""
+    """Return what the pages are made of: by name, its kind and bytes.
+
+    Raises UserError where one is not there.
+    """
     names = dict.fromkeys(name for page in pages for name in page.files)
     missing = next((name for name in names if not (FOLDER / name).is_file()), None)
     if missing:
-        raise Failure(
+        raise UserError(
             "this installation of promptls holds no pages for a browser",
             remedy="install it from a wheel; in a checkout, `make setup` builds them",
         )
@@ -115,24 +130,18 @@ class _Door:
     """Decides which requests are let in, and answers those that are for a file."""
 
     def __init__(self, token: str, pages: Sequence[Page]) -> None:
-        self.token: Final = token
-        self.port = 0
+        self._token: Final = token
         self._files: Final = _files(pages)
         self._pages: Final = {page.at: page for page in pages}
         self._sockets: Final = frozenset(page.socket for page in pages)
 
-    async def answer(self, _connection: ServerConnection, request: Request) -> Response | None:
-        """The response to a request; None for one that begins a web socket."""
-        if request.headers.get_all("Host") not in [[host] for host in self._hosts()]:
-            return _response(HTTPStatus.MISDIRECTED_REQUEST, "This address is not served here.\n")
-        token, _, name = urlsplit(request.path).path.removeprefix("/").partition("/")
-        if not hmac.compare_digest(token.encode(), self.token.encode()):
-            return _response(HTTPStatus.NOT_FOUND, "There is nothing here: the address lacks its token.\n")
-        origin = request.headers.get("Origin")
-        is_own = origin in {f"http://{host}" for host in self._hosts()}
-        if origin is not None and not is_own:
-            return _response(HTTPStatus.FORBIDDEN, "Pages of other places are turned away.\n")
-        if name in self._sockets and is_own:
+    async def answer(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Return the response to a request; None for one that begins a web socket."""
+        own = [f"http://{host}" for host in own_hosts(connection)]
+        if refused := refusal(connection, request, self._token, own):
+            return _response(*refused)
+        name = path_pieces(request)[1]
+        if name in self._sockets and request.headers.get("Origin"):
             return None
         if name in self._pages:
             return _response(HTTPStatus.OK, _html(self._pages[name]), "text/html")
@@ -140,9 +149,6 @@ class _Door:
             return _response(HTTPStatus.NOT_FOUND, "There is no such page.\n")
         kind, body = self._files[name]
         return _response(HTTPStatus.OK, body, kind)
-
-    def _hosts(self) -> tuple[str, ...]:
-        return f"{LOOPBACK}:{self.port}", f"localhost:{self.port}"
 
 
 def _html(page: Page) -> str:
@@ -165,6 +171,17 @@ _HTML: Final = """\
   <div id="root" data-socket="{socket}"></div>
   <script src="{script}"></script>
 </body>
+</html>
+"""
+_REDIRECT: Final = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta http-equiv="refresh" content="0; url={address}">
+  <title>promptls</title>
+</head>
+<body><a href="{address}">Open the page</a></body>
 </html>
 """
 _POLICY: Final = (

@@ -1,4 +1,4 @@
-"""A page of the results in a browser: which runs it shows, what it asks, what it has run again."""
+"""A results page in a browser: the runs it shows, its requests, and the rows it runs again."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from promptls.cli.input.trust import is_trusted, refused
 from promptls.cli.pages.shown_page import ShownPage
 from promptls.experiments.client import plan_in_process
+from promptls.experiments.folder_code import code_of_run, folders_of_run
 from promptls.experiments.history import last_run
 from promptls.experiments.request import RunRequest
-from promptls.features.run_words import plan_text
-from promptls.text.arguments import optional
-from promptls.text.counted import counted
-from promptls.text.failure import WrongUse
+from promptls.ide.code_lenses import plan_text
+from promptls.text.errors import UsageError, optional
+from promptls.text.format import plural
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
@@ -42,7 +43,7 @@ class ResultsPage(ShownPage):
         kind = message.get("type")
         if kind == "ready":
             self.start(self.send(self._live.running_message()))
-            self.look_again()
+            self.refresh()
         elif kind == "choose" and isinstance(message.get("run"), str):
             self._choose({"run": message["run"], "against": message.get("against")})
         elif kind == "ask":
@@ -61,7 +62,7 @@ class ResultsPage(ShownPage):
     def _choose(self, asked: Mapping[str, Any]) -> None:
         self._asked = asked
         self._follows = False
-        self.look_again()
+        self.refresh()
 
     async def show(self) -> None:
         """Show what is known at once, and then the whole, unless something else is wanted meanwhile."""
@@ -88,7 +89,7 @@ class ResultsPage(ShownPage):
     # -- what is asked ---------------------------------------------------------------
 
     async def answered(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
-        """The answer to a question about the runs; raises Failure."""
+        """Return the answer to a question about the runs; raises UserError."""
         return await self._live.answer(question, argument)
 
     async def _run_again(self, message: dict[str, Any]) -> None:
@@ -98,7 +99,7 @@ class ResultsPage(ShownPage):
             await self.send({"type": "planning"})
             planned = await plan_in_process(request)
             again = " again" if self._has_shown else ""
-            title = f"Run {counted(planned.rows, 'row')} of {planned.experiment}{again}?"
+            title = f"Run {plural(planned.rows, 'row')} of {planned.experiment}{again}?"
             if not await self._agrees(title, plan_text(planned)):
                 return
             table = await self._live.run(request)
@@ -110,14 +111,18 @@ class ResultsPage(ShownPage):
     def _request(self, message: dict[str, Any]) -> RunRequest:
         prompt = optional(message, "prompt", str)
         if prompt not in self.prompts or prompt is None:
-            raise WrongUse("only the prompts whose runs are shown are run from here")
-        return RunRequest(
+            raise UsageError("only the prompts whose runs are shown are run from here")
+        request = RunRequest(
             prompt=prompt,
             experiment=optional(message, "experiment", str),
             rows=optional(message, "rows", str),
             yes=True,
             models_base=str(Path.cwd()),
         )
+        folders = folders_of_run(request)
+        if not is_trusted(folders, this_time=self._live.trusted):
+            raise refused(folders[0], code_of_run(request))
+        return request
 
     async def _agrees(self, title: str, words: str) -> bool:
         number = next(self._numbers)

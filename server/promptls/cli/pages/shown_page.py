@@ -1,4 +1,4 @@
-"""A page that is shown something, again whenever that may be out of date, and asks questions about it."""
+"""A page that is refreshed when its content may be out of date, and that sends requests."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class ShownPage(Conversation):
 
     @abstractmethod
     async def answered(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
-        """The answer to a question of the page; whatever this raises is said to the page."""
+        """Return the answer to a question of the page; whatever this raises is said to the page."""
 
     def failed(self, error: Exception) -> dict[str, Any]:
-        """The message that something could not be shown."""
+        """Return the message that something could not be shown."""
         return {"type": "fail", "message": sentence(error)}
 
-    def look_again(self) -> None:
-        """What the page shows may be out of date."""
+    def refresh(self) -> None:
+        """Refresh the page: its content may be out of date."""
         self._wanted.set()
 
     async def run(self) -> None:

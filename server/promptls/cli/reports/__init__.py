@@ -1,1 +1,1 @@
-"""The forms in which `promptls check` shows what it found, one form a file."""
+"""The report formats of `promptls check`, one per module."""

@@ -1,6 +1,6 @@
-"""Findings as GitHub workflow commands, which the log of a job shows beside the lines of a pull request.
+"""Findings as GitHub workflow commands, which annotate the lines of a pull request.
 
-Source: "Workflow commands for GitHub Actions", and the escapes of its toolkit's `command.ts`.
+Source: "Workflow commands for GitHub Actions".
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from promptls.cli.checking.checked import region_of, repository_path
-from promptls.cli.output.terminal import shown_path
-from promptls.text.counted import counted
+from promptls.cli.output.terminal import printed_path
+from promptls.text.escape import annotation_message, annotation_property
+from promptls.text.format import plural
 
 if TYPE_CHECKING:
     from promptls.cli.checking.checked import Checked, CheckedFile
-    from promptls.rules.rule import Finding, Severity
+    from promptls.lint.rule import Finding, Severity
 
 _COMMANDS: Final[dict[Severity, str]] = {
     "error": "error",
@@ -25,7 +26,7 @@ _COMMANDS: Final[dict[Severity, str]] = {
 
 
 def render(checked: Checked) -> str:
-    """One command a line; nothing where there is nothing to say."""
+    """Return one command a line; nothing where there is nothing to say."""
     return "".join(f"{line}\n" for line in _lines(checked))
 
 
@@ -44,7 +45,7 @@ def _lines(checked: Checked) -> Iterator[str]:
         for finding in file.findings:
             yield _finding(file, finding)
     if checked.gone and checked.baseline is not None:
-        words = f"gone from {shown_path(checked.baseline)}: {counted(len(checked.gone), 'finding')}"
+        words = f"gone from {printed_path(checked.baseline)}: {plural(len(checked.gone), 'finding')}"
         yield _command(
             "notice", {"title": "promptls baseline"}, f"{words}; `--write-baseline` takes them out"
         )
@@ -65,13 +66,5 @@ def _finding(file: CheckedFile, finding: Finding) -> str:
 
 
 def _command(name: str, properties: dict[str, str | int], message: str) -> str:
-    listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
-    return f"::{name} {listed}::{_data(message)}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    listed = ",".join(f"{key}={annotation_property(str(value))}" for key, value in properties.items())
+    return f"::{name} {listed}::{annotation_message(message)}"

@@ -1,4 +1,4 @@
-"""Findings as JSON of our own, with everything that is known of them."""
+"""Findings as JSON with all details."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from promptls.cli.output.terminal import json_text, shown_path
 
 if TYPE_CHECKING:
     from promptls.cli.checking.checked import Checked, CheckedFile
-    from promptls.rules.rule import Finding, RelatedPlace
+    from promptls.lint.rule import Finding, RelatedPlace
 
 
 def render(checked: Checked) -> str:
-    """The report as a JSON object; lines and columns count from 1, in characters."""
+    """Return the report as a JSON object; lines and columns count from 1, in characters."""
     return json_text(
         {
             "settings": [
@@ -33,6 +33,7 @@ def render(checked: Checked) -> str:
                 "known": sum(len(file.known) for file in checked.files),
                 "gone": [entry._asdict() for entry in checked.gone],
             },
+            "left_out": checked.left_out,
         }
     )
 

@@ -1,4 +1,4 @@
-"""Findings as a JUnit report, which most CI systems show: a suite a prompt, a test case a finding."""
+"""Findings as a JUnit report: one suite per prompt, one test case per finding."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from promptls.cli.checking.checked import region_of, repository_path
-from promptls.text.xml_text import xml_text
+from promptls.text.escape import for_terminal_line
+from promptls.text.format import xml_text
 
 if TYPE_CHECKING:
     from promptls.cli.checking.checked import Checked, CheckedFile
-    from promptls.rules.rule import Finding
+    from promptls.lint.rule import Finding
 
 
 def render(checked: Checked) -> str:
-    """The report as XML.
+    """Return the report as XML.
 
     A finding that fails the check is a failed case, a lesser one a case that passes with its text
     as output; a prompt without findings is one case that passes. Wrong settings are errors.
     """
-    from promptls.meaning.kind import Kind
+    from promptls.semantic.kind import Kind
 
     root = Element("testsuites", name="promptls")
     if checked.problems:
@@ -55,7 +56,8 @@ def _case(suite: Element, path: str, checked: Checked, file: CheckedFile, findin
         time="0",
     )
     message = xml_text(finding.message)
-    said = xml_text(f"{path}:{line}:{column}: {finding.severity} {finding.rule}: {finding.message}")
+    where = f"{for_terminal_line(path)}:{line}:{column}"
+    said = xml_text(f"{where}: {finding.severity} {finding.rule}: {finding.message}")
     if checked.is_grave(finding):
         SubElement(case, "failure", type=finding.rule, message=message).text = said
     else:

@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, which code hosts show in their security and quality views.
+"""Findings as SARIF 2.1.0, for the security and quality views of code hosts.
 
 Source: "Static Analysis Results Interchange Format (SARIF) Version 2.1.0 Plus Errata 01".
 """
@@ -16,9 +16,9 @@ from promptls.cli.output.terminal import json_text
 
 if TYPE_CHECKING:
     from promptls.cli.checking.checked import Checked, CheckedFile
-    from promptls.rules.rule import Finding, Fix, RelatedPlace, Rule, Severity
-    from promptls.text.span import Span
-    from promptls.workspace.project_settings import SettingsProblem
+    from promptls.lint.rule import Finding, Fix, RelatedPlace, Rule, Severity
+    from promptls.text.positions import Span
+    from promptls.workspace.settings import SettingsProblem
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final[dict[Severity, str]] = {
@@ -32,12 +32,12 @@ _FINGERPRINT: Final = "promptlsFinding/v1"
 
 
 def render(checked: Checked) -> str:
-    """The report as a SARIF log of one run.
+    """Return the report as a SARIF log of one run.
 
     Findings that the file or the baseline silences are in it, marked as suppressed. Places are
     relative to the root of the repository.
     """
-    from promptls.rules.registry import RULES
+    from promptls.lint.registry import RULES
 
     used = {finding.rule for file in checked.files for finding in _all(file)}
     rules = [rule for rule in RULES if rule.name in used]

@@ -1,18 +1,17 @@
-"""The line of a source that a message is about, with a caret under the place, as compilers show it."""
+"""The source line of a message with a caret below the position."""
 
 from __future__ import annotations
 
 from promptls.cli.output.table import width
 from promptls.cli.output.terminal import Colour, paint
-from promptls.text.lines import line_end, line_starts, place_of
-from promptls.text.span import Span
+from promptls.text.positions import Span, line_end, line_starts, place_of
 
 WIDEST = 100
 """How many characters of a source line are shown; of a longer one, those around the place."""
 
 
 def excerpt(text: str, span: Span, colour: Colour = "red") -> str:
-    """Two lines: the first source line of `span` with its number, and carets under the stretch.
+    """Return two lines: the first source line of `span` with its number, and carets under the stretch.
 
     A span of several lines is marked to the end of its first; an empty one gets one caret.
     """

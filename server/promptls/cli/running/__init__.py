@@ -1,1 +1,1 @@
-"""Runs at the command line: the question before one, its progress, and what is printed at its end."""
+"""Runs on the command line: confirmation, progress and final report."""

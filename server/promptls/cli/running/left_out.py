@@ -1,4 +1,4 @@
-"""`promptls run --leave-one-out`: which few-shot example earns its tokens."""
+"""`promptls run --leave-one-out`: which few-shot examples earn their tokens."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli.output.table import Column, Row, table
-from promptls.cli.output.terminal import Colour, paint, print_json, shown_path
-from promptls.text.counted import counted
-from promptls.text.dollars import in_dollars
-from promptls.text.failure import WrongUse
+from promptls.cli.output.terminal import Colour, paint, print_json, printed_path
+from promptls.cli.running.keys import sent_lines
+from promptls.text.errors import UsageError
+from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
     from promptls.experiments.events import Finished
@@ -29,12 +29,7 @@ _COLUMNS = (
 
 
 def run_left_out(requests: list[RunRequest], arguments: argparse.Namespace) -> int:
-    """Runs each prompt with all examples and without each, and prints what every example is worth; 0."""
-    if arguments.resume or arguments.retry_errors:
-        raise WrongUse(
-            "examples are left out of a prompt, and not of a run",
-            remedy="name the prompt: `promptls run FILE --leave-one-out`; known answers are in the cache",
-        )
+    """Run each prompt with all examples and without each, and prints what every example is worth; 0."""
     reports = [report for each in requests if (report := asyncio.run(_run(each, arguments))) is not None]
     if arguments.json and reports:
         print_json(reports[0] if len(reports) == 1 else reports)
@@ -55,7 +50,7 @@ async def _run(request: RunRequest, arguments: argparse.Namespace) -> dict[str, 
     report = dict(finished.manifest)
     if not arguments.json:
         print(_words(report))
-        print(paint(shown_path(Path(finished.results)), "dim"))
+        print(paint(printed_path(Path(finished.results)), "dim"))
     return report
 
 
@@ -69,24 +64,25 @@ async def _with_progress(left: LeftOut, arguments: argparse.Namespace) -> Finish
 
 def _heading(left: LeftOut) -> str:
     plan, planned = left.whole.plan, left.planned
-    prompt = paint(shown_path(plan.experiment.prompt), "bold")
-    examples = counted(len(left.variants), "example")
+    prompt = paint(printed_path(plan.experiment.prompt), "bold")
+    examples = plural(len(left.variants), "example")
     return (
         f"{prompt}: experiment `{plan.experiment.name}` without each of {examples}\n"
-        f"{counted(plan.rows, 'row')}: {counted(planned.calls, 'call')}, "
+        f"{plural(plan.rows, 'row')}: {plural(planned.calls, 'call')}, "
         f"about {planned.tokens:,} input tokens"
         + (f", about {in_dollars(planned.prompt_cost)}" if planned.prompt_cost is not None else "")
+        + "".join(f"\n{line}" for line in sent_lines(planned.sends, planned.environment))
     )
 
 
 def _ask(question: str) -> None:
-    """Raises `WrongUse` where nobody says that so much may be spent."""
+    """Raise `UsageError` where nobody says that so much may be spent."""
     if sys.stdin.isatty() and sys.stderr.isatty():
         sys.stderr.write(f"{question} [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() in {"y", "yes"}:
             return
-    raise WrongUse(
+    raise UsageError(
         question.removesuffix(" Run it?"), remedy="say `--yes` to run it, or run less: `--rows 20`"
     )
 

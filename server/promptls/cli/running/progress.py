@@ -1,4 +1,4 @@
-"""The progress of a run: a bar on a terminal, a line now and then elsewhere, on the error stream."""
+"""The progress of a run on standard error: a bar on a terminal, otherwise occasional lines."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
-from promptls.cli.output.terminal import paint, shown_path
+from promptls.cli.output.safe_stream import live_progress
+from promptls.cli.output.terminal import paint, printed_path
 from promptls.experiments.events import Event, RowFinished, Started, Stopped
 
 # Parts of a run after which a line is written where there is no terminal.
@@ -21,14 +29,14 @@ MANY = 20
 
 @contextmanager
 def shown_progress(*, quiet: bool, noun: str = "rows") -> Iterator[Callable[[Event], None]]:
-    """A function that shows a run's events; `quiet` shows only that the run was stopped.
+    """Provide a function that shows a run's events; with `quiet`, only that the run was stopped.
 
     `noun` is what there are many of.
     """
     if quiet or not sys.stderr.isatty():
         yield _RunProgress(None, noun, quiet=quiet).tell
         return
-    with _bar() as bar:
+    with live_progress(*_columns()) as bar:
         yield _RunProgress(bar, noun, quiet=quiet).tell
 
 
@@ -42,10 +50,10 @@ class _RunProgress:
         self._failed = 0
 
     def tell(self, event: Event) -> None:
-        """Shows `event`."""
+        """Show `event`."""
         if isinstance(event, Stopped):
             stopped = paint(f"stopped after {event.done} of {event.total} {self._noun}", "yellow", sys.stderr)
-            print(f"{stopped}; {_kept(event.journal)}", file=sys.stderr)
+            print(f"{stopped}; {_how_to_resume(event.path)}", file=sys.stderr)
         elif self._quiet:
             return
         elif isinstance(event, Started) and self._bar is not None:
@@ -71,27 +79,25 @@ class _RunProgress:
 
 
 def _rate_words(rate: float) -> str:
-    """Results a second, or a minute where they are few."""
+    """Return results a second, or a minute where they are few."""
     if rate < 1:
         return f"{60 * rate:.1f}/min"
     return f"{rate:.1f}/s" if rate < MANY else f"{rate:,.0f}/s"
 
 
-def _bar() -> Progress:
-    return Progress(
+def _columns() -> Iterator[ProgressColumn]:
+    yield from (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
         TextColumn("[red]{task.fields[failed]}"),
-        console=Console(stderr=True),
-        transient=True,
     )
 
 
-def _kept(journal: str) -> str:
-    """Where the finished rows are; what has no journal is asked for again, and finds its answers."""
-    if not journal:
+def _how_to_resume(path: str) -> str:
+    """Say what happens to the finished rows; what cannot be resumed finds its answers in the cache."""
+    if not path:
         return "their answers are kept: run it again to go on"
-    return f"they are kept in {shown_path(journal)}\ngo on: promptls run --resume {shown_path(journal)}"
+    return f"they are kept\ngo on: promptls run --resume {printed_path(path)}"

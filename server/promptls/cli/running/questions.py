@@ -1,4 +1,4 @@
-"""The question that somebody answers in the terminal before much is spent."""
+"""The confirmation of expensive runs on the terminal."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from promptls.text.failure import WrongUse
+from promptls.text.errors import UsageError
 
 if TYPE_CHECKING:
     from promptls.experiments.events import Planned
 
 
 def ask_before_spending(plans: Iterable[Planned], less: str = "`--rows 20`") -> None:
-    """Raises `WrongUse` where much is to be spent, and nobody says that it may be.
+    """Raise `UsageError` where much is to be spent, and nobody says that it may be.
 
     `less` is the option of a smaller run.
     """
@@ -25,8 +25,8 @@ def ask_before_spending(plans: Iterable[Planned], less: str = "`--rows 20`") -> 
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() in {"y", "yes"}:
             return
-        raise WrongUse("nothing was run", remedy=f"a smaller run: {less}, or a budget: `--max-cost 0.5`")
-    raise WrongUse(
+        raise UsageError("nothing was run", remedy=f"a smaller run: {less}, or a budget: `--max-cost 0.5`")
+    raise UsageError(
         " ".join(questions).removesuffix(" Run it?"),
         remedy=f"say `--yes` to run it, or run less: {less}, `--max-cost 0.5`; "
         "`ask_above` in the settings says what is run without a question",

@@ -1,4 +1,4 @@
-"""What `promptls run` prints of finished runs: scores, changes, failed rows, and the matrix of several."""
+"""The report of `promptls run`: scores, changes, failed rows, and a matrix for several runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.cli.output.table import Column, Row, table
-from promptls.cli.output.terminal import paint, shown_path
-from promptls.text.counted import counted
-from promptls.text.dollars import in_dollars
+from promptls.cli.output.terminal import paint, printed_path
+from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
     from promptls.experiments.history import MetricSummary, RunSummary
@@ -22,21 +21,21 @@ SHOWN_ERRORS = 5
 
 # Results of a run whose answers are shown, and lines of each.
 SHOWN_ANSWERS = 3
-MOST_LINES = 20
+MAX_LINES = 20
 
 # What providers call the end of an answer that reached `max_tokens`, and results that are looked through.
 CUT_REASONS = frozenset({"length", "max_tokens"})
-MOST_COUNTED = 5000
+MAX_COUNTED = 5000
 
 # Runs that are looked through for one of another version of the prompt.
 LOOKED_BACK = 20
 
 # Characters of what is said of one row.
-MOST_CHARACTERS = 240
+MAX_CHARACTERS = 240
 
 
 def threshold(word: str) -> Threshold:
-    """The threshold that `METRIC=SCORE` writes; a score may be a percentage."""
+    """Return the threshold that `METRIC=SCORE` writes; a score may be a percentage."""
     from promptls.experiments.thresholds import Threshold
 
     metric, equals, score = word.rpartition("=")
@@ -50,18 +49,18 @@ def threshold(word: str) -> Threshold:
 
 
 def print_run(run: RunSummary, before: RunSummary | None) -> None:
-    """Prints the scores, what failed, what it took, and where the results are."""
+    """Print the scores, what failed, what it took, and where the results are."""
     if run.metrics:
         columns = [Column("metric"), Column("score", "right"), Column(""), Column("")]
         print()
         print(table(columns, [_metric_row(metric, before) for metric in run.metrics]))
     print()
     if run.failed:
-        print(paint(f"{counted(run.failed, 'row')} of {run.rows} failed", "red"))
+        print(paint(f"{plural(run.failed, 'row')} of {run.rows} failed", "red"))
         print_error_rows(run)
         print(paint(f"ask them again: promptls run --retry-errors {run.name}", "dim"))
     if run.invalid:
-        print(paint(f"{counted(run.invalid, 'answer')} without the form that the prompt demands", "yellow"))
+        print(paint(f"{plural(run.invalid, 'answer')} without the form that the prompt demands", "yellow"))
         _print_problems(run)
     _print_cut(run)
     _print_unscored(run)
@@ -69,17 +68,17 @@ def print_run(run: RunSummary, before: RunSummary | None) -> None:
         _print_answers(run)
     _print_not_good(run)
     print(_taken(run))
-    print(f"table:    {shown_path(run.results)}")
-    print(f"manifest: {shown_path(run.manifest)}")
+    print(f"table:    {printed_path(run.results)}")
+    print(f"manifest: {printed_path(run.manifest)}")
     if before is not None and before.metrics:
         print(paint(f"is it better? promptls compare {before.name} {run.name}", "dim"))
     elif (other := _other_version(run)) is not None:
-        prompt = shown_path(other.prompt)
+        prompt = printed_path(other.prompt)
         print(paint(f"is it better than {prompt}? promptls compare {other.name} {run.name}", "dim"))
 
 
 def _other_version(run: RunSummary) -> KnownRun | None:
-    """The last run of another prompt file whose scores say something beside those of this one."""
+    """Return the last run of another prompt file whose scores say something beside those of this one."""
     from promptls.experiments.run_index import known_runs
 
     metrics = {metric.name for metric in run.metrics}
@@ -97,20 +96,20 @@ def _other_version(run: RunSummary) -> KnownRun | None:
 
 
 def print_matrix(runs: list[RunSummary]) -> None:
-    """Prints the scores of several runs side by side, a line a run and model."""
+    """Print the scores of several runs side by side, a line a run and model."""
     names = list(dict.fromkeys(metric.name for run in runs for metric in run.metrics))
     columns = [Column("prompt"), Column("model"), *(Column(name, "right") for name in names)]
     rows = []
     for run in runs:
         for model in run.models:
             metrics = {metric.name: metric.text for metric in run.of_model(model)}
-            rows.append(Row([shown_path(run.prompt), model, *(metrics.get(name, "") for name in names)]))
+            rows.append(Row([printed_path(run.prompt), model, *(metrics.get(name, "") for name in names)]))
     print()
     print(table(columns, rows))
 
 
 def print_error_rows(run: RunSummary) -> None:
-    """Prints the first rows that have an error."""
+    """Print the first rows that have an error."""
     _print_rows(run, "error", run.failed)
 
 
@@ -119,19 +118,19 @@ def _print_problems(run: RunSummary) -> None:
 
 
 def _print_cut(run: RunSummary) -> None:
-    """Prints how many answers ended because they were as long as they may be."""
+    """Print how many answers ended because they were as long as they may be."""
     from promptls.experiments.history import row_results
 
-    lines = islice(row_results(run), MOST_COUNTED)
+    lines = islice(row_results(run), MAX_COUNTED)
     cut = sum(str(line.get("finish_reason")).lower() in CUT_REASONS for line in lines)
     if cut:
         were = "was" if cut == 1 else "were"
-        words = f"{counted(cut, 'answer')} {were} cut off at the longest that is allowed"
+        words = f"{plural(cut, 'answer')} {were} cut off at the longest that is allowed"
         print(paint(words, "yellow") + ": a larger `max_tokens` lets the model finish")
 
 
 def _print_answers(run: RunSummary) -> None:
-    """Prints what was answered, where that is little: who tries a prompt on one row wants to see it."""
+    """Print what was answered, where that is little: who tries a prompt on one row wants to see it."""
     from promptls.experiments.history import row_results
 
     for line in row_results(run):
@@ -141,15 +140,15 @@ def _print_answers(run: RunSummary) -> None:
 
 
 def _lines(text: str) -> list[str]:
-    """The first lines of a text that may be long."""
+    """Return the first lines of a text that may be long."""
     lines = [
-        line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]}…" for line in text.splitlines()
+        line if len(line) <= MAX_CHARACTERS else f"{line[:MAX_CHARACTERS]}…" for line in text.splitlines()
     ]
-    return lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], "…"]
+    return lines if len(lines) <= MAX_LINES else [*lines[:MAX_LINES], "…"]
 
 
 def _print_unscored(run: RunSummary) -> None:
-    """Prints why metrics have given no score to answers, each with its first reason."""
+    """Print why metrics have given no score to answers, each with its first reason."""
     from promptls.experiments.history import row_results
     from promptls.experiments.manifest import manifest_of
 
@@ -162,7 +161,7 @@ def _print_unscored(run: RunSummary) -> None:
         )
         if line is not None:
             reason = line.get(f"{metric.name}_reason") or "it gave none"
-            count = counted(metric.unscored - run.failed, "answer")
+            count = plural(metric.unscored - run.failed, "answer")
             print(paint(f"{metric.name} has no score for {count}", "yellow"))
             print(f"  row {line['row_number']} (id {line['id']}): {_short(reason)}")
             is_missing = True
@@ -172,7 +171,7 @@ def _print_unscored(run: RunSummary) -> None:
 
 
 def _print_not_good(run: RunSummary) -> None:
-    """Prints the first answers that a metric did not find good, with its reasons."""
+    """Print the first answers that a metric did not find good, with its reasons."""
     from promptls.experiments.failed_rows import failed_rows
 
     found = [row for row in failed_rows(run) if not row.is_error]
@@ -190,7 +189,7 @@ def _print_not_good(run: RunSummary) -> None:
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]}…"
+    return line if len(line) <= MAX_CHARACTERS else f"{line[:MAX_CHARACTERS]}…"
 
 
 def _print_rows(run: RunSummary, column: str, count: int) -> None:
@@ -205,11 +204,11 @@ def _print_rows(run: RunSummary, column: str, count: int) -> None:
 
 def _taken(run: RunSummary) -> str:
     words = (
-        f"{counted(run.rows, 'row')} in {run.seconds:g} s; "
+        f"{plural(run.rows, 'row')} in {run.seconds:g} s; "
         f"{run.input_tokens:,} input and {run.output_tokens:,} output tokens"
     )
     if run.cached:
-        words += f"; {counted(run.cached, 'answer')} from the cache"
+        words += f"; {plural(run.cached, 'answer')} from the cache"
     if run.cost is not None:
         paid = (
             f", of which {in_dollars(run.paid)} were paid now" if run.cached and run.paid is not None else ""

@@ -1,4 +1,4 @@
-"""The metrics of Ragas, scored by Ragas itself: a table of them, and what leads from our rows to its classes.
+"""The metrics of Ragas, computed by Ragas: a table of them, and the adapter for our rows.
 
-Only scoring imports `ragas`, in the process of a run: names, parameters and pages come from the table.
+Only scoring imports `ragas`, in the process of a run. Names, parameters and pages come from the table.
 """

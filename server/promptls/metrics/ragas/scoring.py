@@ -1,8 +1,4 @@
-"""One row scored by a class of Ragas, which asks our judge.
-
-The classes take an LLM that answers with an object of a given model, and embeddings: both are made of the
-judge and the embedder of the run, so that its limits, its cache and its accounts hold for them too.
-"""
+"""Columns as the classes of Ragas want them: lists of texts, conversations, tool calls."""
 
 from __future__ import annotations
 
@@ -17,12 +13,109 @@ from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
-from promptls.metrics.grading import NoVerdictError, read_verdict
-from promptls.metrics.judge import EMBEDDER, JUDGE, Embedder, Judge
-from promptls.metrics.ragas.conversation import conversation, texts, tool_calls
-from promptls.metrics.ragas.table import RagasMetric
+from promptls.metrics.grading import EMBEDDER, JUDGE, Embedder, Judge, NoVerdictError, read_verdict
+from promptls.metrics.ragas.registry import PROMPTS, RAGAS_METRICS, RagasMetric
 from promptls.metrics.result import MetricResult
-from promptls.text.failure import Failure
+from promptls.metrics.values import NoJsonError, json_of
+from promptls.text.errors import UserError
+
+_USERS = frozenset({"user", "human", "system", "developer"})
+_TOOLS = frozenset({"tool", "function"})
+_AGENTS = frozenset({"assistant", "ai", "agent", "model"})
+
+
+def texts(value: object) -> list[str]:
+    """Return the texts of a list, also of one in JSON.
+
+    Any other text is the only one, and an empty one is none.
+    """
+    read = read_json(value)
+    if isinstance(read, list):
+        return [each if isinstance(each, str) else str(each) for each in read]
+    text = str(value)
+    return [text] if text.strip() else []
+
+
+def conversation(value: object, response: str) -> list[dict[str, Any]]:
+    """Return the messages of a conversation that ends with the agent: `role`, `content`, `tool_calls`.
+
+    Raises `UserError` for what is no conversation.
+    """
+    read = read_json(value)
+    if isinstance(read, Mapping) and isinstance(read.get("messages"), list):
+        read = read["messages"]
+    messages: list[dict[str, Any]] = (
+        [_message(each) for each in read]
+        if isinstance(read, list)
+        else [{"role": "user", "content": str(value), "tool_calls": []}]
+    )
+    if not messages or messages[-1]["role"] != "assistant":
+        messages.append(
+            {"role": "assistant", "content": response, "tool_calls": _calls_of_response(response)}
+        )
+    return messages
+
+
+def tool_calls(value: object) -> list[dict[str, Any]]:
+    """Return the calls of a list, also of one in JSON, each with `name` and `args`; raises `UserError`."""
+    read = read_json(value)
+    if isinstance(read, Mapping):
+        read = read.get("tool_calls", [read])
+    if not isinstance(read, list):
+        raise UserError(f"`{value}` is no list of tool calls: each has `name` and `args`")
+    return [_call(each) for each in read]
+
+
+def read_json(value: object) -> object:
+    """Return what a text in JSON holds; any other value as it is."""
+    if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+        try:
+            return json_of(value)
+        except NoJsonError:
+            return value
+    return value
+
+
+def _message(value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise UserError(f"`{value}` is no message: a message has `role` and `content`")
+    said = str(value.get("role") or value.get("type") or "").lower()
+    role = next(
+        (
+            role
+            for role, names in (("user", _USERS), ("tool", _TOOLS), ("assistant", _AGENTS))
+            if said in names
+        ),
+        None,
+    )
+    if role is None:
+        raise UserError(f"a message has the role `{said}`: choose `user`, `assistant` or `tool`")
+    calls = value.get("tool_calls") or []
+    return {"role": role, "content": str(value.get("content") or ""), "tool_calls": tool_calls(calls)}
+
+
+def _call(value: object) -> dict[str, Any]:
+    # OpenAI's form has name and arguments one level deeper.
+    found = value.get("function", value) if isinstance(value, Mapping) else value
+    if not isinstance(found, Mapping) or not isinstance(found.get("name"), str):
+        raise UserError(f"`{value}` is no tool call: a call has `name` and `args`")
+    arguments = read_json(found.get("args", found.get("arguments", {})))
+    if not isinstance(arguments, Mapping):
+        raise UserError(f"the arguments of the call of `{found['name']}` are no mapping")
+    return {"name": found["name"], "args": dict(arguments)}
+
+
+def _calls_of_response(response: str) -> list[dict[str, Any]]:
+    """Return the calls that a response in JSON makes; a response of any other form makes none."""
+    read = read_json(response)
+    is_call = isinstance(read, Mapping) and ("tool_calls" in read or {"name", "args"} <= read.keys())
+    if not is_call and not isinstance(read, list):
+        return []
+    try:
+        return tool_calls(read)
+    except UserError:
+        return []
+
 
 _LISTS = frozenset({"retrieved_contexts", "reference_contexts", "reference_topics"})
 _CONVERSATIONS = frozenset(
@@ -39,7 +132,10 @@ _INSTALL = 'run `pip install "promptls[ragas]"`'
 
 
 async def scored(row: RagasMetric, given: Mapping[str, Any]) -> MetricResult:
-    """The score of the row's values `given`; raises `Failure` where Ragas is missing or the judge fails."""
+    """Return the score of the row's values `given`.
+
+    Raises `UserError` where Ragas is missing or the judge fails.
+    """
     # The import takes seconds, in which the run's other requests go on.
     ragas = await asyncio.to_thread(_ragas)
     judge: Any = ragas.Judge(given[JUDGE]) if row.asks else None
@@ -54,16 +150,17 @@ async def scored(row: RagasMetric, given: Mapping[str, Any]) -> MetricResult:
         warnings.simplefilter("ignore")
         try:
             metric = wanted(**parts, **options)
+            _change_prompts(metric, row.name, given.get(PROMPTS))
             result = await metric.ascore(**_arguments(row, given, ragas.messages))
-        except Failure:
+        except UserError:
             raise
         except ImportError as error:
-            raise Failure(
+            raise UserError(
                 f"`{row.name}` needs the package `{error.name or 'datacompy'}`", remedy=_INSTALL
             ) from None
         except Exception as error:  # noqa: BLE001 - Ragas raises errors of many kinds
             _refuse_failed(judge)
-            raise Failure(f"Ragas could not score it: {type(error).__name__}: {error}") from None
+            raise UserError(f"Ragas could not score it: {type(error).__name__}: {error}") from None
     _refuse_failed(judge)
     value = float(result.value)
     if math.isnan(value):
@@ -73,14 +170,59 @@ async def scored(row: RagasMetric, given: Mapping[str, Any]) -> MetricResult:
     return MetricResult(value, result.reason or None)
 
 
+def prompts_of(name: str, options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the instructions with which the metric `name` asks.
+
+    Raises `UserError` where Ragas is missing.
+    """
+    row = next((each for each in RAGAS_METRICS if each.name == name), None)
+    if row is None or not row.asks:
+        return {}
+    ragas = _ragas()
+    given = {option: options[option] for option in row.options if option in options}
+    parts = {"llm": ragas.Judge(None)} | ({"embeddings": ragas.Embeddings(None)} if row.embeds else {})
+    metric = getattr(ragas.collections, row.kind)(**parts, **given)
+    _change_prompts(metric, name, options.get(PROMPTS))
+    return {key: str(prompt.instruction) for key, prompt in _prompts_in(metric).items()}
+
+
+def _prompts_in(metric: Any) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in vars(metric).items()
+        if isinstance(getattr(value, "instruction", None), str) and hasattr(value, "to_string")
+    }
+
+
+def _change_prompts(metric: Any, name: str, changes: object) -> None:
+    """Give the prompts of a metric of Ragas the instructions in `changes`; raises `UserError`."""
+    if not changes:
+        return
+    if not isinstance(changes, Mapping):
+        raise UserError(f"the option `{PROMPTS}` of `{name}` is no mapping of names to instructions")
+    known = _prompts_in(metric)
+    for key, change in changes.items():
+        if key not in known:
+            listed = ", ".join(f"`{each}`" for each in known)
+            raise UserError(f"`{name}` has no prompt `{key}`", remedy=f"it has {listed or 'none'}")
+        fields = change if isinstance(change, Mapping) else {"instruction": change}
+        for field, value in fields.items():
+            if field not in {"instruction", "examples", "language"}:
+                raise UserError(
+                    f"the prompt `{key}` has no `{field}`",
+                    remedy="change `instruction`, `examples`, `language`",
+                )
+            setattr(known[key], field, value)
+
+
 def _refuse_failed(judge: Any) -> None:
-    """Raises the judge's failure: some of the classes put an error or a number of their own in its place."""
+    """Raise the judge's failure: some of the classes put an error or a number of their own in its place."""
     if judge is not None and judge.failure is not None:
         raise judge.failure from None
 
 
 def _arguments(row: RagasMetric, given: Mapping[str, Any], messages: Any) -> dict[str, Any]:
-    """What the class's `ascore` takes of `given`."""
+    """Return what the class's `ascore` takes of `given`."""
     arguments: dict[str, Any] = {}
     for name in (*row.needs, *row.may):
         value = given.get(name)
@@ -111,7 +253,7 @@ def _turn(turn: Mapping[str, Any], messages: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def _ragas() -> Any:
-    """The modules of Ragas that are needed, and its base classes made ours; raises `Failure`."""
+    """Return the modules of Ragas that are needed, and its base classes made ours; raises `UserError`."""
     # It tells its makers of each use over the network, unless it is asked not to.
     os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
     try:
@@ -123,7 +265,7 @@ def _ragas() -> Any:
             from ragas.metrics import collections
     except ImportError as error:
         missing = (error.name or "ragas").partition(".")[0]
-        raise Failure(f"this metric needs the package `{missing}`: {error}", remedy=_INSTALL) from None
+        raise UserError(f"this metric needs the package `{missing}`: {error}", remedy=_INSTALL) from None
     # What it logs as an error is the reason of a score here.
     logging.getLogger("ragas").setLevel(logging.CRITICAL)
     return SimpleNamespace(
@@ -141,7 +283,7 @@ def _judge_class(base: Any) -> Any:
         def __init__(self, judge: Judge) -> None:
             self._judge = judge
             self._asked: Counter[str] = Counter()
-            self.failure: Failure | None = None
+            self.failure: UserError | None = None
 
         async def agenerate(self, prompt: str, response_model: Any) -> Any:
             if self.failure is not None:
@@ -151,7 +293,7 @@ def _judge_class(base: Any) -> Any:
                     return await self._answer(prompt, response_model)
                 except NoVerdictError:
                     return await self._answer(prompt, response_model)
-            except Failure as failure:
+            except UserError as failure:
                 self.failure = failure
                 raise
 

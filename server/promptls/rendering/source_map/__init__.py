@@ -1,6 +1,6 @@
-"""Where each character of a rendered prompt comes from: the template, the loop turns and the data.
+"""The source map: the origin of each character of a rendered prompt in template, loop and data.
 
-Jinja compiles templates to code that yields, for everything that is printed, a piece with its
-origin. Pieces stay with the text they make, through macros, blocks, variables and filters. The
-rendered text is, byte for byte, the one of the plain compilation.
+Templates are compiled to code that yields a piece with its origin for everything that is printed.
+Pieces follow their text through macros, blocks, variables and filters. The rendered text is
+byte for byte the same as without the source map.
 """

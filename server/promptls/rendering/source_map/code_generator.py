@@ -12,16 +12,17 @@ from typing import Any, Final
 from jinja2 import Environment, nodes
 from jinja2.compiler import CodeGenerator, Frame
 
-from promptls.rendering.mark import MARK
 from promptls.rendering.source_map.expressions import (
     bindings_of,
     expression_of,
+    is_read,
+    reads_of,
     takes_long,
     targets_of,
     words_of,
 )
-from promptls.rendering.source_map.reads import is_read, reads_of
-from promptls.rendering.source_map.sites import Sites, span_of
+from promptls.rendering.source_map.lexer import Sites, span_of
+from promptls.rendering.worker import MARK
 
 _NAMES: Final = (
     "shown", "passed_on", "joined_values", "made_by", "percent_formatted", "read", "read_items", "read_text",
@@ -116,7 +117,10 @@ class MappingCodeGenerator(CodeGenerator):
             self.outdent()
 
     def _constant(self, node: nodes.Expr, frame: Frame) -> str | None:
-        """The text of an expression that reads nothing, worked out once, as Jinja does; None for others."""
+        """Return the text of an expression that reads nothing, worked out once, as Jinja does.
+
+        None for others.
+        """
         try:
             return str(super()._output_child_to_const(node, frame, self._make_finalize()))
         except Exception:  # noqa: BLE001 - what fails fails again, and at its place, when the template runs
@@ -288,7 +292,7 @@ class MappingCodeGenerator(CodeGenerator):
         self.writeline(f"turn = {outer}_turn")
 
     def _write_item(self, target: nodes.Node, frame: Frame) -> None:
-        """The value of a loop's target, or a tuple of the values."""
+        """Write the value of a loop's target, or a tuple of the values."""
         if isinstance(target, nodes.Name):
             self.write(frame.symbols.ref(target.name))
         elif isinstance(target, nodes.Tuple):

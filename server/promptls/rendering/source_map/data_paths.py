@@ -18,13 +18,13 @@ _NOTHING: Final = object()
 _READING: Final = frozenset({".", "[]"})
 _LEADING: Final = frozenset({".", "[]", "|", "()"})
 """Kinds of expressions that read one value, or make one of it."""
-_MOST_INDEXED: Final = 100_000
+_MAX_INDEXED: Final = 100_000
 _LONGEST_CHAIN: Final = 20
 """How many names an alias may go through."""
 
 
 def written(path: DataPath) -> str:
-    """The path as a template has it."""
+    """Return the path as a template has it."""
     words = str(path[0])
     for key in path[1:]:
         is_name = isinstance(key, str) and key.isidentifier()
@@ -33,7 +33,7 @@ def written(path: DataPath) -> str:
 
 
 def turns_of(leaf: Leaf) -> list[Turn]:
-    """The turns that made a leaf, the outermost first."""
+    """Return the turns that made a leaf, the outermost first."""
     if not leaf.outer:
         return chain_of(leaf.turn)
     found: list[Turn] = []
@@ -44,7 +44,7 @@ def turns_of(leaf: Leaf) -> list[Turn]:
 
 
 def chain_of(turn: Turn | None) -> list[Turn]:
-    """A turn with those around it in its function, the outermost first."""
+    """Return a turn with those around it in its function, the outermost first."""
     found: list[Turn] = []
     while turn is not None:
         found.append(turn)
@@ -68,7 +68,10 @@ class DataPaths:
         self._listed_there: list[Any] = []
 
     def of(self, leaf: Leaf) -> tuple[DataPath, ...]:
-        """Where the value that `leaf` printed stands; for a value made of others, where each of them does."""
+        """Return where the value that `leaf` printed stands.
+
+        For a value made of others, where each of them does.
+        """
         if leaf.file is None or leaf.site is None:
             return ()
         expression, turns = leaf.file.sites[leaf.site].expression, turns_of(leaf)
@@ -78,7 +81,7 @@ class DataPaths:
         return tuple(dict.fromkeys(self._paths(expression, leaf.file, turns, leaf.value)))
 
     def item_words(self, turn: Turn) -> str | None:
-        """Where the item stands that a turn is for, as a template has it."""
+        """Return where the item stands that a turn is for, as a template has it."""
         outer, file, site, number, item = turn
         if outer is not self._around or site != self._site or file is not self._file:
             self._around, self._file, self._site = outer, file, site
@@ -95,7 +98,7 @@ class DataPaths:
     def _paths(
         self, expression: Any, file: SourceFile, turns: Sequence[Turn], value: Any
     ) -> Iterator[DataPath]:
-        """Where the `value` of an expression comes from."""
+        """Yield where the `value` of an expression comes from."""
         kind = expression[0] if isinstance(expression, tuple) else "."
         if kind in {"?", "or"}:
             yield from self._chosen(expression, file, turns, value)
@@ -113,7 +116,7 @@ class DataPaths:
     def _chosen(
         self, expression: Any, file: SourceFile, turns: Sequence[Turn], value: Any
     ) -> Iterator[DataPath]:
-        """Where a value comes from that is one of two."""
+        """Yield where a value comes from that is one of two."""
         values = [each for each in expression[-2:] if each is not None]
         for each in values:
             path = None if _is_made(each) else self._resolved(each, file, turns)
@@ -127,7 +130,7 @@ class DataPaths:
             yield from self._reads(expression[1], file, turns)
 
     def _reads(self, expression: Any, file: SourceFile, turns: Sequence[Turn]) -> Iterator[DataPath]:
-        """Where all stands that an expression reads, as far as it is there."""
+        """Yield where all stands that an expression reads, as far as it is there."""
         kind = expression[0] if isinstance(expression, tuple) else "."
         if kind not in _READING or _is_made(expression):
             for each in expression[1:2] if kind in {".", "()"} else expression[1:]:
@@ -139,13 +142,13 @@ class DataPaths:
                 yield path
 
     def _is_at(self, path: DataPath, value: Any) -> bool:
-        """Whether a value stands in the data there, or is a character of the text that does."""
+        """Return whether a value stands in the data there, or is a character of the text that does."""
         known = self._value(path)
         is_character = isinstance(value, str) and len(value) == 1 and isinstance(known, str)
         return _is_same(known, value) or (is_character and value in known)
 
     def _listed(self, of: DataPath | None, item: Item) -> DataPath | None:
-        """Where an item of a list stands."""
+        """Return where an item of a list stands."""
         values = _NOTHING if of is None else self._value(of)
         if of is not None and isinstance(values, list | tuple):
             is_there = item.at < len(values) and _is_same(values[item.at], item.value)
@@ -168,7 +171,7 @@ class DataPaths:
         return None if key is _NOTHING else self._entry(of, key)
 
     def _known(self, expression: Any, file: SourceFile, turns: Sequence[Turn]) -> Any:
-        """The value of an expression, as far as turns and data tell it."""
+        """Return the value of an expression, as far as turns and data tell it."""
         if isinstance(expression, str):
             for _, its_file, site, _, item in reversed(turns):
                 targets = its_file.sites[site].targets
@@ -192,7 +195,7 @@ class DataPaths:
         return None if name in file.names.bound or name not in self._data else (name,)
 
     def _item(self, turn: Turn, outer: Sequence[Turn]) -> DataPath | None:
-        """Where the item of a turn stands."""
+        """Return where the item of a turn stands."""
         known = self._items.get(id(turn))
         if known is not None:
             return known[1]
@@ -205,7 +208,7 @@ class DataPaths:
         return path
 
     def _among(self, base: DataPath | None, index: int, item: Any) -> DataPath | None:
-        """Where an item stands in the data at `base`."""
+        """Return where an item stands in the data at `base`."""
         values = _NOTHING if base is None else self._value(base)
         if base is None or values is _NOTHING:
             return None
@@ -219,7 +222,7 @@ class DataPaths:
         return (*base, same[0]) if len(same) == 1 else None
 
     def _of_tuple(self, turn: Turn, outer: Sequence[Turn], position: int, item: Any) -> DataPath | None:
-        """Where one of the values stands that a turn has taken apart."""
+        """Return where one of the values stands that a turn has taken apart."""
         _, file, site, number, _ = turn
         base = self._resolved(file.sites[site].expression, file, outer)
         values = _NOTHING if base is None else self._value(base)
@@ -251,20 +254,20 @@ class DataPaths:
         return value
 
     def _place(self, value: Any) -> DataPath | None:
-        """The only place of the data where this very object stands."""
+        """Return the only place of the data where this very object stands."""
         if not isinstance(value, list | dict) and not (isinstance(value, str) and len(value) > 1):
             return None
         if self._places is None:
             self._places = {}
             for count, (path, each) in enumerate(_walk(self._data)):
-                if count > _MOST_INDEXED:
+                if count > _MAX_INDEXED:
                     break
                 self._places[id(each)] = None if id(each) in self._places else path
         return self._places.get(id(value))
 
 
 def _is_made(expression: Any) -> bool:
-    """Whether an expression gives another value than the one that it reads."""
+    """Return whether an expression gives another value than the one that it reads."""
     return isinstance(expression, tuple) and (expression[0] not in _READING or _is_made(expression[1]))
 
 
@@ -282,7 +285,7 @@ def _is_key(values: Mapping[Any, Any], key: Any) -> bool:
 
 
 def _walk(data: Mapping[str, Any]) -> Iterator[tuple[DataPath, Any]]:
-    """Every container and text of the data, once for each of its places."""
+    """Yield every container and text of the data, once for each of its places."""
     waiting: list[tuple[DataPath, Any]] = [((name,), value) for name, value in data.items()]
     around: set[int] = set()
     while waiting:

@@ -16,18 +16,16 @@ from jinja2.runtime import BlockReference, Context, LoopContext, Macro
 from jinja2.utils import Cycler, Joiner, Namespace
 from markupsafe import Markup
 
-from promptls.rendering.mark import MARK
+from promptls.dialects.prompt_poet.cleanup import escape
+from promptls.dialects.prompt_poet.environment import Sandbox
 from promptls.rendering.source_map import read_values
 from promptls.rendering.source_map.code_generator import MappingCodeGenerator
 from promptls.rendering.source_map.filters import mapping_filters
-from promptls.rendering.source_map.formatted import method_leaves
 from promptls.rendering.source_map.lexer import PlacedLexer
-from promptls.rendering.source_map.mapped_markup import MappedMarkup
-from promptls.rendering.source_map.mapped_text import MappedText
+from promptls.rendering.source_map.mapped_text import MappedMarkup, MappedText, method_leaves
 from promptls.rendering.source_map.pieces import Deferred
 from promptls.rendering.source_map.templates import MappedLoader
-from promptls.systems.prompt_poet.cleanup import escape
-from promptls.systems.prompt_poet.environment import Sandbox
+from promptls.rendering.worker import MARK
 
 _FILTERS: Final = mapping_filters(FILTERS)
 _CLASSES: Final = frozenset({dict, Namespace, Cycler, Joiner})
@@ -58,11 +56,11 @@ class _Mapping(Environment):
         return _lexer(keeps_newline=not self._is_last)
 
     def group_lexer(self, *, is_last: bool) -> PlacedLexer:
-        """The lexer that reads a group."""
+        """Return the lexer that reads a group."""
         return _lexer(keeps_newline=not is_last)
 
     def compile_group(self, text: str, name: str, path: str, line: int, *, is_last: bool) -> CodeType:
-        """The code of a group of a template, which begins on the 0-based `line`.
+        """Return the code of a group of a template, which begins on the 0-based `line`.
 
         Of the last group, Jinja drops a line break at the end.
         """
@@ -92,7 +90,7 @@ class _MappingSandbox(_Mapping, Sandbox):
     """The same in the sandbox."""
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805, PYI063 - as in Jinja
-        """What the call gives. Functions of users get plain texts."""
+        """Return what the call gives. Functions of users get plain texts."""
         if _escapes(__obj) and not kwargs and len(args) == 1 and type(args[0]) is MappedText:
             escaped = __obj(str(args[0]))
             pieces = [Deferred(escaped, partial(__obj, args[0]))]
@@ -145,7 +143,7 @@ def _escapes(function: Any) -> bool:
 
 
 def _keeps_pieces(function: Any) -> bool:
-    """Whether a function knows what to do with mapped texts, or only puts them away."""
+    """Return whether a function knows what to do with mapped texts, or only puts them away."""
     if _escapes(function):
         return True
     if isinstance(function, types.MethodType):
@@ -154,7 +152,7 @@ def _keeps_pieces(function: Any) -> bool:
 
 
 def mapping_environment(loader: MappedLoader, *, sandboxed: bool = True) -> Environment:
-    """An environment as `make_environment` makes it, whose renderings are MappedTexts."""
+    """Return an environment as `make_environment` makes it, whose renderings are MappedTexts."""
     if sandboxed:
         environment: Environment = _MappingSandbox(loader=loader)
         environment.globals["range"] = range

@@ -13,16 +13,18 @@ from typing import Any, Final
 from jinja2.utils import htmlsafe_json_dumps, url_quote
 from markupsafe import Markup, escape
 
-from promptls.rendering.source_map.formatted import percent_leaves
 from promptls.rendering.source_map.leaves import between, in_place_of, leaves_of
-from promptls.rendering.source_map.mapped_markup import MappedMarkup, as_markup, as_text
 from promptls.rendering.source_map.mapped_text import (
+    MappedMarkup,
     MappedText,
+    as_markup,
+    as_text,
     by_letter,
     concatenated,
     cut,
     made_of,
     padded,
+    percent_leaves,
     recased,
     replaced,
 )
@@ -33,12 +35,12 @@ Align = Callable[..., "str | None"]
 
 _RUNS: Final = re.compile(r"\s+|\S+")
 _ENTITY: Final = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?)")
-_MOST_JOINED: Final = 20_000
+_MAX_JOINED: Final = 20_000
 """A list of more items is joined to a text that leads to the list as a whole."""
 
 
 def mapping_filters(known: Mapping[str, Filter]) -> dict[str, Filter]:
-    """The filters of `known`, with those that keep pieces in place of Jinja's own."""
+    """Return the filters of `known`, with those that keep pieces in place of Jinja's own."""
     return {
         **known,
         **{name: _keeping(known[name], align) for name, align in _ALIGNED.items() if name in known},
@@ -46,7 +48,7 @@ def mapping_filters(known: Mapping[str, Filter]) -> dict[str, Filter]:
 
 
 def _keeping(filter_: Filter, align: Align) -> Filter:
-    """The filter, whose result is replaced by an equal text with pieces."""
+    """Return the filter, whose result is replaced by an equal text with pieces."""
     first = 1 if hasattr(filter_, "jinja_pass_arg") else 0
     try:
         parameters = list(inspect.signature(filter_).parameters.values())[first:]
@@ -120,7 +122,7 @@ def _joined(_result: str, value: Iterable[Any], separator: str = "", attribute: 
     if attribute is not None or isinstance(value, str):
         return None
     parts = list(value)
-    if len(parts) > _MOST_JOINED:
+    if len(parts) > _MAX_JOINED:
         return None
     found: list[Any] = []
     for number, part in enumerate(parts):
@@ -171,7 +173,7 @@ def _centered(result: str, text: str, *_options: Any) -> str | None:
 
 
 def _wrapped(result: str, text: str, *_options: Any) -> str | None:
-    """The text with other white space between its words."""
+    """Return the text with other white space between its words."""
     changes: list[str | None] = []
     bounds = [0]
     for match in _RUNS.finditer(result):

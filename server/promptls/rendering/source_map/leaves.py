@@ -18,7 +18,7 @@ class PiecedText(str):
 
 
 def leaves_of(text: str) -> list[Leaf]:
-    """The leaves of a text, in order: no two origins in one, and every character in one."""
+    """Return the leaves of a text, in order: no two origins in one, and every character in one."""
     if not isinstance(text, PiecedText):
         return [inserted(str(text))] if text else []
     found = _flat(text._promptls_pieces)  # noqa: SLF001 - the name keeps templates from it
@@ -27,7 +27,7 @@ def leaves_of(text: str) -> list[Leaf]:
 
 
 def _flat(pieces: Iterable[Any]) -> list[Leaf]:
-    """The leaves of pieces."""
+    """Return the leaves of pieces."""
     found: list[Leaf] = []
     waiting: list[tuple[Iterator[Any], tuple[Outer, ...]]] = [(iter(pieces), ())]
     while waiting:
@@ -66,7 +66,7 @@ def _flat(pieces: Iterable[Any]) -> list[Leaf]:
 
 
 def _inside(piece: Any) -> list[Any]:
-    """The pieces that one is made of which is no bare tuple."""
+    """Return the pieces that one is made of which is no bare tuple."""
     if type(piece) is Deferred:
         made = piece.made()
         return leaves_of(made) if made == piece.text else [unsure(piece.text)]
@@ -74,7 +74,7 @@ def _inside(piece: Any) -> list[Any]:
 
 
 def within(leaf: Leaf, outer: tuple[Outer, ...]) -> Leaf:
-    """The leaf in what `outer` prints."""
+    """Return the leaf in what `outer` prints."""
     if not outer:
         return leaf
     file, site, turn = outer[-1]
@@ -101,7 +101,7 @@ _PASSES_ON: Final = frozenset({"include", "block"})
 
 
 def between(leaves: list[Leaf], bounds: list[int]) -> Iterator[list[Leaf]]:
-    """The leaves between each two neighbouring bounds, which go from the beginning to the end."""
+    """Yield the leaves between each two neighbouring bounds, which go from the beginning to the end."""
     number = at = 0
     for start, end in pairwise(bounds):
         found: list[Leaf] = []
@@ -116,7 +116,7 @@ def between(leaves: list[Leaf], bounds: list[int]) -> Iterator[list[Leaf]]:
 
 
 def in_place_of(old: list[Leaf], new: str) -> list[Leaf]:
-    """The leaves of a text that stands for the `old` ones."""
+    """Return the leaves of a text that stands for the `old` ones."""
     if isinstance(new, PiecedText):
         return leaves_of(new)
     first = old[0]

@@ -1,15 +1,19 @@
-"""Jinja's lexer, with the place of each tag in the line numbers that it hands on.
-
-Jinja carries line numbers from tokens to the nodes of its tree, and nothing else that says where
-a node stands. A line number that knows its tag comes through all of it.
-"""
+"""A template's text before it is compiled: its tags with their places, in groups that compile one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+import re
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import CodeType
+from typing import Any, Final, NamedTuple
 
+from jinja2 import TemplateSyntaxError, nodes
 from jinja2.lexer import Lexer, newline_re
+
+from promptls.rendering.source_map.pieces import Site, SourceFile
 
 
 class PlacedLine(int):
@@ -29,7 +33,7 @@ class PlacedLexer(Lexer):
     def tokeniter(
         self, source: str, name: str | None, filename: str | None = None, state: str | None = None
     ) -> Iterator[tuple[int, str, str]]:
-        """The tokens as Jinja has them, each with a line number that knows its place."""
+        """Yield the tokens as Jinja has them, each with a line number that knows its place."""
         text = "\n".join(newline_re.split(source)[::2])
         at = 0
         line = _placed(1, 0, 0)
@@ -55,3 +59,211 @@ def _placed(number: int, start: int, end: int) -> PlacedLine:
     line = PlacedLine(number)
     line.span = [start, end]
     return line
+
+
+class Sites:
+    """The table that a template's compiled code carries; see `pieces.Site`."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[Any, ...]] = []
+        """The sites, each at its number."""
+        self.printing: int | None = None
+        """The site that what others make belongs to, where it is printed now."""
+
+    def add(
+        self, kind: str, node: nodes.Node, words: str = "", expression: Any = None, targets: Any = None
+    ) -> int:
+        """Return the number of a new site, which stands where the node does."""
+        start, end = span_of(node)
+        self.rows.append((kind, start, end, words, expression, targets))
+        return len(self.rows) - 1
+
+    @contextmanager
+    def printing_at(self, site: int) -> Iterator[None]:
+        """Lets what is printed within it belong to a site."""
+        before, self.printing = self.printing, site
+        try:
+            yield
+        finally:
+            self.printing = before
+
+
+def span_of(node: nodes.Node) -> tuple[int, int]:
+    """Return where a node's tag or text stands in the file; at its beginning for what Jinja made itself."""
+    line = node.lineno
+    return (line.span[0], line.span[1]) if isinstance(line, PlacedLine) else (0, 0)
+
+
+_KEPT_CHARACTERS: Final = 4_000_000
+"""How many characters of pieces are kept in mind, those that were used last."""
+_WHOLE: Final = re.compile(r"\{%[-+]?\s*(?:extends|block|autoescape)\b")
+"""Statements that reach over a whole file."""
+_LONGEST_UNIT: Final = 50_000
+"""A comment of more characters makes the text one group."""
+_ITEM: Final = re.compile(r"(?<=\n)(?=- )")
+_SPACES: Final = frozenset({"whitespace"})
+_OPENS: Final = frozenset({"for", "if", "macro", "call", "filter", "with"})
+
+
+class Group(NamedTuple):
+    """A stretch of a template's text: where it begins, and on which 0-based line."""
+
+    text: str
+    start: int
+    line: int
+    is_last: bool
+
+
+class _Unit(NamedTuple):
+    """What a text opens, less what it closes. `depth` is None if a tag or comment is left open."""
+
+    depth: int | None
+    is_jinja: bool = True
+
+
+class Grouping:
+    """Cuts texts into groups, and keeps in mind what it has looked at."""
+
+    def __init__(self, lexer: PlacedLexer) -> None:
+        """Read tags with `lexer`."""
+        self._lexer = lexer
+        self._known: OrderedDict[str, _Unit] = OrderedDict()
+        self._characters = 0
+
+    def groups(self, text: str) -> list[Group]:
+        """Return the groups of `text`: one where it cannot be cut."""
+        whole = [Group(text, 0, 0, is_last=True)]
+        if "\r" in text or _WHOLE.search(text):
+            return whole
+        found: list[Group] = []
+        start = line = depth = 0
+        group = unit = ""
+        for piece in _ITEM.split(text):
+            unit += piece
+            known = self._unit(unit)
+            if not known.is_jinja or len(unit) > _LONGEST_UNIT:
+                return whole
+            if known.depth is None:
+                continue
+            depth += known.depth
+            group, unit = group + unit, ""
+            if depth == 0:
+                found.append(Group(group, start, line, is_last=False))
+                start, line, group = start + len(group), line + group.count("\n"), ""
+            elif depth < 0:
+                return whole
+        if group or unit or not found:
+            return whole
+        found[-1] = found[-1]._replace(is_last=True)
+        return found
+
+    def _unit(self, text: str) -> _Unit:
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = self._read(text)
+            self._characters += len(text)
+            while self._characters > _KEPT_CHARACTERS:
+                self._characters -= len(self._known.popitem(last=False)[0])
+        else:
+            self._known.move_to_end(text)
+        return known
+
+    def _read(self, text: str) -> _Unit:
+        depth = 0
+        tag: list[str] | None = None
+        try:
+            for _, token, value in Lexer.tokeniter(self._lexer, text, None):
+                if token in {"block_begin", "variable_begin"}:
+                    tag = [token]
+                elif token in {"block_end", "variable_end"}:
+                    depth += _change(tag or [])
+                    tag = None
+                elif tag is not None and token not in _SPACES:
+                    tag.append(value)
+        except TemplateSyntaxError as error:
+            return _Unit(None, is_jinja=(error.message or "").startswith("Missing end of"))
+        return _Unit(depth if tag is None else None)
+
+
+def _change(tag: list[str]) -> int:
+    """Return how many blocks a tag opens, less those that it closes."""
+    if tag[0] != "block_begin" or len(tag) == 1:
+        return 0
+    word = tag[1]
+    if word.startswith("end"):
+        return -1
+    if word == "set":
+        return 0 if "=" in _ahead_of_filter(tag) else 1
+    return 1 if word in _OPENS else 0
+
+
+def _ahead_of_filter(tag: list[str]) -> list[str]:
+    return tag[: tag.index("|")] if "|" in tag else tag
+
+
+_PROSE: Final = frozenset({"data", "comment"})
+
+
+class Skeleton(NamedTuple):
+    """The tags of a text, and what stands where."""
+
+    tokens: tuple[tuple[int, str, str], ...]
+    """The tokens with their lines; of prose, only that there is some."""
+    prose: dict[int, str]
+    """The texts between tags, by where they begin."""
+    tags: list[int]
+    """Where each tag begins."""
+
+
+NO_SKELETON: Final = Skeleton((), {}, [])
+
+
+class Filled(NamedTuple):
+    """Code that was compiled for one text, with the prose and the places of another one of the same tags."""
+
+    code: CodeType
+    compiled: Skeleton
+    """Of the text that was compiled."""
+    filled: Skeleton
+    """Of the text that it stands for."""
+
+
+def skeleton_of(lexer: PlacedLexer, text: str) -> Skeleton | None:
+    """Return the skeleton of a text; None if Jinja cannot take it apart."""
+    tokens: list[tuple[int, str, str]] = []
+    prose: dict[int, str] = {}
+    tags: list[int] = []
+    try:
+        for line, kind, value in lexer.tokeniter(text, None):
+            start: int = line.span[0]  # type: ignore[attr-defined] # a PlacedLine
+            if kind == "data":
+                prose[start] = value
+            elif not tags or tags[-1] != start:
+                tags.append(start)
+            tokens.append((int(line), kind, "" if kind in _PROSE else value))
+    except TemplateSyntaxError:
+        return None
+    return Skeleton(tuple(tokens), prose, tags)
+
+
+def filled_in(namespace: dict[str, Any], code: Filled, file: SourceFile) -> None:
+    """Give the `namespace` that the code was run in its prose, and `file` its sites."""
+    # Both skeletons have the same tags, and as many texts between them.
+    prose = dict(zip(code.compiled.prose, code.filled.prose.items(), strict=True))
+    begun = [(text, file, start) for start, text in (prose[each] for each in namespace["prose"])]
+    namespace["BEGUN"] = begun
+    namespace["PIECES"] = [(*piece, None) for piece in begun]
+    namespace["FILE"] = file
+    file.sites = tuple(Site(*site) for site in _moved(namespace["sites"], code))
+
+
+def _moved(sites: Iterable[tuple[Any, ...]], code: Filled) -> Iterator[tuple[Any, ...]]:
+    """Yield the sites where they stand in the text that the code is filled with."""
+    before, now = code.compiled.tags, code.filled.tags
+    if before == now:
+        yield from sites
+        return
+    for kind, start, end, *more in sites:
+        tag = bisect_right(before, start) - 1
+        by = now[tag] - before[tag] if tag >= 0 else 0
+        yield kind, start + by, end + by, *more

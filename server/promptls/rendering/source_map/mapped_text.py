@@ -1,17 +1,21 @@
-"""Texts that keep their pieces: what is made of them keeps those whose way is certain."""
+"""Texts that keep their pieces: what is made of them keeps those whose origin is certain."""
 
 from __future__ import annotations
 
 import operator
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from string import Formatter
 from typing import Any, Final, SupportsIndex
 
-from promptls.rendering.source_map.leaves import PiecedText, between, in_place_of, leaves_of
-from promptls.rendering.source_map.pieces import Leaf, inserted
+from markupsafe import Markup
 
-_MOST_REPEATED: Final = 100_000
+from promptls.rendering.source_map.leaves import PiecedText, between, in_place_of, leaves_of
+from promptls.rendering.source_map.pieces import Leaf, inserted, unsure
+
+_MAX_REPEATED: Final = 100_000
 """Of more pieces, what is made of a text in another order has none."""
 
 
@@ -21,13 +25,13 @@ class MappedText(PiecedText):
     __slots__ = ()
 
     def __new__(cls, text: str = "", pieces: list[Any] | None = None) -> MappedText:  # noqa: PYI034 - there is no class below it
-        """The `text` that is made of the `pieces`, or one that nothing is known of."""
+        """Return the `text` that is made of the `pieces`, or one that nothing is known of."""
         self = super().__new__(cls, text)
         self._promptls_pieces = [inserted(text)] if pieces is None else pieces
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        """A copy is plain text."""
+        """Return a copy is plain text."""
         return str, (str(self),)
 
     def __add__(self, other: str) -> str:
@@ -37,7 +41,7 @@ class MappedText(PiecedText):
 
     def __mul__(self, times: SupportsIndex) -> str:
         count = operator.index(times) if hasattr(times, "__index__") else 0
-        if not 0 < count * len(self._promptls_pieces) <= _MOST_REPEATED:
+        if not 0 < count * len(self._promptls_pieces) <= _MAX_REPEATED:
             return str.__mul__(self, times)
         return MappedText(str.__mul__(self, times), self._promptls_pieces * count)
 
@@ -55,7 +59,7 @@ class MappedText(PiecedText):
         if step == 1:
             return cut(self, start, end)
         places = range(start, end, step)
-        return picked(self, places) if len(places) <= _MOST_REPEATED else found
+        return picked(self, places) if len(places) <= _MAX_REPEATED else found
 
     def strip(self, chars: str | None = None) -> str:
         """Without white space, or `chars`, at both ends."""
@@ -114,28 +118,28 @@ class MappedText(PiecedText):
         return cut(self, 0, len(str.removesuffix(self, suffix)))
 
     def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
-        """The texts between separators, or between stretches of white space."""
+        """Return the texts between separators, or between stretches of white space."""
         return in_order(self, str.split(self, sep, maxsplit), 0 if sep is None else len(sep))
 
     def splitlines(self, keepends: bool = False) -> list[str]:
-        """The lines."""
+        """Return the lines."""
         lines = in_order(self, str.splitlines(self, keepends=True), 0)
         if keepends:
             return lines
         return [cut(line, 0, len(bare)) for line, bare in zip(lines, str.splitlines(self), strict=True)]
 
     def join(self, parts: Iterable[str]) -> str:
-        """The parts with this text between them."""
+        """Return the parts with this text between them."""
         return joined_by(self, list(parts))
 
 
 def made_of(leaves: list[Leaf]) -> MappedText:
-    """The text of these leaves."""
+    """Return the text of these leaves."""
     return MappedText("".join([leaf.text for leaf in leaves]), leaves)
 
 
 def concatenated(parts: Iterable[str]) -> MappedText:
-    """The texts one behind the other."""
+    """Return the texts one behind the other."""
     texts = list(parts)
     pieces: list[Any] = []
     for text in texts:
@@ -149,7 +153,7 @@ def concatenated(parts: Iterable[str]) -> MappedText:
 
 
 def picked(text: str, places: Iterable[int]) -> MappedText:
-    """The characters at these places, in their order."""
+    """Return the characters at these places, in their order."""
     leaves = leaves_of(text)
     starts = [0, *accumulate(len(leaf.text) for leaf in leaves)]
     found = []
@@ -160,7 +164,7 @@ def picked(text: str, places: Iterable[int]) -> MappedText:
 
 
 def cut(text: str, start: int, end: int) -> MappedText:
-    """The characters from `start` up to `end`."""
+    """Return the characters from `start` up to `end`."""
     found: list[Leaf] = []
     at = 0
     for leaf in leaves_of(text):
@@ -174,7 +178,7 @@ def cut(text: str, start: int, end: int) -> MappedText:
 
 
 def by_letter(text: str, changed: Callable[[str], str]) -> MappedText:
-    """The text with each of its letters `changed` by itself."""
+    """Return the text with each of its letters `changed` by itself."""
     bounds = [0]
     instead: list[str] = []
     known = {letter: changed(letter) for letter in set(text)}
@@ -193,7 +197,10 @@ def by_letter(text: str, changed: Callable[[str], str]) -> MappedText:
 
 
 def recased(text: str, result: str, changed: Callable[[str], str] = str) -> str:
-    """`result`, which a change of letters made of `text`; where one became two, each was `changed` alone."""
+    """Return `result`, which a change of letters made of `text`.
+
+    Where one became two, each was `changed` alone.
+    """
     result = str(result)
     if len(result) != len(text):
         letters = by_letter(text, changed)
@@ -236,7 +243,7 @@ def replaced(text: str, old: str, new: str, count: SupportsIndex = -1) -> str:
 
 
 def padded(text: str, result: str) -> str:
-    """`result`, which is the text with something ahead of it and behind it."""
+    """Return `result`, which is the text with something ahead of it and behind it."""
     start = (len(result) - len(text)) // 2
     for place in (start, start + 1, 0, len(result) - len(text)):
         if result[place : place + len(text)] == text:
@@ -245,7 +252,7 @@ def padded(text: str, result: str) -> str:
 
 
 def in_order(text: str, parts: list[str], apart: int) -> list[str]:
-    """The parts of a text, in the order in which they stand there, at least so many characters apart."""
+    """Return the parts of a text in order of position, at least so many characters apart."""
     bounds = [0]
     for number, part in enumerate(parts):
         start = text.find(part, bounds[-1] + (apart if number else 0))
@@ -269,7 +276,7 @@ def spaced_out(text: str, new: str, count: int) -> str:
 
 
 def joined_by(separator: str, parts: list[str]) -> str:
-    """The texts with the separator between them; raises TypeError as `str.join` does."""
+    """Return the texts with the separator between them; raises TypeError as `str.join` does."""
     if not all(isinstance(part, str) for part in parts):
         return str.join(separator, parts)
     found: list[str] = []
@@ -278,3 +285,124 @@ def joined_by(separator: str, parts: list[str]) -> str:
             found.append(separator)
         found.append(part)
     return concatenated(found)
+
+
+class MappedMarkup(Markup):
+    """A text that is markup, with its pieces. What is made of it, but for what filters make, has none."""
+
+    __slots__ = ("_promptls_pieces",)
+
+    _promptls_pieces: list[Any] | None
+
+    def __new__(cls, base: Any = "", encoding: str | None = None, errors: str = "strict") -> MappedMarkup:  # noqa: PYI034 - there is no class below it
+        """As Markup."""
+        self = super().__new__(cls, base, encoding, errors)
+        self._promptls_pieces = None
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return a copy is plain markup."""
+        return Markup, (str(self),)
+
+
+def as_markup(text: str) -> Markup:
+    """Return the text as markup that keeps its pieces."""
+    found = MappedMarkup(str(text))
+    if type(text) is MappedText:
+        found._promptls_pieces = text._promptls_pieces  # noqa: SLF001 - the name keeps templates from it
+    return found
+
+
+def as_text(value: Any) -> str:
+    """Return the value as text, as `str` makes it, with its pieces where it has any."""
+    if type(value) is str or type(value) is MappedText:
+        return value
+    if type(value) is MappedMarkup and value._promptls_pieces is not None:  # noqa: SLF001 - as above
+        return MappedText(str(value), value._promptls_pieces)  # noqa: SLF001 - as above
+    return str(value)
+
+
+_DIRECTIVE: Final = re.compile(r"%(?:\((?P<key>[^()]*)\))?[#0\- +]*\d*(?:\.\d*)?[hlL]?(?P<kind>[a-zA-Z%])")
+_SIMPLE_FIELD: Final = re.compile(r"[A-Za-z0-9_]*")
+
+
+def percent_leaves(result: str, text: str, values: Any) -> str:
+    """Return `result`, which `text % values` gave, with pieces; as it is where it is made of none."""
+    if not _have_pieces(text, values.values() if isinstance(values, Mapping) else _listed(values)):
+        return result
+    try:
+        found = concatenated(_percent(text, values))
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        return result
+    return found if found == result else result
+
+
+def _listed(values: Any) -> Sequence[Any]:
+    return values if isinstance(values, tuple) else (values,)
+
+
+def _have_pieces(text: str, values: Any) -> bool:
+    return type(text) is MappedText or any(type(each) is MappedText for each in values)
+
+
+def _percent(text: str, values: Any) -> Iterator[str]:
+    waiting = iter(_listed(values))
+    at = 0
+    for match in _DIRECTIVE.finditer(text):
+        yield cut(text, at, match.start())
+        at = match.end()
+        if match["kind"] == "%":
+            yield cut(text, match.start(), match.start() + 1)
+            continue
+        value = values[match["key"]] if match["key"] is not None else next(waiting)
+        made = f"%{match[0].partition(')')[2] if match['key'] is not None else match[0][1:]}" % (value,)
+        yield _as_pieces(made, value, is_text=match["kind"] == "s")
+    yield cut(text, at, len(text))
+
+
+def method_leaves(
+    result: Any, method: str, text: str, positional: Sequence[Any], named: Mapping[str, Any]
+) -> Any:
+    """Return `result` of a string `method` of `text`, with pieces where the method inserts its arguments."""
+    if method == "join" and positional and isinstance(positional[0], list | tuple):
+        return joined_by(text, list(positional[0])) if _have_pieces(text, positional[0]) else result
+    if method != "format" or not _have_pieces(text, (*positional, *named.values())):
+        return result
+    try:
+        found = concatenated(_braces(text, positional, named))
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        found = MappedText()
+    return found if found == result else MappedText(result, [unsure(result)])
+
+
+def _braces(text: str, positional: Sequence[Any], named: Mapping[str, Any]) -> Iterator[str]:
+    if type(text) is MappedText:
+        raise ValueError(text)
+    number = 0
+    for literal, field, spec, conversion in Formatter().parse(text):
+        yield literal
+        if field is None:
+            continue
+        if not _SIMPLE_FIELD.fullmatch(field) or "{" in (spec or ""):
+            raise ValueError(field)
+        if not field:
+            value, number = positional[number], number + 1
+        else:
+            value = positional[int(field)] if field.isdigit() else named[field]
+        how = f"!{conversion}" if conversion else ""
+        made = f"{{{how}:{spec or ''}}}".format(value)
+        yield _as_pieces(made, value, is_text=conversion in {None, "s"})
+
+
+def _as_pieces(made: str, value: Any, *, is_text: bool) -> str:
+    """Return what one value became."""
+    if type(value) is not MappedText or not is_text:
+        return MappedText(made, [unsure(made)]) if made else made
+    if made == value:
+        return value
+    kept = padded(value, made)
+    if type(kept) is MappedText:
+        return kept
+    if value.startswith(made):
+        return cut(value, 0, len(made))
+    return MappedText(made, [unsure(made)])

@@ -48,7 +48,7 @@ class SourceFile:
     __slots__ = ("_sites", "names", "path", "spans", "start")
 
     def __init__(self, path: str, start: int, sites: Iterable[Any] = ()) -> None:
-        """The stretch of the file at `path` that begins at the offset `start` of it."""
+        """Refer to the stretch of the file at `path` that begins at offset `start`."""
         self.path = path
         self.start = start
         self.names = FileNames({}, frozenset())
@@ -66,7 +66,7 @@ class SourceFile:
         """The spans of the sites in the file."""
 
     def span(self, site: int) -> tuple[int, int]:
-        """The span of a site in the file."""
+        """Return the span of a site in the file."""
         return self.spans[site]
 
 
@@ -107,7 +107,7 @@ class Leaf(NamedTuple):
     """The value, or the Item of the one that was read."""
 
     def cut(self, start: int, end: int) -> Leaf:
-        """The leaf of a part of its text."""
+        """Return the leaf of a part of its text."""
         if start == 0 and end == len(self.text):
             return self
         if self.end - self.start == len(self.text) and self.site is None:
@@ -115,11 +115,11 @@ class Leaf(NamedTuple):
         return self._replace(text=self.text[start:end])
 
     def moved(self, by: int) -> Leaf:
-        """The leaf of the same text further behind in the file."""
+        """Return the leaf of the same text further behind in the file."""
         return Leaf(self[0], self[1], self[2] + by, self[3] + by, *self[4:])
 
     def changed(self, text: str) -> Leaf:
-        """The leaf of another text made of this one."""
+        """Return the leaf of another text made of this one."""
         return self._replace(text=text, is_text=self.is_text and text == self.text)
 
 
@@ -132,10 +132,10 @@ class Deferred(NamedTuple):
 
 
 def unsure(text: str) -> Leaf:
-    """A text whose way is not known: it belongs to whatever prints it, and to all that is read there."""
+    """Return a text of unknown origin: it belongs to whatever prints it, and to all that is read there."""
     return Leaf(text, None, 0, 0, value=UNSURE)
 
 
 def inserted(text: str) -> Leaf:
-    """A text that stands at no place of a template: it belongs to whatever prints it."""
+    """Return a text that stands at no place of a template: it belongs to whatever prints it."""
     return Leaf(text, None, 0, 0)

@@ -9,37 +9,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from promptls.rendering.source_map.formatted import percent_leaves
 from promptls.rendering.source_map.leaves import within
-from promptls.rendering.source_map.mapped_markup import MappedMarkup, as_text
-from promptls.rendering.source_map.mapped_text import MappedText, concatenated
+from promptls.rendering.source_map.mapped_text import (
+    MappedMarkup,
+    MappedText,
+    as_text,
+    concatenated,
+    percent_leaves,
+)
 from promptls.rendering.source_map.pieces import Item, Leaf, Outer, Piece, SourceFile, Turn, unsure
 
 _SIMPLE: Final = frozenset({int, float, bool, type(None)})
-_MOST_ITEMS: Final = 20_000
+_MAX_ITEMS: Final = 20_000
 """What stands in a longer list leads to the list as a whole."""
 
 
 def joined(pieces: Iterable[Piece]) -> MappedText:
-    """The text that compiled code has made of its pieces."""
+    """Return the text that compiled code has made of its pieces."""
     kept = list(pieces)
     return MappedText("".join([piece[0] for piece in kept]), kept)
 
 
 def shown(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Piece:
-    """The piece of a printed value."""
+    """Return the piece of a printed value."""
     text = value if type(value) is str else as_text(value)
     return (text, file, site, turn, text if type(text) is MappedText else value)
 
 
 def passed_on(pieces: Iterable[Piece], file: SourceFile, site: int, turn: Turn | None) -> Iterator[Piece]:
-    """The pieces of an included file or of a block, as pieces of the site that asked for them."""
+    """Yield the pieces of an included file or of a block, as pieces of the site that asked for them."""
     for piece in pieces:
         yield (piece[0], file, site, turn, piece)
 
 
 def joined_values(values: Iterable[Any]) -> str:
-    """The values as text, one behind the other, as `~` has it."""
+    """Return the values as text, one behind the other, as `~` has it."""
     texts = [_text(value) for value in values]
     return concatenated(texts) if any(type(text) is MappedText for text in texts) else "".join(texts)
 
@@ -54,7 +58,7 @@ class _UnsureText:
 
 
 def unsure_text(value: Any) -> Any:
-    """The value, whose text, unless it has pieces, belongs to all that its tag reads."""
+    """Return the value, whose text, unless it has pieces, belongs to all that its tag reads."""
     return value if type(value) is MappedText or type(value) is MappedMarkup else _UnsureText(value)
 
 
@@ -74,14 +78,14 @@ def percent_formatted(left: Any, right: Any) -> Any:
 
 
 def read(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
-    """A text with a piece of the site that reads it; any other value as it is."""
+    """Return a text with a piece of the site that reads it; any other value as it is."""
     if type(value) is str:
         return MappedText(value, [(value, file, site, turn, value)])
     return value
 
 
 def read_text(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
-    """The value as a text, as `str` makes it, with a piece of the site that reads it.
+    """Return the value as a text, as `str` makes it, with a piece of the site that reads it.
 
     What has pieces already, and what is no text without running code of its own, stays as it is.
     """
@@ -90,7 +94,10 @@ def read_text(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any
 
 
 def read_items(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
-    """A list like the one that was read, whose texts have pieces; other values as `read` gives them."""
+    """Return a list like the one that was read, whose texts have pieces.
+
+    Other values as `read` gives them.
+    """
     if not _is_list(value):
         return read(value, file, site, turn)
     return type(value)(
@@ -102,7 +109,7 @@ def read_items(value: Any, file: SourceFile, site: int, turn: Turn | None) -> An
 
 
 def read_texts(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
-    """The values of a list as texts with pieces; other values as `read` gives them."""
+    """Return the values of a list as texts with pieces; other values as `read` gives them."""
     if not _is_list(value):
         return read(value, file, site, turn)
     found: list[Any] = []
@@ -114,11 +121,11 @@ def read_texts(value: Any, file: SourceFile, site: int, turn: Turn | None) -> An
 
 
 def _is_list(value: Any) -> bool:
-    return (type(value) is list or type(value) is tuple) and len(value) <= _MOST_ITEMS
+    return (type(value) is list or type(value) is tuple) and len(value) <= _MAX_ITEMS
 
 
 def _known_text(value: Any) -> str | None:
-    """The text of a number, a truth or nothing; None for what else there is."""
+    """Return the text of a number, a truth or nothing; None for what else there is."""
     if type(value) not in _SIMPLE:
         return None
     try:
@@ -128,7 +135,7 @@ def _known_text(value: Any) -> str | None:
 
 
 def made_by(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
-    """The value that a tag sets: what a text with pieces does not lead to the data belongs to that tag."""
+    """Return the value that a tag sets; text that its pieces do not trace to the data belongs to the tag."""
     if type(value) is not MappedText:
         return value
     known = value._promptls_pieces  # noqa: SLF001 - the name keeps templates from it

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from promptls.dialects.prompt_poet.render import DEFAULT_OPTIONS, RenderedText, RenderOptions, render_loaded
 from promptls.rendering.source_map.environment import mapping_environment
 from promptls.rendering.source_map.mapped_text import MappedText
 from promptls.rendering.source_map.rendered import RenderedMap
 from promptls.rendering.source_map.templates import CompiledGroups, MappedLoader
-from promptls.systems.prompt_poet.render import DEFAULT_OPTIONS, RenderedText, RenderOptions, render_loaded
 
 
 def render_mapped(
@@ -21,7 +21,7 @@ def render_mapped(
     options: RenderOptions = DEFAULT_OPTIONS,
     compiled: CompiledGroups | None = None,
 ) -> tuple[RenderedText, RenderedMap]:
-    """What `render_text` gives, and its map; raises PromptPoetError as that does.
+    """Return what `render_text` gives, and its map; raises PromptPoetError as that does.
 
     `compiled` keeps the code of templates; one for the sandbox, and another one for without.
     """

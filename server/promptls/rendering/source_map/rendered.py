@@ -1,19 +1,89 @@
-"""The way from a rendered text to its templates, and back."""
+"""The mapping from a rendered text to its templates, and back."""
 
 from __future__ import annotations
 
+import traceback
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from promptls.rendering.source_map.data_paths import turns_of
-from promptls.rendering.source_map.leaf_words import LeafWords, turns_words
+from promptls.rendering.source_map.data_paths import DataPaths, chain_of, turns_of, written
 from promptls.rendering.source_map.leaves import leaves_of
 from promptls.rendering.source_map.mapped_text import MappedText
-from promptls.rendering.source_map.pieces import Leaf
-from promptls.text.lines import line_starts, place_of
+from promptls.rendering.source_map.pieces import Leaf, Turn
+from promptls.text.format import shortened
+from promptls.text.positions import line_starts, place_of
+
+_MAX_TURNS: Final = 8
+"""How many turns are told; a recursive loop can be in hundreds."""
+_NO_TURN: Final[Turn] = (None,)
+
+
+def turns_words(turns: Sequence[Turn]) -> tuple[str, ...]:
+    """Turn in words, the outermost first; of very many, those at both ends."""
+    words = tuple([f"turn {number} of `{file.sites[site].words}`" for _, file, site, number, _ in turns])
+    if len(words) <= _MAX_TURNS:
+        return words
+    return *words[:2], f"… {len(words) - 4} more …", *words[-2:]
+
+
+class LeafWords:
+    """Tells leaves one after the other, and remembers the turn of the one before."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        """Look in `data`, as the template saw it."""
+        self._paths = DataPaths(data)
+        self._turn = self._told = _NO_TURN
+        self._item: str | None = None
+        """The data path of the item of `_turn`."""
+        self._words: tuple[str, ...] = ()
+        """The turns in words up to `_told`."""
+        self._around: Turn | None = _NO_TURN
+        self._around_words: tuple[str, ...] = ()
+
+    def turns(self, turn: Turn | None) -> tuple[str, ...]:
+        """Return a turn with those around it in words."""
+        if turn is None:
+            return ()
+        if turn is not self._told:
+            outer, file, site, number, _ = turn
+            if outer is not self._around:
+                self._around, self._around_words = (
+                    outer,
+                    () if outer is None else turns_words(chain_of(outer)),
+                )
+            if len(self._around_words) + 1 < _MAX_TURNS:
+                self._words = (*self._around_words, f"turn {number} of `{file.sites[site].words}`")
+            else:
+                self._words = turns_words(chain_of(turn))
+            self._told = turn
+        return self._words
+
+    def data_path(self, leaf: Leaf) -> str | None:
+        """Return which data were printed; several with a comma in between."""
+        file, turn, site = leaf.file, leaf.turn, leaf.site
+        if turn is not None and not leaf.outer and file is not None and site is not None:
+            expression = file.sites[site].expression
+            targets = turn[1].sites[turn[2]].targets
+            item = turn[4]
+            if expression == targets:
+                if item is leaf.value and (words := self._item_of(turn)) is not None:
+                    return words
+            elif type(expression) is tuple and expression[0] == "." and expression[1] == targets:
+                key = expression[2]
+                is_there = type(item) is dict and type(key) is str and item.get(key, item) is leaf.value
+                if is_there and (words := self._item_of(turn)) is not None:
+                    return f"{words}.{key}" if key.isidentifier() else f"{words}[{key!r}]"
+        return ", ".join(map(written, self._paths.of(leaf))) or None
+
+    def _item_of(self, turn: Turn) -> str | None:
+        if turn is not self._turn:
+            self._item = self._paths.item_words(turn)
+            self._turn = turn
+        return self._item
+
 
 _new = tuple.__new__
 """Makes named tuples in half of the time."""
@@ -55,7 +125,7 @@ class RenderedMap:
         return leaves_of(self._mapped)
 
     def has_more_leaves(self, most: float) -> bool:
-        """Whether the text has more leaves than `most`."""
+        """Return whether the text has more leaves than `most`."""
         pieces = self._mapped._promptls_pieces  # noqa: SLF001 - the name keeps templates from it
         # Of each piece come one or more, and telling which takes longer than to count the pieces.
         return sum(bool(piece[0]) for piece in pieces) > most or len(self.leaves) > most
@@ -88,11 +158,11 @@ class RenderedMap:
         return found
 
     def index(self, offset: int) -> int:
-        """The number of the leaf at `offset`; -1 for a text without any."""
+        """Return the number of the leaf at `offset`; -1 for a text without any."""
         return bisect_right(self.starts, offset) - 1
 
     def printed_with(self, number: int) -> tuple[int, int]:
-        """The first leaf of all that one tag printed at once, and the one behind, around a leaf's number."""
+        """Return the range of leaves around `number` that one tag printed at once: first, and end."""
         leaves, leaf = self.leaves, self.leaves[number]
         first, behind = number, number + 1
         while first > 0 and _is_of_one_tag(leaves[first - 1], leaf):
@@ -102,7 +172,7 @@ class RenderedMap:
         return first, behind
 
     def between(self, start: int, end: int) -> Iterator[Segment]:
-        """The segments from `start` up to `end`, cut where they reach beyond."""
+        """Yield the segments from `start` up to `end`, cut where they reach beyond."""
         segments = self.segments
         for number in range(max(self.index(start), 0), len(segments)):
             segment = segments[number]
@@ -115,7 +185,7 @@ class RenderedMap:
                 yield self._cut(number, max(start, first), min(end, last))
 
     def _cut(self, number: int, start: int, end: int) -> Segment:
-        """The segment of a leaf's characters from `start` to `end` of the text."""
+        """Return the segment of a leaf's characters from `start` to `end` of the text."""
         segment = self.segments[number]
         path, first, last, verbatim, turns, data_path = segment[2:]
         if verbatim:
@@ -124,13 +194,13 @@ class RenderedMap:
         return Segment(start, end, path, first, last, verbatim, turns, data_path)
 
     def original(self, path: str, offset: int) -> int:
-        r"""The offset in the file for one in the text that Jinja reads, where a line break is `\n`."""
+        r"""Return the offset in the file for one in the text that Jinja reads, where a line break is `\n`."""
         if not self._has_doubled_breaks(path):
             return offset
         return offset + bisect_right(self._breaks[path], offset - 1)
 
     def places(self, path: str, offset: int) -> list[Segment]:
-        """The segments that the character at `offset` of a file has made: one for each turn of a loop."""
+        """Return the segments made by the character at `offset` of a file: one per loop iteration."""
         return [
             segment
             for segment in self.segments
@@ -138,12 +208,12 @@ class RenderedMap:
         ]
 
     def line(self, path: str, offset: int) -> int:
-        """The 0-based line of an offset in the text that Jinja reads of a file."""
+        """Return the 0-based line of an offset in the text that Jinja reads of a file."""
         text = self._texts.get(path, "")
         return place_of(line_starts(text), self.original(path, offset)).line
 
     def turns(self, leaf: Leaf) -> tuple[str, ...]:
-        """The turns that made a leaf, in words."""
+        """Return the turns that made a leaf, in words."""
         if leaf.turn is None and not leaf.outer:
             return ()
         key = id(leaf.turn), tuple([id(outer.turn) for outer in leaf.outer])
@@ -171,10 +241,44 @@ def _is_of_one_tag(one: Leaf, other: Leaf) -> bool:
 
 
 def _doubled_breaks(text: str) -> list[int]:
-    r"""Where each `\r\n` stands once all before it have become `\n`."""
+    r"""Return where each `\r\n` stands once all before it have become `\n`."""
     found: list[int] = []
     place = text.find("\r\n")
     while place >= 0:
         found.append(place - len(found))
         place = text.find("\r\n", place + 2)
     return found
+
+
+def turns_at(error: BaseException | None) -> list[Turn]:
+    """Return the turns that the code of templates was in where `error` was raised, the outermost first."""
+    found: list[Turn] = []
+    for frame, _ in traceback.walk_tb(error.__traceback__ if error else None):
+        if "__jinja_template__" in frame.f_globals:
+            found += chain_of(frame.f_locals.get("turn"))
+    return found
+
+
+def line_outside(error: BaseException | None, path: str) -> int | None:
+    """Return the 0-based line of the file at `path` that was running when an error stopped another file."""
+    for frame, line in traceback.walk_tb(error.__traceback__ if error else None):
+        template = frame.f_globals.get("__jinja_template__")
+        if template is not None and template.filename == path:
+            number: int = template.get_corresponding_lineno(line)
+            return number - 1
+    return None
+
+
+def item_words(turn: Turn) -> str:
+    """Return what a turn's loop has bound, shortened: `message` is {'role': 'user', …}."""
+    _, file, site, _, item = turn
+    pairs = list(_bound(file.sites[site].targets, item))
+    return " and ".join(f"`{name}` is {shortened(value)}" for name, value in pairs)
+
+
+def _bound(targets: Any, item: Any) -> list[tuple[str, Any]]:
+    if isinstance(targets, str):
+        return [(targets, item)]
+    if isinstance(targets, tuple) and isinstance(item, tuple):
+        return [pair for target, each in zip(targets, item, strict=False) for pair in _bound(target, each)]
+    return []

@@ -11,14 +11,20 @@ from jinja2 import Environment, Template, runtime
 from jinja2.environment import TemplateModule
 from jinja2.runtime import Context
 
-from promptls.rendering.mark import MARK
+from promptls.dialects.prompt_poet.environment import FolderLoader
 from promptls.rendering.source_map.expressions import Bindings
-from promptls.rendering.source_map.groups import Group, Grouping
-from promptls.rendering.source_map.lexer import PlacedLexer
+from promptls.rendering.source_map.lexer import (
+    NO_SKELETON,
+    Filled,
+    Group,
+    Grouping,
+    PlacedLexer,
+    filled_in,
+    skeleton_of,
+)
 from promptls.rendering.source_map.pieces import FileNames, SourceFile
 from promptls.rendering.source_map.read_values import joined
-from promptls.rendering.source_map.skeleton import NO_SKELETON, Filled, filled_in, skeleton_of
-from promptls.systems.prompt_poet.environment import FolderLoader
+from promptls.rendering.worker import MARK
 
 _KEPT_CHARACTERS: Final = 2_000_000
 """How many characters of templates stay compiled, those that were used last."""
@@ -36,15 +42,15 @@ class CompiledGroups:
         self._groupings: dict[PlacedLexer, Grouping] = {}
 
     def __len__(self) -> int:
-        """How many groups were compiled and are kept."""
+        """Return how many groups were compiled and are kept."""
         return len(self._compiled)
 
     def groups(self, lexer: PlacedLexer, text: str) -> list[Group]:
-        """The groups of a text."""
+        """Return the groups of a text."""
         return self._groupings.setdefault(lexer, Grouping(lexer)).groups(text)
 
     def code(self, environment: Any, path: str, name: str, group: Group) -> Filled:
-        """The code of a group of the file at `path`, compiled unless one with the same tags is known."""
+        """Return the compiled code of a group of the file at `path`, reused if the tags are the same."""
         key = path, group.text, group.is_last
         known = self._filled.get(key)
         if known is not None:
@@ -85,7 +91,7 @@ class MappedLoader(FolderLoader):
         name: str,
         globals: MutableMapping[str, Any] | None = None,  # noqa: A002 - the name is Jinja's
     ) -> Template:
-        """The template `name`, as Jinja asks for it; raises what reading and compiling it raises."""
+        """Return the template `name`, as Jinja asks for it; raises what reading and compiling it raises."""
         text, path, _ = self.get_source(environment, name)
         given = {} if globals is None else globals
         groups = self._compiled.groups(environment.lexer, text)  # type: ignore[arg-type] # the mapping one's
@@ -176,7 +182,7 @@ class _MappedTemplate(Template):
 
 
 def _whole(groups: list[_MappedTemplate]) -> Template:
-    """The template that runs the groups one after the other."""
+    """Return the template that runs the groups one after the other."""
     first = groups[0]
     if len(groups) == 1:
         return first

@@ -1,1 +1,1 @@
-"""Jinja: delimiters, tokens, expressions and statements, each with its span, in broken text too."""
+"""The Jinja parser: delimiters, tokens, expressions and statements with spans, with error recovery."""

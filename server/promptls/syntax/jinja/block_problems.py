@@ -7,16 +7,73 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, NamedTuple
 
-from promptls.syntax.chunk import Chunk
-from promptls.syntax.group import chunks_from
+from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.blocks import BlockTag, Pair, chunk_blocks, loose_tags
-from promptls.syntax.jinja.keywords import MIDDLES
-from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.slips import lacks_end, misspelt_opening
+from promptls.syntax.jinja.keywords import KEYWORDS, MIDDLES
+from promptls.syntax.jinja.problems import meant_tag, tag_tree
 from promptls.syntax.problem import Related, SyntaxProblem
 from promptls.syntax.source import Source
+from promptls.text.positions import Span
 
-_MOST_CHUNKS: Final = 50
+_MAX_CHUNKS: Final = 8
+"""How many chunks are looked through for the tag that a block lacks; such tags stand close to it."""
+
+
+def misspelt_opening(
+    source: Source, keywords: Container[str], end: int, behind: int, taken: Container[int]
+) -> int | None:
+    """Return where the unknown tag begins that is the misspelt opening of a block with one of the `keywords`.
+
+    It stands a little ahead of the offset `end`, not ahead of `behind`, and is none of the `taken`.
+    """
+    offset = end
+    for _ in range(_MAX_CHUNKS):
+        located = source.located(offset)
+        found = [
+            located.start + place
+            for place, word in _unknown(located.chunk)
+            if behind <= located.start + place < end
+            and located.start + place not in taken
+            and meant_tag(word) in keywords
+        ]
+        if found:
+            return found[-1]
+        if located.start <= behind:
+            return None
+        offset = located.start - 1
+    return None
+
+
+def lacks_end(source: Source, keyword: str, opening: Span, before: int | None = None) -> bool:
+    """Return whether an unknown tag a little after a block's opening is its misspelt end."""
+    offset = opening.start
+    for _ in range(_MAX_CHUNKS):
+        located = source.located(offset)
+        behind = opening.start - located.start
+        for place, word in _unknown(located.chunk):
+            if before is not None and located.start + place >= before:
+                return False
+            if place > behind and (word == "end" or meant_tag(word) == f"end{keyword}"):
+                return True
+        offset = located.start + len(located.chunk.text)
+        if offset >= len(source):
+            return False
+    return False
+
+
+@chunk_fact
+def _unknown(chunk: Chunk) -> tuple[tuple[int, str], ...]:
+    """Return the tags of a chunk with words that are no tags of Jinja: where each begins, and its word."""
+    found = []
+    for tag in chunk.tags:
+        if tag.kind == "statement" and not tag.unclosed:
+            keyword = tag_tree(tag).statement.keyword
+            if keyword and keyword not in KEYWORDS:
+                found.append((tag.span.start, keyword))
+    return tuple(found)
+
+
+_MAX_CLOSING_CHUNKS: Final = 50
 """How far behind a block that nothing closes the one is looked for that has taken its end."""
 
 _FEW: Final = 20
@@ -24,7 +81,7 @@ _FEW: Final = 20
 
 
 def block_problems(source: Source) -> list[SyntaxProblem]:
-    """The blocks of the file that are never closed, closed by the wrong tag, or never opened.
+    """Return the blocks of the file that are never closed, closed by the wrong tag, or never opened.
 
     A misspelt tag that opens or ends a block says so itself, and its partner is right.
     """
@@ -50,7 +107,7 @@ class _Crossed(NamedTuple):
 
 @dataclass(slots=True)
 class _Matching:
-    """The tags without a partner in their piece, matched one by one; `slips` are misspelt openings."""
+    """The tags without a partner in their piece, matched one by one; `typos` are misspelt openings."""
 
     source: Source
     problems: list[SyntaxProblem | None] = field(default_factory=list)
@@ -58,7 +115,7 @@ class _Matching:
     crossed: list[_Crossed] = field(default_factory=list)
     early: dict[BlockTag, int] = field(default_factory=dict)
     strays: list[_Crossed] = field(default_factory=list)
-    slips: set[int] = field(default_factory=set)
+    typos: set[int] = field(default_factory=set)
 
     def divide(self, tag: BlockTag) -> None:
         """Take a tag that divides the innermost block, which takes note of its `else`."""
@@ -66,15 +123,15 @@ class _Matching:
         if problem is None:
             if tag.keyword == "else":
                 self.stack[-1] = self.stack[-1]._replace(action="else")
-        elif self._slip(tag, MIDDLES[tag.keyword]) is None:
+        elif self._typo(tag, MIDDLES[tag.keyword]) is None:
             self.problems.append(problem)
 
     def close(self, tag: BlockTag) -> None:
         """Take a tag that ends a block."""
         if self.stack and self.stack[-1].keyword == tag.keyword:
             self.stack.pop()
-        elif (slip := self._slip(tag, (tag.keyword,))) is not None:
-            self.slips.add(slip)
+        elif (typo := self._typo(tag, (tag.keyword,))) is not None:
+            self.typos.add(typo)
         elif any(opening.keyword == tag.keyword for opening in self.stack):
             while (opening := self.stack.pop()).keyword != tag.keyword:
                 if not lacks_end(self.source, opening.keyword, opening.span, tag.span.start):
@@ -98,24 +155,24 @@ class _Matching:
             if stray is not None:
                 self.problems[stray.problem] = _wrong_end(stray)
             elif not lacks_end(self.source, opening.keyword, opening.span):
-                most_chunks = _MOST_CHUNKS if len(self.stack) <= _FEW else 1
-                self.problems.append(_never_closed(self.source, opening, most_chunks))
+                max_chunks = _MAX_CLOSING_CHUNKS if len(self.stack) <= _FEW else 1
+                self.problems.append(_never_closed(self.source, opening, max_chunks))
 
-    def _slip(self, tag: BlockTag, keywords: Container[str]) -> int | None:
-        """Where the misspelt opening of the tag's block begins, inside of the innermost open block."""
+    def _typo(self, tag: BlockTag, keywords: Container[str]) -> int | None:
+        """Return where the misspelt opening of the tag's block begins, inside of the innermost open block."""
         behind = self.stack[-1].span.start if self.stack else 0
-        return misspelt_opening(self.source, keywords, tag.span.start, behind, self.slips)
+        return misspelt_opening(self.source, keywords, tag.span.start, behind, self.typos)
 
 
 def _divided(tag: BlockTag, inner: BlockTag | None) -> SyntaxProblem | None:
-    """What is wrong with a tag that divides the innermost open block."""
+    """Return what is wrong with a tag that divides the innermost open block."""
     if inner is None or inner.keyword not in MIDDLES[tag.keyword]:
         return _stray_middle(tag, inner)
     return _behind_else(tag, inner) if inner.action == "else" else None
 
 
 def _taken(crossed: list[_Crossed], which: Callable[[_Crossed], BlockTag], tag: BlockTag) -> _Crossed | None:
-    """The first of the crossed blocks with a tag of this keyword, taken out of them."""
+    """Return the first of the crossed blocks with a tag of this keyword, taken out of them."""
     found = next((each for each in crossed if which(each).keyword == tag.keyword), None)
     if found is not None:
         crossed.remove(found)
@@ -130,7 +187,7 @@ def _not_closed(opening: BlockTag, closing: BlockTag) -> SyntaxProblem:
 
 
 def _in_wrong_order(crossed: _Crossed, late: BlockTag) -> SyntaxProblem:
-    """The problem of two blocks that overlap: the one that opens last is to close first."""
+    """Return the problem of two blocks that overlap: the one that opens last is to close first."""
     outer = crossed.closing.keyword
     message = f"`end{late.keyword}` stands behind `end{outer}`: expected it before, because this opens inside"
     related = (
@@ -141,7 +198,7 @@ def _in_wrong_order(crossed: _Crossed, late: BlockTag) -> SyntaxProblem:
 
 
 def _wrong_end(crossed: _Crossed) -> SyntaxProblem:
-    """The problem of an end tag with the name of the block around the one that it is to close."""
+    """Return the problem of an end tag with the name of the block around the one that it is to close."""
     opening, closing = crossed.opening, crossed.closing
     message = f"expected `end{opening.keyword}` instead of `end{closing.keyword}`"
     related = Related(opening.span, f"this `{opening.keyword}` is open here")
@@ -161,10 +218,10 @@ def _behind_else(middle: BlockTag, opening: BlockTag) -> SyntaxProblem:
     return SyntaxProblem("jinja", middle.span, message, (Related(opening.span, "opened here"),))
 
 
-def _never_closed(source: Source, opening: BlockTag, most_chunks: int) -> SyntaxProblem | None:
-    """The problem of a block that no tag closes.
+def _never_closed(source: Source, opening: BlockTag, max_chunks: int) -> SyntaxProblem | None:
+    """Return the problem of a block that no tag closes.
 
-    None where a tag that is still written has taken its end, or may turn out to be no block.
+    None if a tag that is still written has taken its end, or may turn out to be no block.
 
     Of two blocks of which only one is closed, the one is to blame that begins in the middle of a line, or
     further to the right than the end.
@@ -176,7 +233,7 @@ def _never_closed(source: Source, opening: BlockTag, most_chunks: int) -> Syntax
         return None  # with `=` in it, it will be no block
     lead = _lead(located.chunk, own.span.start)
     message = f"`{opening.keyword}` is never closed: expected `end{opening.keyword}`"
-    for start, chunk, pair in _pairs_behind(source, opening, most_chunks):
+    for start, chunk, pair in _pairs_behind(source, opening, max_chunks):
         tag = chunk.tags[pair.opening]
         if tag.unclosed:
             return None
@@ -190,10 +247,10 @@ def _never_closed(source: Source, opening: BlockTag, most_chunks: int) -> Syntax
     return SyntaxProblem("jinja", opening.span, message)
 
 
-def _pairs_behind(source: Source, opening: BlockTag, most_chunks: int) -> Iterator[tuple[int, Chunk, Pair]]:
-    """The blocks of the same keyword behind the place that lie in one chunk each, with where that begins."""
+def _pairs_behind(source: Source, opening: BlockTag, max_chunks: int) -> Iterator[tuple[int, Chunk, Pair]]:
+    """Yield later blocks of the same keyword that lie in one chunk each, with their offsets."""
     located = source.located(opening.span.start)
-    for each in islice(chunks_from(source.root, located.index), most_chunks):
+    for each in islice(source.root.placed(located.index), max_chunks):
         for pair in chunk_blocks(each.chunk).pairs:
             place = each.start + each.chunk.tags[pair.opening].span.start
             if pair.keyword == opening.keyword and place >= opening.span.start:
@@ -201,5 +258,5 @@ def _pairs_behind(source: Source, opening: BlockTag, most_chunks: int) -> Iterat
 
 
 def _lead(chunk: Chunk, offset: int) -> str:
-    """What stands ahead of a place on its line."""
+    """Return what stands ahead of a place on its line."""
     return chunk.text[max(chunk.text.rfind("\n", 0, offset), chunk.text.rfind("\r", 0, offset)) + 1 : offset]

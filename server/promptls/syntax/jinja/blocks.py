@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.group import Piece, united
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk_list import ChunkList, Piece
+from promptls.syntax.facts import placed_fact, summary
 from promptls.syntax.jinja.keywords import MIDDLES
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.text.span import NOWHERE, Span
+from promptls.text.positions import NOWHERE, Span
 
 _CLOSERS: Final = {
     f"end{keyword}": keyword
@@ -46,9 +47,9 @@ class ChunkBlocks(NamedTuple):
     loose: tuple[BlockTag, ...]
 
 
-@kept
+@chunk_fact
 def block_tags(chunk: Chunk) -> tuple[BlockTag, ...]:
-    """The tags of the chunk that open, divide or close a block."""
+    """Return the tags of the chunk that open, divide or close a block."""
     return tuple(_block_tags(chunk))
 
 
@@ -69,34 +70,38 @@ def _block_tags(chunk: Chunk) -> Iterator[BlockTag]:
             yield BlockTag("close", _CLOSERS[keyword], span, index)
 
 
-@kept
+@chunk_fact
 def chunk_blocks(chunk: Chunk) -> ChunkBlocks:
-    """The chunk's own blocks, and what it leaves open or closes of others."""
+    """Return the chunk's own blocks, and what it leaves open or closes of others."""
     pairs: list[Pair] = []
     loose = _match(block_tags(chunk), pairs)
     return ChunkBlocks(tuple(sorted(pairs, key=lambda pair: pair.opening)), loose)
 
 
 def loose_tags(piece: Piece) -> tuple[BlockTag, ...]:
-    """The tags of a piece whose partner is outside of it; spans count from the piece's start."""
+    """Return the tags of a piece whose partner is outside of it; spans count from the piece's start."""
     if isinstance(piece, Chunk):
         return chunk_blocks(piece).loose
     if not _loose_words(piece):
         return ()  # the tags inside move with every letter, and need not be placed to know this
-    known = piece.kept.get(loose_tags)
-    if known is None:
-        placed = [
-            tag._replace(span=tag.span.shifted(start))
-            for start, child in zip(piece.starts, piece.children, strict=False)
-            for tag in loose_tags(child)
-        ]
-        numbered = [tag._replace(place=number) for number, tag in enumerate(placed)]
-        known = piece.kept[loose_tags] = _match(numbered, [])
-    return known  # type: ignore[return-value]  # put there above
+    return _loose_in_file(piece)
+
+
+@placed_fact
+def _loose_in_file(chunks: ChunkList) -> tuple[BlockTag, ...]:
+    placed = [
+        tag._replace(span=tag.span.shifted(start))
+        for start, child in zip(chunks.starts, chunks.chunks, strict=False)
+        for tag in chunk_blocks(child).loose
+    ]
+    return _match([tag._replace(place=number) for number, tag in enumerate(placed)], [])
 
 
 def _match(tags: Iterable[BlockTag], pairs: list[Pair]) -> tuple[BlockTag, ...]:
-    """The tags that have no partner among the others, in order; `pairs` gets the blocks of those that do."""
+    """Return the tags that have no partner among the others, in order.
+
+    `pairs` gets the blocks of those that do.
+    """
     loose: list[BlockTag] = []
     stack: list[tuple[BlockTag, list[BlockTag]]] = []
     for tag in tags:
@@ -129,10 +134,10 @@ def _joined_words(pieces: list[tuple[tuple[str, str], ...]]) -> tuple[tuple[str,
     return _words(_match([BlockTag(*word, NOWHERE, number) for number, word in enumerate(words)], []))
 
 
-_loose_words: Final = united(lambda chunk: _words(chunk_blocks(chunk).loose), _joined_words, of_tags=True)
+_loose_words: Final = summary(lambda chunk: _words(chunk_blocks(chunk).loose), _joined_words, of_tags=True)
 """What the tags of a piece whose partner is outside of it do, and to which blocks, without their places."""
 
 
 def _divides(middle: BlockTag, opening: BlockTag, before: list[BlockTag]) -> bool:
-    """Whether the tag may divide the block, behind the tags that divide it already."""
+    """Return whether the tag may divide the block, behind the tags that divide it already."""
     return opening.keyword in MIDDLES[middle.keyword] and not (before and before[-1].keyword == "else")

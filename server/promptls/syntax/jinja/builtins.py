@@ -1,15 +1,176 @@
-"""The filters, tests and functions that Jinja has without extensions: names, signatures, documentation."""
+"""The filters, tests and functions of Jinja without extensions: names, signatures, documentation."""
 
 from __future__ import annotations
 
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 
 from jinja2.filters import FILTERS as _FILTERS
 from jinja2.tests import TESTS as _TESTS
 
-from promptls.syntax.jinja.docstrings import markdown
-from promptls.syntax.jinja.signature import Signature, Taken, python_signature
+_ROLE: Final = re.compile(r":\w+:`(?:([^`<]*?)\s*<[^`>]*>|~?[\w.-]*?\.?([\w-]+(?:\(\))?))`")
+_LITERAL: Final = re.compile(r"``([^`]+)``")
+_LINK: Final = re.compile(r"`([^`<]+?)\s*(?:<[^>]*>)?`_+")
+_CODE: Final = re.compile(r"\.\. (?:sourcecode|code-block|code)::\s*(\S*)\s*$")
+_DIRECTIVE: Final = re.compile(r"\.\. ")
+_FIELD: Final = re.compile(r":(?:param (?:[\w.]+ )?(?P<name>\w+)|returns?|raises \w+):\s*(?P<text>.*)$")
+_BULLET: Final = re.compile(r"[-*]\s+")
+_LANGUAGES: Final = {"jinja": "jinja", "html+jinja": "jinja", "python": "python", "pycon": "python"}
+
+
+def markdown(docstring: str | None) -> str:
+    """Return the docstring in Markdown, without its notes on versions; empty for none."""
+    if not docstring:
+        return ""
+    blocks = _blocks(inspect.cleandoc(docstring).splitlines())
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _blocks(lines: list[str]) -> list[str]:
+    blocks: list[str] = []
+    index = 0
+    while index < len(lines):
+        line = lines[index]
+        code = _CODE.match(line)
+        if code:
+            body, index = _indented(lines, index + 1)
+            language = _LANGUAGES.get(code[1], "")
+            blocks.append(f"```{language}\n" + "\n".join(body) + "\n```")
+        elif _DIRECTIVE.match(line):
+            _, index = _indented(lines, index + 1)
+        elif not line.strip():
+            index += 1
+        elif field := _FIELD.match(line):
+            rest, index = _indented(lines, index + 1, blank=False)
+            words = " ".join([field["text"], *(each.strip() for each in rest)]).strip()
+            item = f"- `{field['name']}`: {_inline(words)}" if field["name"] else _inline(words)
+            if field["name"] and blocks and blocks[-1].startswith("- `"):
+                blocks[-1] += f"\n{item}"
+            else:
+                blocks.append(item)
+        else:
+            paragraph, index = _paragraph(lines, index)
+            blocks.append(paragraph)
+    return blocks
+
+
+def _paragraph(lines: list[str], index: int) -> tuple[str, int]:
+    begin = index
+    while index < len(lines) and lines[index].strip() and not _DIRECTIVE.match(lines[index]):
+        if index > begin and _FIELD.match(lines[index]):
+            break
+        index += 1
+    taken = lines[begin:index]
+    if _BULLET.match(taken[0]):
+        return "\n".join(_inline(each) for each in taken), index
+    text = " ".join(each.strip() for each in taken)
+    if text.endswith("::"):
+        text = text[:-1]
+        body, index = _indented(lines, index)
+        return f"{_inline(text)}\n\n```\n" + "\n".join(body) + "\n```", index
+    return _inline(text), index
+
+
+def _indented(lines: list[str], index: int, *, blank: bool = True) -> tuple[list[str], int]:
+    """Return the lines from `index` on that are indented, without the indentation, and what follows them."""
+    taken: list[str] = []
+    while index < len(lines) and (
+        lines[index].startswith((" ", "\t")) or (blank and not lines[index].strip())
+    ):
+        taken.append(lines[index])
+        index += 1
+    return inspect.cleandoc("\n".join(["", *taken])).strip("\n").splitlines(), index
+
+
+def _inline(text: str) -> str:
+    text = _ROLE.sub(lambda found: f"`{found[1] or found[2]}`", text)
+    text = _LITERAL.sub(lambda found: f"`{found[1]}`", text)
+    return _LINK.sub(lambda found: found[1], text)
+
+
+TakenKind = Literal["any", "place", "keyword", "rest", "named"]
+
+
+class Taken(NamedTuple):
+    """One parameter: its name, its text with default, and how arguments reach it.
+
+    `rest` takes all further arguments, `named` all further keyword arguments; `keyword` is reached
+    by its name alone, and `place` by its place alone.
+    """
+
+    name: str
+    text: str
+    kind: TakenKind = "any"
+    is_required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A name with its parameters in order."""
+
+    name: str
+    parameters: tuple[Taken, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The signature on one line: `truncate(length=255, killwords=False)`."""
+        return f"{self.name}({', '.join(parameter.text for parameter in self.parameters)})"
+
+    @property
+    def needs_arguments(self) -> bool:
+        """Whether it cannot be called without arguments."""
+        return any(parameter.is_required for parameter in self.parameters)
+
+    def active(self, commas: int, keyword: str) -> int | None:
+        """Return the index of the parameter that an argument behind so many commas reaches.
+
+        `keyword` is its name where it has one. None if there is no such parameter.
+        """
+        for index, parameter in enumerate(self.parameters):
+            if keyword and parameter.name == keyword and parameter.kind in {"any", "keyword"}:
+                return index
+        if keyword:
+            return next((i for i, each in enumerate(self.parameters) if each.kind == "named"), None)
+        for index, parameter in enumerate(self.parameters):
+            if parameter.kind == "rest" or (index == commas and parameter.kind in {"any", "place"}):
+                return index
+        return next((i for i, each in enumerate(self.parameters) if each.kind == "named"), None)
+
+
+_KINDS: dict[Any, TakenKind] = {
+    inspect.Parameter.POSITIONAL_ONLY: "place",
+    inspect.Parameter.POSITIONAL_OR_KEYWORD: "any",
+    inspect.Parameter.KEYWORD_ONLY: "keyword",
+    inspect.Parameter.VAR_POSITIONAL: "rest",
+    inspect.Parameter.VAR_KEYWORD: "named",
+}
+
+
+def python_signature(name: str, function: Callable[..., Any]) -> Signature:
+    """Return the signature of a Python function; without parameters for one that does not say."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some functions in C
+        return Signature(name)
+    return Signature(name, tuple(map(_taken, parameters)))
+
+
+def _taken(parameter: inspect.Parameter) -> Taken:
+    kind = _KINDS[parameter.kind]
+    stars = {"rest": "*", "named": "**"}.get(kind, "")
+    is_required = parameter.default is parameter.empty and not stars
+    default = "" if parameter.default is parameter.empty else f"={_shown(parameter.default)}"
+    return Taken(parameter.name, f"{stars}{parameter.name}{default}", kind, is_required)
+
+
+def _shown(value: Any) -> str:
+    """Return a default as Jinja writes it."""
+    return str(value).lower() if value is None or isinstance(value, bool) else repr(value)
+
 
 FILTERS: Final = frozenset(_FILTERS)
 """The names of Jinja's filters."""
@@ -75,25 +236,25 @@ _PASSED: Final = frozenset({"environment", "env", "context", "eval_ctx"})
 
 @lru_cache(maxsize=256)
 def filter_signature(name: str) -> Signature:
-    """What a filter takes beside the value that stands before the `|`."""
+    """Return what a filter takes beside the value that stands before the `|`."""
     return _signature(name, _FILTERS.get(name))
 
 
 @lru_cache(maxsize=256)
 def test_signature(name: str) -> Signature:
-    """What a test takes beside the value that stands before the `is`."""
+    """Return what a test takes beside the value that stands before the `is`."""
     return _signature(name, _TESTS.get(name))
 
 
 @lru_cache(maxsize=256)
 def filter_documentation(name: str) -> str:
-    """What a filter does, in Markdown, out of jinja2's own docstring."""
+    """Return what a filter does, in Markdown, out of jinja2's own docstring."""
     return markdown(getattr(_FILTERS.get(name), "__doc__", ""))
 
 
 @lru_cache(maxsize=256)
 def test_documentation(name: str) -> str:
-    """What a test asks, in Markdown, out of jinja2's own docstring."""
+    """Return what a test asks, in Markdown, out of jinja2's own docstring."""
     return markdown(getattr(_TESTS.get(name), "__doc__", ""))
 
 

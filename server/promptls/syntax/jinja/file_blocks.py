@@ -1,22 +1,22 @@
-"""The blocks of a file with all their tags, within chunks and across them.
-
-A block that is never closed is there as well, so that what stands in it keeps its meaning while
-the block is being typed.
-"""
+"""The blocks of a file with all their tags, within chunks and across them, and the errors of `block` tags."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from typing import NamedTuple
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final, NamedTuple
 
-from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.group import Group, Piece
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk_list import ChunkList
+from promptls.syntax.facts import placed_fact, summary
 from promptls.syntax.jinja.blocks import BlockTag, block_tags, chunk_blocks
 from promptls.syntax.jinja.keywords import MIDDLES
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.tag import Tag
+from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.problem import Related, SyntaxProblem
 from promptls.syntax.source import Source
-from promptls.text.span import Span
+from promptls.text.positions import Span
 
 
 class FileBlock(NamedTuple):
@@ -37,14 +37,14 @@ class FileBlock(NamedTuple):
         return Span(self.tags[0].start, self.tags[-1].end)
 
     def shifted(self, by: int) -> FileBlock:
-        """The same block in a text that begins `by` characters earlier."""
+        """Return the same block in a text that begins `by` characters earlier."""
         tags = tuple(span.shifted(by) for span in self.tags)
         return self._replace(tags=tags, keywords=tuple(span.shifted(by) for span in self.keywords))
 
 
-@kept
+@chunk_fact
 def blocks_inside(chunk: Chunk) -> tuple[FileBlock, ...]:
-    """The blocks that begin and end in one chunk, outer ones first; spans count from its start."""
+    """Return the blocks that begin and end in one chunk, outer ones first; spans count from its start."""
     return tuple(
         FileBlock(
             pair.keyword,
@@ -61,21 +61,24 @@ def _keyword(tag: Tag) -> Span:
 
 
 def with_ends_of_blocks(chunk: Chunk, span: Span) -> Span:
-    """The span with the closing tags behind it of blocks that are opened in it.
+    """Return the span with the closing tags behind it of blocks that are opened in it.
 
     A YAML value ends with its last text; `{% endif %}` behind that belongs to it all the same.
     """
     blank = _blank_until(chunk, span.end)
-    closed = [
-        block.span.end
-        for block in blocks_inside(chunk)
-        if span.start <= block.span.start < span.end < block.span.end <= blank
-    ]
+    blocks = blocks_inside(chunk)
+    first = bisect_left(blocks, span.start, key=_start)
+    opened = blocks[first : bisect_left(blocks, span.end, lo=first, key=_start)]
+    closed = [block.span.end for block in opened if span.end < block.span.end <= blank]
     return Span(span.start, max(closed, default=span.end))
 
 
+def _start(block: FileBlock) -> int:
+    return block.span.start
+
+
 def _blank_until(chunk: Chunk, start: int) -> int:
-    """The place behind the last tag that nothing but tags and white space leads to from `start`."""
+    """Return the place behind the last tag that nothing but tags and white space leads to from `start`."""
     index = bisect_right(chunk.tags, start, key=lambda tag: tag.span.end)
     position = start
     for tag in chunk.tags[index:]:
@@ -86,35 +89,22 @@ def _blank_until(chunk: Chunk, start: int) -> int:
 
 
 class _Level(NamedTuple):
-    """What the tags of a piece's children make: blocks that reach over children, and tags left over.
-
-    Each tag comes with its whole span; spans count from the start of the piece.
-    """
+    """The blocks that reach over chunks, and the tags left over, each with its whole span."""
 
     blocks: tuple[FileBlock, ...]
     loose: tuple[tuple[BlockTag, Span], ...]
 
 
-def _level(piece: Piece) -> _Level:
-    known = piece.kept.get(_level)
-    if known is None:
-        known = piece.kept[_level] = _of_chunk(piece) if isinstance(piece, Chunk) else _of_group(piece)
-    return known  # type: ignore[return-value]  # put there above
-
-
-def _of_chunk(chunk: Chunk) -> _Level:
-    return _Level((), tuple((tag, chunk.tags[tag.place].span) for tag in chunk_blocks(chunk).loose))
-
-
-def _of_group(group: Group) -> _Level:
-    """Pairs what belongs together beyond doubt; what a wrong tag stands between is left over."""
+@placed_fact
+def _level(chunks: ChunkList) -> _Level:
+    """Return pairs what belongs together beyond doubt; what a wrong tag stands between is left over."""
     blocks: list[FileBlock] = []
     loose: list[tuple[BlockTag, Span]] = []
     stack: list[list[tuple[BlockTag, Span]]] = []
-    children: tuple[Piece, ...] = group.children
-    for start, child in zip(group.starts, children, strict=False):
-        for tag, span in _level(child).loose:
-            placed = (tag._replace(span=tag.span.shifted(start)), span.shifted(start))
+    for start, chunk in zip(chunks.starts, chunks.chunks, strict=False):
+        for tag in chunk_blocks(chunk).loose:
+            span = chunk.tags[tag.place].span.shifted(start)
+            placed = (tag._replace(span=tag.span.shifted(start)), span)
             if tag.action == "open":
                 stack.append([placed])
             elif stack and tag.action == "middle" and stack[-1][0][0].keyword in MIDDLES[tag.keyword]:
@@ -130,7 +120,7 @@ def _of_group(group: Group) -> _Level:
 
 
 def _left_over(source: Source) -> list[FileBlock]:
-    """The blocks of the tags that are left over in the end: closed by a tag further out, or never."""
+    """Return the blocks of the tags that are left over in the end: closed by a tag further out, or never."""
     found: list[FileBlock] = []
     stack: list[list[tuple[BlockTag, Span]]] = []
     for tag, span in _level(source.root).loose:
@@ -153,33 +143,18 @@ def _block(tags: list[tuple[BlockTag, Span]], *, is_closed: bool) -> FileBlock:
 
 
 def blocks_across(source: Source) -> tuple[FileBlock, ...]:
-    """The blocks that reach over chunks, and those that are never closed, in order."""
-    found = _left_over(source)
-    waiting: list[tuple[int, Piece]] = [(0, source.root)]
-    while waiting:
-        start, piece = waiting.pop()
-        if isinstance(piece, Group):
-            found += (block.shifted(start) for block in _level(piece).blocks)
-            children: tuple[Piece, ...] = piece.children
-            waiting += [(start + begin, child) for begin, child in zip(piece.starts, children, strict=False)]
+    """Return the blocks that reach over chunks, and those that are never closed, in order."""
+    found = [*_left_over(source), *_level(source.root).blocks]
     return tuple(sorted(found, key=lambda block: block.tags))
 
 
 def blocks_around(source: Source, offset: int) -> tuple[FileBlock, ...]:
-    """Those blocks of `blocks_across` that `offset` stands in, or right behind, in order."""
-    found = [block for block in _left_over(source) if block.span.contains(offset)]
-    piece: Piece = source.root
-    start = 0
-    while isinstance(piece, Group):
-        placed = (block.shifted(start) for block in _level(piece).blocks)
-        found += (block for block in placed if block.span.contains(offset))
-        index = min(bisect_right(piece.starts, offset - start), len(piece.children)) - 1
-        start, piece = start + piece.starts[index], piece.children[index]
-    return tuple(sorted(found, key=lambda block: block.tags))
+    """Return those blocks of `blocks_across` that `offset` stands in, or right behind, in order."""
+    return tuple(block for block in blocks_across(source) if block.span.contains(offset))
 
 
 def block_at(source: Source, offset: int) -> FileBlock | None:
-    """The block of which a tag's keyword stands at `offset`."""
+    """Return the block of which a tag's keyword stands at `offset`."""
     located = source.located(offset)
     inside = offset - located.start
     if not any(tag.span.contains(inside) for tag in block_tags(located.chunk)):
@@ -189,3 +164,95 @@ def block_at(source: Source, offset: int) -> FileBlock | None:
         if any(span.contains(offset) for span in block.keywords):
             return block
     return None
+
+
+class BlockName(NamedTuple):
+    """A `block` or `endblock` tag: its name, which an end may lack, and where that stands in the chunk."""
+
+    opens: bool
+    name: str
+    span: Span
+
+
+@chunk_fact
+def block_names(chunk: Chunk) -> tuple[BlockName, ...]:
+    """Return the `block` and `endblock` tags of the chunk, in order."""
+    found = []
+    for tag in chunk.tags:
+        statement = tag_tree(tag).statement if tag.kind == "statement" and not tag.unclosed else None
+        if statement is not None and statement.keyword in {"block", "endblock"}:
+            span = statement.name_span if statement.name else statement.keyword_span
+            found.append(
+                BlockName(statement.keyword == "block", statement.name, span.shifted(tag.span.start))
+            )
+    return tuple(found)
+
+
+@chunk_fact
+def _filled_blocks(chunk: Chunk) -> tuple[tuple[Span, bool], ...]:
+    """Return the names of the `required` blocks with something in them, which Jinja refuses.
+
+    With each, whether the block is blank as far as the chunk goes, which does not end it: whatever chunk is
+    behind it fills it.
+    """
+    found = []
+    for number, tag in enumerate(chunk.tags):
+        statement = tag_tree(tag).statement if tag.kind == "statement" and not tag.unclosed else None
+        if statement is None or statement.keyword != "block" or not statement.name:
+            continue
+        is_required = "required" in tag.text[statement.name_span.end : tag.inner_end].split()
+        is_blank = _is_blank(chunk, number) if is_required else True
+        if is_blank is not True:
+            found.append((statement.name_span.shifted(tag.span.start), is_blank is None))
+    return tuple(found)
+
+
+def _is_blank(chunk: Chunk, number: int) -> bool | None:
+    """Return whether nothing but white space and comments stands behind a tag, up to a block's end.
+
+    None if the chunk ends first.
+    """
+    for tag, behind in pairwise(chunk.tags[number:]):
+        if chunk.text[tag.span.end : behind.span.start].strip():
+            return False
+        if behind.kind == "statement" and tag_tree(behind).statement.keyword == "endblock":
+            return True
+        if behind.kind != "comment" and not (behind.kind == "raw" and not _text_of(chunk, behind).strip()):
+            return False
+    return False if chunk.text[chunk.tags[-1].span.end :].strip() else None
+
+
+def _text_of(chunk: Chunk, raw: Tag) -> str:
+    return chunk.text[raw.body.start : raw.body.end]
+
+
+has_blocks: Final = summary(lambda chunk: bool(block_names(chunk)), any, of_tags=True)
+"""Whether a piece has `block` tags."""
+
+
+def named_block_problems(source: Source) -> Iterator[SyntaxProblem]:
+    """Yield the blocks with a duplicate name or too much content, and the wrong names of end tags."""
+    if not has_blocks(source.root):
+        return
+    first: dict[str, Span] = {}
+    stack: list[BlockName] = []
+    for located in source.root.where(has_blocks):
+        for filled, is_open in _filled_blocks(located.chunk):
+            if not is_open or located.start + located.chunk.length < len(source):
+                message = "a `required` block holds nothing but white space and comments: others fill it"
+                yield SyntaxProblem("jinja", filled.shifted(located.start), message)
+        for each in block_names(located.chunk):
+            span = each.span.shifted(located.start)
+            if not each.opens:
+                opening = stack.pop() if stack else None
+                if opening is not None and opening.name and each.name and opening.name != each.name:
+                    related = Related(opening.span, "opened here")
+                    message = f"this ends the block `{opening.name}`, not `{each.name}`"
+                    yield SyntaxProblem("jinja", span, message, (related,))
+                continue
+            stack.append(each._replace(span=span))
+            if each.name and each.name in first:
+                related = Related(first[each.name], "the first one")
+                yield SyntaxProblem("jinja", span, f"the block `{each.name}` is there twice", (related,))
+            elif each.name:
+                first[each.name] = span

@@ -38,15 +38,21 @@ STEPS: Final = frozenset({"++", "--", "+=", "-=", "*=", "/=", "~="})
 
 
 def shown(sign: str) -> str:
-    """A sign as messages name it."""
+    """Return a sign as messages name it."""
     return "a backtick" if sign == "`" else f"`{sign}`"
 
 
 def advice_on_pair(signs: str) -> str | None:
-    """The end of a message on two signs side by side that other languages take for one; None for others."""
+    """Return the end of a message on two signs side by side that other languages take for one.
+
+    None for others.
+    """
     return _PAIRS.get(signs)
 
 
 def advice_on_sign(sign: str) -> str:
-    """The end of a message on a sign that cannot stand where it does; empty where nothing is known of it."""
+    """Return the end of a message on a sign that cannot stand where it does.
+
+    Empty where nothing is known of it.
+    """
     return _SIGNS.get(sign, "")

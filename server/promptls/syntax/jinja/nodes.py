@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from promptls.text.span import NOWHERE, Span
+from promptls.text.positions import NOWHERE, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class TagTree:
 
 
 def children(node: Expression) -> tuple[Expression, ...]:
-    """The expressions directly inside `node`, in source order."""
+    """Return the expressions directly inside `node`, in source order."""
     match node:
         case Attribute(target=target):
             return (target,)
@@ -238,7 +238,7 @@ def walk(node: Expression) -> Iterator[Expression]:
 
 
 def height(node: Expression) -> int:
-    """How many nodes stand one inside the other at the deepest place of `node`."""
+    """Return how many nodes stand one inside the other at the deepest place of `node`."""
     deepest = 0
     stack = [(node, 1)]
     while stack:

@@ -6,16 +6,130 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.keywords import BLOCKS, KEYWORDS
-from promptls.syntax.jinja.nodes import Expression, TagTree, walk
-from promptls.syntax.jinja.refusals import refusal
-from promptls.syntax.jinja.slip_words import advice_on_tag
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Constant,
+    Expression,
+    Filter,
+    Keyword,
+    Name,
+    Problem,
+    Statement,
+    TagTree,
+    Test,
+    walk,
+)
+from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.statements import parse_tag
-from promptls.syntax.jinja.tag import Tag
 from promptls.syntax.jinja.verdict import jinja_objection
 from promptls.syntax.problem import Related, SyntaxProblem
-from promptls.text.span import Span
+from promptls.text.positions import Span
+from promptls.text.suggest import nearest
+
+CONSTANTS: Final = frozenset({"true", "false", "none", "True", "False", "None"})
+
+
+@lru_cache(maxsize=4096)
+def refusal(text: str, inner_start: int, inner_end: int) -> Problem | None:
+    """Return the first such error of a tag, with a span that counts from the tag's start, or None."""
+    return next(_refusals(parse_tag(text, inner_start, inner_end).statement), None)
+
+
+def _refusals(statement: Statement) -> Iterator[Problem]:
+    yield from _in_parameters(statement)
+    yield from _in_targets(statement)
+    for each in statement.imported:
+        if each.name.startswith("_"):
+            yield Problem(each.span, f"`{each.name}` begins with `_`, and Jinja imports no such names")
+    called = statement.expressions[-1:] if statement.keyword == "call" else ()
+    for node in called:
+        if isinstance(node, (Name, Attribute, Constant, Filter)):
+            yield Problem(node.span, "a `call` block calls a macro: expected its `()`")
+    tests = () if statement.loop_test is None else (statement.loop_test,)
+    for expression in (*statement.expressions, *tests):
+        for node in walk(expression):
+            if isinstance(node, (Call, Filter, Test)):
+                yield from refused_arguments(node.arguments)
+
+
+def _in_targets(statement: Statement) -> Iterator[Problem]:
+    for target in statement.targets:
+        for node in walk(target):
+            if isinstance(node, Attribute) and statement.keyword in {"for", "with"}:
+                yield Problem(node.span, f"only a name can stand here: `{node.name}` is an attribute")
+            if not isinstance(node, Name):
+                continue
+            if node.name in CONSTANTS:
+                yield Problem(node.span, f"`{node.name}` is a constant: nothing can be assigned to it")
+            elif node.name == "loop" and statement.keyword == "for":
+                yield Problem(node.span, "`loop` is Jinja's own variable in a loop: choose another name")
+
+
+def _in_parameters(statement: Statement) -> Iterator[Problem]:
+    seen: set[str] = set()
+    has_default = False
+    for each in statement.parameters:
+        if each.name in seen:
+            yield Problem(each.span, f"the parameter `{each.name}` stands twice")
+        if has_default and each.default is None:
+            yield Problem(
+                each.span, f"`{each.name}` needs a default, because it stands behind one that has one"
+            )
+        seen.add(each.name)
+        has_default = has_default or each.default is not None
+
+
+def refused_arguments(arguments: tuple[Expression, ...]) -> Iterator[Problem]:
+    """Yield the arguments that stand where none of their kind can, or are given twice by name."""
+    seen: set[str] = set()
+    for each in arguments:
+        if not isinstance(each, Keyword):
+            if seen:
+                yield Problem(each.span, "an argument without a name cannot stand behind one with a name")
+            continue
+        if each.name in seen and each.name not in {"*", "**"}:
+            yield Problem(each.span, f"the argument `{each.name}` is given twice")
+        seen.add(each.name)
+
+
+_OTHER_TAGS: Final = {
+    "elseif": "elif",
+    "elsif": "elif",
+    "elsf": "elif",
+    "assign": "set",
+    "let": "set",
+    "var": "set",
+    "foreach": "for",
+    "endforeach": "endfor",
+}
+_EXTENSIONS: Final = frozenset({"do", "break", "continue", "trans", "pluralize", "endtrans", "debug"})
+
+
+def meant_tag(keyword: str) -> str | None:
+    """Return the tag that an unknown one probably stands for: one of the same letters, or the nearest."""
+    if keyword in _OTHER_TAGS:
+        return _OTHER_TAGS[keyword]
+    letters = sorted(keyword)
+    same = next((known for known in sorted(KEYWORDS) if sorted(known) == letters), None)
+    return same or nearest(keyword, KEYWORDS)
+
+
+def advice_on_tag(keyword: str, behind: str) -> str:
+    """Return the end of a message on an unknown tag with the text behind its keyword."""
+    if keyword in _EXTENSIONS:
+        return ": it belongs to an extension of Jinja, and Prompt Poet loads none"
+    if keyword == "end":
+        first = (behind.split() or [""])[0]
+        known = f"end{first}" in KEYWORDS
+        return (
+            f"; did you mean `end{first}`?" if known else "; the end of a block has its name, as `endif` does"
+        )
+    meant = meant_tag(keyword)
+    return f"; did you mean `{meant}`?" if meant else ""
+
 
 _NEAR: Final = 8
 """How many characters behind a tag may be spaces ahead of what it is taken to run into."""
@@ -24,12 +138,12 @@ _NAMES: Final = {"output": "expression", "statement": "tag", "comment": "comment
 
 
 def tag_tree(tag: Tag) -> TagTree:
-    """The tree of an output or statement tag."""
+    """Return the tree of an output or statement tag."""
     return parse_tag(tag.text, tag.inner_start, tag.inner_end)
 
 
 def expressions_in(chunk: Chunk) -> Iterator[tuple[int, Expression]]:
-    """Every expression in the chunk's tags, the inner ones too, each with the start of its tag."""
+    """Yield every expression in the chunk's tags, the inner ones too, each with the start of its tag."""
     for tag in chunk.tags:
         if tag.kind in {"output", "statement"}:
             start = tag.span.start
@@ -39,15 +153,15 @@ def expressions_in(chunk: Chunk) -> Iterator[tuple[int, Expression]]:
 
 @lru_cache(maxsize=4096)
 def _expressions(text: str, inner_start: int, inner_end: int) -> tuple[Expression, ...]:
-    """Every expression in a tag, kept by the tag's text as its tree is."""
+    """Return every expression in a tag, kept by the tag's text as its tree is."""
     statement = parse_tag(text, inner_start, inner_end).statement
     tests = () if statement.loop_test is None else (statement.loop_test,)
     return tuple(node for expression in (*statement.expressions, *tests) for node in walk(expression))
 
 
-@kept
+@chunk_fact
 def tag_problems(chunk: Chunk) -> tuple[SyntaxProblem, ...]:
-    """The errors inside the chunk's tags, one a tag at most, in their order."""
+    """Return the errors inside the chunk's tags, one a tag at most, in their order."""
     return tuple(_problems(chunk))
 
 
@@ -78,7 +192,7 @@ def _unclosed(tag: Tag, behind: str) -> SyntaxProblem:
 
 
 def _inside(tag: Tag) -> SyntaxProblem | None:
-    """The first error of a closed tag; jinja2 decides whether there is one."""
+    """Return the first error of a closed tag; jinja2 decides whether there is one."""
     tree = tag_tree(tag)
     statement = tree.statement
     keyword = statement.keyword
@@ -107,7 +221,7 @@ def _inside(tag: Tag) -> SyntaxProblem | None:
 
 
 def _visible(tag: Tag, offset: int) -> Span:
-    """A span of at least one character for a problem at a place where something is missing."""
+    """Return a span of at least one character for a problem at a place where something is missing."""
     if offset < len(tag.text):
         return Span(offset, min(offset + 2, len(tag.text)))
     return Span(max(len(tag.text) - 2, 0), len(tag.text))

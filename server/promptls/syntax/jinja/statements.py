@@ -1,27 +1,150 @@
-"""One tag, read as a statement: `{{ … }}` and `{% … %}`.
-
-`parse_tag` depends on nothing but the tag's text, so its results are kept by that text:
-of a template in which one tag changes, one tag is parsed.
-"""
+"""Parse a tag as a statement: `{{ … }}` and `{% … %}`, with its targets, parameters and template names."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from promptls.syntax.jinja.bindings import read_defined_name, read_parameters, read_target
 from promptls.syntax.jinja.expressions import ExpressionParser
 from promptls.syntax.jinja.foreign_signs import STEPS, advice_on_sign, shown
 from promptls.syntax.jinja.keywords import KEYWORDS
 from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Collection,
     Expression,
+    ImportedName,
+    Name,
+    Parameter,
     Statement,
     TagTree,
     height,
 )
-from promptls.syntax.jinja.template_statements import read_extends, read_from, read_import, read_include
-from promptls.syntax.jinja.tokens import tokenize
-from promptls.text.span import Span
+from promptls.syntax.jinja.tokens import Token, tokenize
+from promptls.text.positions import Span
+
+
+def read_parameters(parser: ExpressionParser) -> tuple[Parameter, ...]:
+    """Return the parameters of a macro or of a `call` block, from their parenthesis to the closing one."""
+    opened = parser.token
+    parser.expect("(")
+    found: list[Parameter] = []
+    while parser.token.kind == "name":
+        token = parser.advance()
+        default = parser.expression() if parser.skip_operator("=") else None
+        found.append(Parameter(token.text, Span(token.start, token.end), default))
+        if not parser.skip_operator(","):
+            break
+    if opened.text == "(":
+        parser.expect(")", opened)
+    return tuple(found)
+
+
+def read_defined_name(parser: ExpressionParser, expected: str) -> tuple[str, Span]:
+    """Return the name that the tag defines.
+
+    Where none stands, an empty one and a problem: what is `expected`.
+    """
+    token = parser.token
+    if token.kind != "name":
+        parser.missing(expected)
+        return "", Span(token.start, token.start)
+    parser.advance()
+    return token.text, Span(token.start, token.end)
+
+
+def read_target(parser: ExpressionParser, *, stops: tuple[str, ...] = (), single: bool = False) -> Expression:
+    """Return what is assigned to: a name, an attribute, or several between commas as a tuple.
+
+    `stops` are words that end it; of a `single` one, a comma does.
+    """
+    start = parser.token.start
+    names = [_target_name(parser, stops)]
+    while not single and parser.at_operator(","):
+        parser.advance()
+        if parser.token.kind == "end" or parser.at_operator("=", ")") or (stops and parser.at_name(*stops)):
+            break
+        names.append(_target_name(parser, stops))
+    if len(names) == 1:
+        return names[0]
+    return Collection(Span(start, parser.previous_end), "tuple", tuple(names))
+
+
+def _target_name(parser: ExpressionParser, stops: tuple[str, ...]) -> Expression:
+    if parser.at_operator("("):
+        opened: Token = parser.advance()
+        with parser.nested() as is_shallow:
+            inner = read_target(parser) if is_shallow else parser.missing("a name to assign to")
+        parser.expect(")", opened)
+        return inner
+    if parser.token.kind != "name" or (stops and parser.at_name(*stops)):
+        return parser.missing("a name to assign to")
+    token = parser.advance()
+    node: Expression = Name(Span(token.start, token.end), token.text)
+    if parser.at_operator(".") and parser.tokens[parser.position + 1].kind == "name":
+        parser.advance()
+        part = parser.advance()
+        node = Attribute(Span(token.start, part.end), node, part.text, Span(part.start, part.end))
+    return node
+
+
+def read_include(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
+    """`include`, with what it hands on of the context."""
+    statement = read_extends(parser, keyword, span)
+    ignored = parser.skip_name("ignore") and parser.skip_name("missing")
+    return replace(statement, ignore_missing=ignored, with_context=_context(parser, default=True))
+
+
+def read_extends(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
+    """Return `extends`, and what the other tags begin with: the template that is named."""
+    template = parser.expression()
+    return Statement(keyword, span, expressions=(template,), template=template)
+
+
+def read_import(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
+    """`import … as …`."""
+    statement = read_extends(parser, keyword, span)
+    if not parser.skip_name("as"):
+        parser.missing("`as`")
+    name, name_span = read_defined_name(parser, "the name to import as")
+    context = _context(parser, default=False)
+    return replace(statement, name=name, name_span=name_span, with_context=context)
+
+
+def read_from(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
+    """`from … import …`, with the names that it imports and what they are called here."""
+    statement = read_extends(parser, keyword, span)
+    if not parser.skip_name("import"):
+        parser.missing("`import`")
+    imported: list[ImportedName] = []
+    while parser.token.kind == "name":
+        if parser.at_name("with", "without") and _context_follows(parser):
+            break
+        token = parser.advance()
+        name = alias = token.text
+        name_span = alias_span = Span(token.start, token.end)
+        if parser.skip_name("as"):
+            alias, alias_span = read_defined_name(parser, "the name to import as")
+        imported.append(ImportedName(name, name_span, alias, alias_span))
+        if not parser.skip_operator(","):
+            break
+    if not imported:
+        parser.missing("a name to import")
+    return replace(statement, imported=tuple(imported), with_context=_context(parser, default=False))
+
+
+def _context_follows(parser: ExpressionParser) -> bool:
+    following = parser.tokens[min(parser.position + 1, len(parser.tokens) - 1)]
+    return following.text == "context"
+
+
+def _context(parser: ExpressionParser, *, default: bool) -> bool:
+    if parser.at_name("with", "without") and _context_follows(parser):
+        given = parser.advance().text == "with"
+        parser.advance()
+        return given
+    return default
+
 
 _MAX_HEIGHT: Final = 200
 """How high the tree of an expression may grow, as `a.b.c` grows with each name; jinja2 compiles no
@@ -30,7 +153,10 @@ more than about three hundred levels."""
 
 @lru_cache(maxsize=8192)
 def parse_tag(text: str, inner_start: int, inner_end: int) -> TagTree:
-    """The tree of a tag whose inside is `text[inner_start:inner_end]`; spans count from the tag's start."""
+    """Return the tree of a tag whose inside is `text[inner_start:inner_end]`.
+
+    Spans count from the tag's start.
+    """
     tokens = tokenize(text, inner_start, inner_end)
     parser = ExpressionParser(tokens)
     if text.startswith("{{"):
@@ -50,7 +176,10 @@ def parse_tag(text: str, inner_start: int, inner_end: int) -> TagTree:
 
 
 def _shallow(statement: Statement) -> Statement:
-    """The statement; without its expressions where one of them is a chain that Python cannot descend."""
+    """Return the statement.
+
+    Without its expressions where one of them is a chain that Python cannot descend.
+    """
     read = (*statement.expressions, *([statement.loop_test] if statement.loop_test else []))
     if all(height(expression) <= _MAX_HEIGHT for expression in read):
         return statement

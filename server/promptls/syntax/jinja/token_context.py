@@ -1,14 +1,14 @@
-"""What the tokens in front of a place say of it: open brackets, complete operands, calls."""
+"""What the tokens before a place say about it: open brackets, complete operands, the call being written."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Expression, Item, Name, walk
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.jinja.tokens import Token, tokenize
-from promptls.text.span import Span
+from promptls.text.positions import Span
 
 CLOSING_OF: Final = {"(": ")", "[": "]", "{": "}"}
 """The closing bracket of each opening one."""
@@ -17,7 +17,7 @@ _OPERANDS: Final = (Name, Attribute, Item, Call, Constant, Collection)
 
 
 def open_brackets(tokens: Sequence[Token]) -> list[int]:
-    """The indexes of the brackets that are open behind the tokens, outermost first."""
+    """Return the indexes of the brackets that are open behind the tokens, outermost first."""
     stack: list[int] = []
     for index, token in enumerate(tokens):
         if token.kind != "operator":
@@ -30,7 +30,7 @@ def open_brackets(tokens: Sequence[Token]) -> list[int]:
 
 
 def is_called(before: list[Token]) -> bool:
-    """Whether a parenthesis behind these tokens begins arguments."""
+    """Return whether a parenthesis behind these tokens begins arguments."""
     last = before[-1]
     if last.kind == "name":
         return last.text not in _OPERAND_FOLLOWS or is_test_name(before)
@@ -38,7 +38,7 @@ def is_called(before: list[Token]) -> bool:
 
 
 def is_test_name(before: Sequence[Token]) -> bool:
-    """Whether the last token is a test's name."""
+    """Return whether the last token is a test's name."""
     at = len(before) - 2
     if at >= 1 and before[at].text == "not" and before[at].kind == "name":
         at -= 1
@@ -46,7 +46,7 @@ def is_test_name(before: Sequence[Token]) -> bool:
 
 
 def is_operand_end(before: Sequence[Token]) -> bool:
-    """Whether an operand is complete behind the tokens."""
+    """Return whether an operand is complete behind the tokens."""
     if not before:
         return False
     last = before[-1]
@@ -58,7 +58,7 @@ def is_operand_end(before: Sequence[Token]) -> bool:
 
 
 def operand_before(text: str, inner_start: int, end: int) -> Expression | None:
-    """The operand that ends at `end` of a tag, white space aside: `a.b` of `x + a.b` and of `f(a.b`."""
+    """Return the operand that ends at `end` of a tag, without white space: `a.b` of `x + a.b`, `f(a.b`."""
     end = len(text[:end].rstrip())
     if end <= inner_start:
         return None
@@ -80,7 +80,7 @@ def operand_before(text: str, inner_start: int, end: int) -> Expression | None:
 
 
 def _group_start(tokens: Sequence[Token]) -> int | None:
-    """Where the parentheses begin that the last token closes; None where they are those of a call."""
+    """Return where the parentheses begin that the last token closes; None if they are those of a call."""
     if not tokens or tokens[-1].text != ")":
         return None
     depth = 0
@@ -94,7 +94,7 @@ def _group_start(tokens: Sequence[Token]) -> int | None:
 
 
 def compared_before(text: str, inner_start: int, before: list[Token]) -> Expression | None:
-    """What the value behind these tokens is compared with."""
+    """Return what the value behind these tokens is compared with."""
     if not before or before[-1].text not in {"==", "!="}:
         return None
     return operand_before(text, inner_start, before[-1].start)
@@ -103,7 +103,7 @@ def compared_before(text: str, inner_start: int, before: list[Token]) -> Express
 def looked_for_before(
     text: str, inner_start: int, before: list[Token], brackets: Sequence[int]
 ) -> Expression | None:
-    """What is looked for in the list that is being written: `tone` of `tone not in ['dry', `."""
+    """Return what is looked for in the list that is being written: `tone` of `tone not in ['dry', `."""
     opening = brackets[-1] if brackets else 0
     if opening == 0 or before[opening].text not in {"[", "("} or before[opening - 1].text != "in":
         return None
@@ -112,7 +112,7 @@ def looked_for_before(
 
 
 def last_at_depth_zero(tokens: Sequence[Token], *texts: str) -> int | None:
-    """The index of the last of these words or operators outside every bracket."""
+    """Return the index of the last of these words or operators outside every bracket."""
     depth, found = 0, None
     for index, token in enumerate(tokens):
         if token.kind == "operator" and token.text in CLOSING_OF:
@@ -122,3 +122,69 @@ def last_at_depth_zero(tokens: Sequence[Token], *texts: str) -> int | None:
         elif depth == 0 and token.kind in {"operator", "name"} and token.text in texts:
             found = index
     return found
+
+
+class OpenCall(NamedTuple):
+    """A call whose parenthesis is open at a place.
+
+    `kind` is `function`, `filter`, `test` or `definition` (the parameters of a `macro` or `call` tag);
+    `target` is what is called, or what a method is called of. `arguments` says how many commas stand
+    before the place, `keyword` which argument is named there; `start` is the parenthesis.
+    """
+
+    kind: str
+    name: str
+    target: Expression | None
+    arguments: int
+    keyword: str
+    given: tuple[str, ...]
+    start: int
+
+
+def open_call(text: str, inner_start: int, place: int) -> OpenCall | None:
+    """Return the innermost call that is open at `place` in a tag; None if there is none."""
+    tokens = tokenize(text, inner_start, place)[:-1]
+    quote = next((i for i, token in enumerate(tokens) if token.kind == "unknown"), None)
+    tokens = tokens if quote is None else tokens[:quote]
+    for index in reversed(open_brackets(tokens)):
+        if tokens[index].text == "(" and index and is_called(tokens[:index]):
+            return _call(text, inner_start, tokens, index)
+    return None
+
+
+def _call(text: str, inner_start: int, tokens: list[Token], index: int) -> OpenCall:
+    before = tokens[:index]
+    kind = _call_kind(before, is_statement=text.startswith("{%"))
+    name = before[-1].text
+    commas, keyword, given = _arguments(tokens[index + 1 :])
+    target = operand_before(text, inner_start, tokens[index].start) if kind == "function" else None
+    return OpenCall(kind, name, target, commas, keyword, tuple(given), tokens[index].start)
+
+
+def _call_kind(before: list[Token], *, is_statement: bool) -> str:
+    words = [token.text for token in before] if is_statement else []
+    if words == ["call"] or words[:-1] == ["macro"]:
+        return "definition"
+    if words[:-1] == ["filter"] or (before[:-1] and before[-2].text == "|"):
+        return "filter"
+    return "test" if is_test_name(before) else "function"
+
+
+def _arguments(tokens: list[Token]) -> tuple[int, str, list[str]]:
+    """Return the commas, the name of the last argument, and the names of all that have one."""
+    depth = commas = 0
+    keyword, given = "", []
+    for index, token in enumerate(tokens):
+        if token.kind != "operator":
+            continue
+        if token.text in CLOSING_OF:
+            depth += 1
+        elif token.text in CLOSING_OF.values():
+            depth -= 1
+        elif depth == 0 and token.text == ",":
+            commas += 1
+            keyword = ""
+        elif depth == 0 and token.text == "=" and index and tokens[index - 1].kind == "name":
+            keyword = tokens[index - 1].text
+            given.append(keyword)
+    return commas, keyword, given

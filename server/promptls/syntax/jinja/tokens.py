@@ -38,7 +38,7 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str, start: int, end: int) -> list[Token]:
-    """The tokens of `text[start:end]`, without white space, closed by a token of kind `end`."""
+    """Return the tokens of `text[start:end]`, without white space, closed by a token of kind `end`."""
     tokens = [
         Token(match.lastgroup or "unknown", match.group(), match.start())
         for match in _TOKEN.finditer(text, start, end)

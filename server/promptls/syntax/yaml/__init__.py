@@ -1,1 +1,1 @@
-"""YAML under the Jinja: what libyaml makes of a projection, with spans in the template."""
+"""The YAML parser: libyaml's result for a projection, with spans in the template."""

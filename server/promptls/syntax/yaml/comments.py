@@ -5,18 +5,17 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
-from promptls.syntax.chunk import Chunk, kept
-from promptls.syntax.jinja.tag import Tag
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar
 from promptls.syntax.yaml.salvage import salvaged_item, salvaged_mapping
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.text.lines import line_end
-from promptls.text.span import Span
+from promptls.text.positions import Span, line_end
 
 
-@kept
+@chunk_fact
 def yaml_comments(chunk: Chunk) -> tuple[Span, ...]:
-    """The comments in the chunk, in order, each from its `#` to the end of its line.
+    """Return the comments in the chunk, in order, each from its `#` to the end of its line.
 
     A `#` inside a text, a quoted value or a Jinja tag begins none. Of a chunk whose YAML is broken, those
     behind what can still be read.
@@ -58,7 +57,10 @@ def _roots(chunk: Chunk) -> tuple[Node, ...]:
 
 
 def _is_in_text(chunk: Chunk, node: Node, offset: int) -> bool:
-    """Whether a scalar of the node holds the offset; a block scalar holds none on the line of its `|`."""
+    """Return whether a scalar of the node holds the offset.
+
+    A block scalar holds none on the line of its `|`.
+    """
     start, end = node.span
     if not start <= offset < end:
         return False

@@ -1,7 +1,4 @@
-"""libyaml's view of a projection: a tree, or the first error.
-
-Prompt Poet loads with the same parser, so what it refuses here it refuses there.
-"""
+"""libyaml's view of a projection: a tree, or the first error as a problem at its place."""
 
 from __future__ import annotations
 
@@ -12,15 +9,50 @@ from typing import Any, Final
 
 import yaml
 
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.problem import SyntaxProblem
+from promptls.syntax.projection import Projection
 from promptls.syntax.yaml import json_escapes
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
-from promptls.syntax.yaml.open_quote import quote_opened_above
-from promptls.text.span import Span
+from promptls.text.positions import Span, line_end
+
+_BEGINS: Final = re.compile(r"(?:(?:^|[\r\n])[ \t]*|[:,\-?][ \t]+|[\[{][ \t]*)\Z")
+"""What stands ahead of a quote that opens a value."""
+_MAX: Final = 10_000
+"""How many characters ahead of an error the quote is looked for."""
+_MAX_INDENT: Final = 200
+"""How many blanks may stand ahead of a quote."""
+
+
+def quote_opened_above(text: str, offset: int) -> int | None:
+    """Return where the quote stands that was left open on a line above an error at `offset`.
+
+    None if none was.
+
+    The quote right ahead of the error was to open a value, and closed that one instead.
+    """
+    start = max(offset - _MAX, 0)
+    closing = len(text[start:offset].rstrip(" \t")) + start - 1
+    quote = text[closing : closing + 1] if closing >= start else ""
+    if quote not in {'"', "'"} or not _is_opening(text, closing):
+        return None
+    opening = text.rfind(quote, start, closing)
+    while quote == '"' and opening > start and text[opening - 1] == "\\":
+        opening = text.rfind(quote, start, opening)
+    if opening < 0 or "\n" not in text[opening:closing] or not _is_opening(text, opening):
+        return None
+    return opening
+
+
+def _is_opening(text: str, place: int) -> bool:
+    """Return whether a quote at a place stands where a value begins."""
+    return _BEGINS.search(text, max(place - _MAX_INDENT, 0), place) is not None
+
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-MAX_DEPTH: Final = 200
+MAX_DEPTH: Final = 100
 """How deep YAML may nest; libyaml ends the process at some 30,000 levels."""
-_MOST_NODES: Final = 1_000_000
+_MAX_NODES: Final = 1_000_000
 """How many nodes a file may have with its aliases written out: a few lines can make billions."""
 _NESTING: Final = re.compile(rf"(?:[-?:][ \t]+){{{MAX_DEPTH}}}")
 _DASHED: Final = re.compile(r"-[A-Za-z_]\w*[ ]*:(?=[ \r\n]|\Z)")
@@ -28,7 +60,7 @@ _DASHED: Final = re.compile(r"-[A-Za-z_]\w*[ ]*:(?=[ \r\n]|\Z)")
 _SPACELESS: Final = re.compile(r"[ ]*(?:-[ ]+)?([A-Za-z_][\w-]*):(?=[^\s:/])[^:\r\n]*$", re.MULTILINE)
 """A key whose colon has no space behind it, so that the line is a text."""
 _ALIAS: Final = re.compile(r"\*(\S+)")
-_MOST_BEHIND_BRACKET: Final = 10_000
+_MAX_BEHIND_BRACKET: Final = 10_000
 """How many characters behind its bracket an error of a list or mapping in brackets is looked for."""
 _WORDS_OF_LINE: Final = re.compile(r"^(?!-)[^\s#].*", re.MULTILINE)
 """What begins in the first column and is neither a comment nor an item of a list."""
@@ -83,18 +115,19 @@ class Composed:
 
 
 def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[Span], bool]) -> Composed:
-    """The tree of `text`, its spans made by `span` and its dynamic scalars told by `is_dynamic`."""
+    """Return the tree of `text`, its spans made by `span` and its dynamic scalars told by `is_dynamic`."""
     if _NESTING.search(text) or nests_too_deep(text):
         return Composed(None, YamlError(0, f"nested more than {MAX_DEPTH} levels deep"))
-    if text.startswith("\ufeff"):
-        # libyaml takes the mark for no character, and counts from behind it.
-        composed = compose(text[1:], lambda start, end: span(start + 1, end + 1), is_dynamic)
+    marks = len(text) - len(text.lstrip("\ufeff"))
+    if marks:
+        # libyaml takes a mark for no character, and counts from behind it.
+        composed = compose(text[marks:], lambda start, end: span(start + marks, end + marks), is_dynamic)
         if composed.error is None:
             return composed
-        return Composed(None, replace(composed.error, offset=composed.error.offset + 1))
+        return Composed(None, replace(composed.error, offset=composed.error.offset + marks))
     try:
         node = _composed(text)
-        if node is not None and _may_be_large(text) and _size(node, {}) > _MOST_NODES:
+        if node is not None and _may_be_large(text) and _size(node, {}) > _MAX_NODES:
             return Composed(None, YamlError(0, "the aliases repeat more text than can be read"))
         if node is None:
             return Composed(None, None)
@@ -111,7 +144,7 @@ def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[S
 
 
 def is_one_entry(text: str) -> bool:
-    """Whether a text is a mapping with one entry, and no error in it."""
+    """Return whether a text is a mapping with one entry, and no error in it."""
     if text.startswith("\ufeff") or _NESTING.search(text) or nests_too_deep(text) or _may_be_large(text):
         root = compose(text, Span, lambda _span: False).root
         return isinstance(root, Mapping) and len(root.entries) == 1
@@ -123,7 +156,7 @@ def is_one_entry(text: str) -> bool:
 
 
 def _composed(text: str) -> yaml.Node | None:
-    """The tree of libyaml; of JSON, also where a character is written in two halves."""
+    """Return the tree of libyaml; of JSON, also where a character is written in two halves."""
     try:
         return yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
@@ -135,12 +168,12 @@ def _composed(text: str) -> yaml.Node | None:
 
 
 def _may_be_large(text: str) -> bool:
-    """Whether there may be very many nodes: by aliases, or by as many characters as nodes take."""
-    return "*" in text or len(text) >= _MOST_NODES // 2
+    """Return whether there may be very many nodes: by aliases, or by as many characters as nodes take."""
+    return "*" in text or len(text) >= _MAX_NODES // 2
 
 
 def _size(node: yaml.Node, known: dict[int, int]) -> int:
-    """How many nodes there are with every alias written out; one inside itself counts once."""
+    """Return how many nodes there are with every alias written out; one inside itself counts once."""
     if id(node) not in known:
         known[id(node)] = 1
         inside = node.value if isinstance(node, yaml.CollectionNode) else ()
@@ -150,12 +183,15 @@ def _size(node: yaml.Node, known: dict[int, int]) -> int:
 
 
 def nests_too_deep(text: str) -> bool:
-    """Whether brackets stand in one another deeper than is read."""
+    """Return whether brackets stand in one another deeper than is read."""
     return nesting_of(text) > MAX_DEPTH
 
 
 def nesting_of(text: str) -> int:
-    """How deep brackets stand in one another at most; more than that, as long as that is not too deep."""
+    """Return how deep brackets stand in one another at most.
+
+    More than that, as long as that is not too deep.
+    """
     brackets = text.count("[") + text.count("{")
     if brackets <= MAX_DEPTH:
         return brackets
@@ -167,9 +203,9 @@ def nesting_of(text: str) -> int:
 
 
 def error_behind(context: str, text: str, begin: int) -> tuple[YamlError, int] | None:
-    """The first error of a text behind a place, with `context` for all that stands ahead of it.
+    """Return the first error of a text behind a place, with `context` for all that stands ahead of it.
 
-    With it, up to where libyaml has read then. None where there is none, or it has to do with the context.
+    With it, up to where libyaml has read then. None if there is none, or it has to do with the context.
     """
     by = begin - len(context)
     try:
@@ -186,7 +222,7 @@ def error_behind(context: str, text: str, begin: int) -> tuple[YamlError, int] |
 
 
 def _placed(error: yaml.MarkedYAMLError, text: str, by: int = 0) -> YamlError:
-    """The error as it is told; its marks are `by` characters ahead of where they count in the text."""
+    """Return the error as it is told; its marks are `by` characters ahead of where they count in the text."""
     problem = error.problem or "not valid YAML"
     mark = error.problem_mark or error.context_mark
     if error.context_mark and problem in _AT_CONTEXT:
@@ -216,12 +252,12 @@ def _placed(error: yaml.MarkedYAMLError, text: str, by: int = 0) -> YamlError:
 
 
 def _bracket_above(text: str, offset: int) -> int:
-    """Where the bracket stands that is open at `offset`, if that is on a line above; else `offset`.
+    """Return where the bracket stands that is open at `offset`, if that is on a line above; else `offset`.
 
     What follows in the next lines is not wrong by itself: the bracket is not closed.
     """
     depth = 0
-    for place in range(offset - 1, max(offset - _MOST_BEHIND_BRACKET, 0) - 1, -1):
+    for place in range(offset - 1, max(offset - _MAX_BEHIND_BRACKET, 0) - 1, -1):
         if text[place] in "]}":
             depth += 1
         elif text[place] in "[{" and depth:
@@ -232,20 +268,20 @@ def _bracket_above(text: str, offset: int) -> int:
 
 
 def _value_above(text: str, offset: int) -> int:
-    """Where the last line begins that is no item, ahead of `offset`; `offset` where there is none."""
+    """Return where the last line begins that is no item, ahead of `offset`; `offset` where there is none."""
     starts = [match.start() for match in _WORDS_OF_LINE.finditer(text, 0, offset)]
     return starts[-1] if starts else offset
 
 
 def _line_at(text: str, offset: int) -> int:
-    """Where the line begins that is wrong: the one at `offset`, or the one above, which its dash spoils."""
+    """Return where the wrong line begins: the one at `offset`, or the one above that its dash spoils."""
     start = text.rfind("\n", 0, offset) + 1
     above = text.rfind("\n", 0, max(start - 1, 0)) + 1
     return above if _DASHED.match(text, above) else start
 
 
 def _spaceless_above(text: str, line: int) -> int | None:
-    """Where the key begins in the line above, if its colon has no space behind it; else None."""
+    """Return where the key begins in the line above, if its colon has no space behind it; else None."""
     above = text.rfind("\n", 0, max(line - 1, 0)) + 1
     match = _SPACELESS.match(text, above, max(line - 1, 0)) if above < line else None
     return match.start(1) if match else None
@@ -258,10 +294,11 @@ class _Conversion:
         self._span = span
         self._is_dynamic = is_dynamic
         self._known: dict[int, Node] = {}
+        self._depth = 0
         self.has_aliases = False
 
     def convert(self, node: yaml.Node) -> Node:
-        """The node with all that is in it."""
+        """Return the node with all that is in it."""
         known = self._known
         if id(node) in known:
             self.has_aliases = True
@@ -274,6 +311,9 @@ class _Conversion:
             known[id(node)] = made
             return made
         known[id(node)] = Scalar(placed, "", "", "null", dynamic=False)  # what a node inside itself becomes
+        self._depth += 1
+        if self._depth > MAX_DEPTH:  # by indentation, which `nests_too_deep` does not see
+            raise RecursionError(f"nested more than {MAX_DEPTH} levels deep")
         if isinstance(node, yaml.MappingNode):
             entries = [Entry(self.convert(key), self.convert(value)) for key, value in node.value]
             made = Mapping(placed, tuple(entries))
@@ -281,5 +321,43 @@ class _Conversion:
             made = Sequence(placed, tuple([self.convert(item) for item in node.value]))
         else:
             made = known[id(node)]
+        self._depth -= 1
         known[id(node)] = made
         return made
+
+
+def yaml_problem(chunk: Chunk, projection: Projection, error: YamlError) -> tuple[SyntaxProblem, ...]:
+    """Return the error of what a chunk gives, where it stands in the chunk.
+
+    None if a printed value may mend it.
+    """
+    if _is_unsure(chunk, projection, error):
+        return ()
+    origin = projection.origin(error.offset)
+    end = line_end(chunk.text, origin)
+    end = origin + len(chunk.text[origin:end].rstrip())
+    if end <= origin:
+        origin, end = _text_before(chunk.text, origin)
+    return (SyntaxProblem("yaml", Span(origin, end), error.message),)
+
+
+def _text_before(text: str, offset: int) -> tuple[int, int]:
+    """Return the last line with text at or before `offset`, for errors that libyaml places behind the end."""
+    end = len(text[:offset].rstrip())
+    begin = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
+    begin += len(text[begin:end]) - len(text[begin:end].lstrip())
+    return begin, max(end, begin + 1)
+
+
+def _is_unsure(chunk: Chunk, projection: Projection, error: YamlError) -> bool:
+    """Return whether a printed value on the error's line could be what makes it right, such as a quote."""
+    line_start = projection.text.rfind("\n", 0, error.offset) + 1
+    origin = projection.origin(line_start)
+    end = projection.origin(error.offset)
+    for tag in chunk.tags:
+        if tag.kind != "output" or not origin <= tag.span.start <= end:
+            continue
+        before = chunk.text[origin : tag.span.start].strip()
+        if before in {"", "-"} or before.endswith((":", "- ")):
+            return True
+    return False

@@ -1,19 +1,152 @@
-"""What may stand at a place of the YAML, by indentation and keys alone.
-
-While a key is being typed there is no YAML: the lines above and below tell which mapping the place
-belongs to. The text is one in which Jinja's tags have been masked, so that every place is where it
-was.
-"""
+"""What may be written at a place of the YAML, by indentation, keys and brackets alone."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from promptls.syntax.yaml.flow import flow_place
-from promptls.syntax.yaml.place import ITEM, YamlPlace, scalar_end
-from promptls.text.span import Span
+from promptls.text.positions import Span
+
+ITEM: Final = "-"
+"""Stands in a path for an item of a list."""
+
+
+class YamlPlace(NamedTuple):
+    """What may stand at a place: a `key`, a `value`, or `text` inside a block scalar or quoted text.
+
+    `path` leads to the mapping of a key, or to a value or text itself; `-` is a list item. `word` is
+    what stands there already, left and right of the place. `column` is where the key begins, and
+    `indent` how far its line is indented: they differ behind a dash. `is_first` says that the place
+    is the beginning of the value, so that a list item or mapping could begin as well.
+    """
+
+    what: Literal["key", "value", "text"]
+    path: tuple[str, ...]
+    word: Span
+    siblings: frozenset[str] = frozenset()
+    column: int = 0
+    indent: int = 0
+    has_colon: bool = False
+    needs_space: bool = False
+    quote: str = ""
+    in_flow: bool = False
+
+
+def scalar_end(text: str, offset: int, quote: str, stops: str) -> int:
+    """Return where the scalar at a place ends: on the same line, before what could not belong to it."""
+    line = re.compile(r"[^\n\r]*").match(text, offset)
+    rest = line.group() if line else ""
+    if quote:
+        closing = rest.find(quote)
+        return offset + (closing if closing >= 0 else len(rest.rstrip()))
+    for index, character in enumerate(rest):
+        if character in stops or (character == "#" and index and rest[index - 1] in " \t"):
+            rest = rest[:index]
+            break
+    return offset + len(rest.rstrip())
+
+
+_LATER_KEY: Final = re.compile(r"[,{]\s*[\"']?([\w.$-]+)[\"']?\s*:")
+_COLON: Final = re.compile(r"[\"']?[ \t]*:(?=[ \t\r\n]|\Z)")
+_MAX_BEHIND: Final = 1000
+"""How many characters behind the place are looked at for keys of the same flow mapping."""
+
+
+class _Level:
+    """One open bracket: the keys of a mapping so far, and the one whose value is being written."""
+
+    __slots__ = ("key", "keys", "opening")
+
+    def __init__(self, opening: str) -> None:
+        self.opening = opening
+        self.keys: list[str] = []
+        self.key: str | None = None
+
+
+class _FlowScan:
+    """The brackets that are open in a flow collection, and where the word at the end begins."""
+
+    __slots__ = ("is_over", "levels", "quote", "text", "word")
+
+    def __init__(self, text: str, begin: int, end: int) -> None:
+        self.text = text
+        self.levels: list[_Level] = []
+        self.word = begin
+        self.quote = ""
+        self.is_over = False
+        for position in range(begin, end):
+            self._take(position, text[position])
+
+    def _take(self, position: int, character: str) -> None:
+        if self.quote:
+            if character == self.quote:
+                self.quote = ""
+        elif character in "\"'" and not self.text[self.word : position].strip():
+            self.quote, self.word = character, position
+        elif character in "[{":
+            self.levels.append(_Level(character))
+            self.word = position + 1
+        elif character in "]}" and self.levels:
+            self.levels.pop()
+            self.word = position + 1
+            self.is_over = self.is_over or not self.levels
+        elif character == "," and self.levels:
+            self.levels[-1].key = None
+            self.word = position + 1
+        elif character == ":" and self._ends_key(position):
+            level = self.levels[-1]
+            level.key = self.text[self.word : position].strip().strip("\"'")
+            level.keys.append(level.key)
+            self.word = position + 1
+
+    def _ends_key(self, position: int) -> bool:
+        inside = bool(self.levels) and self.levels[-1].opening == "{" and self.levels[-1].key is None
+        return inside and self.text[position + 1 : position + 2] in {" ", "\n", "\r", ""}
+
+
+def flow_place(
+    text: str, begin: int, offset: int, path: tuple[str, ...], column: int, indent: int
+) -> YamlPlace | None:
+    """Return what may stand at `offset` in the flow collection that begins at `begin`.
+
+    `path` leads to the collection; `column` and `indent` are those of the line that holds the place.
+    """
+    scan = _FlowScan(text, begin, offset)
+    if scan.is_over or not scan.levels:
+        return None
+    typed = text[scan.word : offset]
+    word = scan.word + len(typed) - len(typed.lstrip(" \t\r\n")) + len(scan.quote)
+    inside = path
+    for level in scan.levels:
+        if level.opening == "[":
+            inside = (*inside, ITEM)
+        elif level.key is not None:
+            inside = (*inside, level.key)
+    innermost = scan.levels[-1]
+    place = YamlPlace(
+        "value",
+        inside,
+        Span(word, scalar_end(text, offset, scan.quote, ",]}")),
+        column=column,
+        indent=indent,
+        needs_space=innermost.opening == "{" and text[:word].endswith(":"),
+        quote=scan.quote,
+        in_flow=True,
+    )
+    if innermost.opening == "[" or innermost.key is not None:
+        return place
+    end = scalar_end(text, offset, scan.quote, ":,]}")
+    rest = text[end : end + _MAX_BEHIND].split("}", maxsplit=1)[0]
+    colon = _COLON.match(text, end)
+    return place._replace(
+        what="key",
+        word=Span(word, end),
+        siblings=frozenset([*innermost.keys, *_LATER_KEY.findall(rest)]),
+        has_colon=colon is not None,
+        needs_space=False,
+    )
+
 
 _KEY: Final = re.compile(
     r"""(?P<key>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s\[\]{},#&*!|>'"%@`:-][^\n\r:#]*?|-[^\s:][^\n\r:#]*?)"""
@@ -26,7 +159,7 @@ _COMMENT: Final = re.compile(r"(?:^|[ \t])#")
 _TOP_KEY: Final = re.compile(r"^([\w.$-]+)[ \t]*:(?=\s|$)", re.MULTILINE)
 _FLOW: Final = re.compile(r"[^\[{#]*?(?::|-)\s+([\[{])")
 _WORD: Final = re.compile(r"[\w.$-]*")
-_MOST_BELOW: Final = 200
+_MAX_BELOW: Final = 200
 """How many lines below the place are looked at for keys that stand there already."""
 
 
@@ -42,7 +175,10 @@ class _Line(NamedTuple):
 
 
 def yaml_place(text: str, offset: int) -> YamlPlace | None:
-    """What may stand at `offset` of a text of YAML; None in a comment and where nothing can be named."""
+    """Return what may stand at `offset` of a text of YAML.
+
+    None in a comment and where nothing can be named.
+    """
     start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
     head = text[start:offset]
     line = _line(head)
@@ -85,7 +221,7 @@ def _line(text: str) -> _Line:
 
 
 def _lines_above(text: str, start: int) -> Iterator[str]:
-    """The lines above the one that begins at `start`, nearest first, without their line ends."""
+    """Yield the lines above the one that begins at `start`, nearest first, without their line ends."""
     while start > 0:
         end = start - 1
         if text[end] == "\n" and text[end - 1 : end] == "\r":
@@ -97,7 +233,7 @@ def _lines_above(text: str, start: int) -> Iterator[str]:
 def _above(
     lines: Iterable[str], need: int, limit: int, *, from_dash: bool
 ) -> tuple[tuple[str, ...], frozenset[str], str | None]:
-    """The path to the place, the keys beside it, and the value text of the key that it hangs under.
+    """Return the path to the place, the keys beside it, and the value text of the key that it hangs under.
 
     `need` is the column that ancestors begin before; a list may begin in the column of its key.
     """
@@ -141,7 +277,7 @@ def _above(
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a line can be neither a key nor the item of a list."""
+    """Return whether a line can be neither a key nor the item of a list."""
     return text[0] != "-" and ":" not in text
 
 
@@ -150,7 +286,7 @@ def _is_block(value: str) -> bool:
 
 
 def _opens_text(value: str) -> bool:
-    """Whether a key has a value on its own line, so that what hangs under it goes on with that."""
+    """Return whether a key has a value on its own line, so that what hangs under it goes on with that."""
     return not _PROPERTY.match(value)
 
 
@@ -160,7 +296,7 @@ def _has_comment(content: str) -> bool:
 
 
 def _word(text: str, offset: int) -> Span:
-    """The word at a place in running text."""
+    """Return the word at a place in running text."""
     start = offset
     while start and (text[start - 1].isalnum() or text[start - 1] in "_<|{"):
         start -= 1
@@ -191,9 +327,9 @@ def _key(
 
 
 def _below(text: str, offset: int, column: int) -> frozenset[str]:
-    """The keys of the same mapping below the place."""
+    """Return the keys of the same mapping below the place."""
     found = set()
-    following = re.split(r"\r\n|\n|\r", text[offset : offset + 80 * _MOST_BELOW])[1 : _MOST_BELOW + 1]
+    following = re.split(r"\r\n|\n|\r", text[offset : offset + 80 * _MAX_BELOW])[1 : _MAX_BELOW + 1]
     for each in following:
         if not each.strip():
             continue
@@ -230,7 +366,7 @@ def _value(text: str, offset: int, line: _Line, path: tuple[str, ...]) -> YamlPl
 
 
 def _flow_begin(text: str, line_start: int) -> int:
-    """Where the flow collection begins that goes on in the line."""
+    """Return where the flow collection begins that goes on in the line."""
     end = line_start
     for each in _lines_above(text, line_start):
         end = text.rindex(each, 0, end) if each else end - 1

@@ -19,12 +19,12 @@ _PAIR: Final = re.compile(f"[{chr(_HIGH)}-{chr(_LOW - 1)}][{chr(_LOW)}-{chr(_END
 
 
 def is_json(text: str) -> bool:
-    """Whether the text begins as JSON does that holds more than one value."""
+    """Return whether the text begins as JSON does that holds more than one value."""
     return text.lstrip()[:1] in {"{", "["}
 
 
 def readable(text: str) -> str:
-    """The text with its halves as characters that YAML takes, as long as before."""
+    """Return the text with its halves as characters that YAML takes, as long as before."""
     return _ESCAPE.sub(_whole_escape, text)
 
 
@@ -33,7 +33,7 @@ def _whole_escape(match: re.Match[str]) -> str:
 
 
 def join(node: yaml.Node | None) -> None:
-    """Puts the halves in the scalars below `node` together."""
+    """Put the halves in the scalars below `node` together."""
     if isinstance(node, yaml.ScalarNode):
         node.value = _PAIR.sub(_character, node.value)
     elif isinstance(node, yaml.MappingNode):

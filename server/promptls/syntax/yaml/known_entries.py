@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.difference import LastReading, Written, changed, place_in
 from promptls.syntax.yaml.leading_back import dynamics, spans
 from promptls.syntax.yaml.nodes import Entry, Mapping
 from promptls.syntax.yaml.reread import reread
+from promptls.syntax.yaml.stretches import LastReading, Written, changed, place_in
 from promptls.syntax.yaml.under_jinja import error_seen, last_reading, projection_of
-from promptls.text.span import Span
+from promptls.text.positions import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +28,19 @@ class KnownEntries:
     seen: int | None
 
     def at(self, start: int, end: int) -> tuple[Entry, ...]:
-        """The entry that is all that stands there; none where it is not known."""
+        """Return the entry that is all that stands there; none if it is not known."""
         found = self.entries.get((start, end))
         return () if found is None else (found,)
 
     def is_broken(self, start: int, end: int) -> bool:
-        """Whether the lines there, from a key in the first column on, certainly are broken by themselves."""
+        """Return whether the lines from a key in the first column on are certainly broken by themselves."""
         return self.seen is not None and start <= self.edited.start and self.seen < end
 
     def with_text(self, start: int, text: str) -> tuple[Entry, ...]:
-        """The entry that another text of the same length gives there; none where that is not certain."""
+        """Return the entry that another text of the same length gives there.
+
+        None if that is not certain.
+        """
         if self.before is None:
             return ()
         projection = projection_of(self.chunk)
@@ -63,7 +66,7 @@ class KnownEntries:
 
 
 def known_entries(chunk: Chunk) -> KnownEntries:
-    """What is known of a broken chunk by its last text without an error."""
+    """Return what is known of a broken chunk by its last text without an error."""
     before = last_reading(chunk)
     if before is None:
         return KnownEntries(chunk, None, {}, Span(0, 0), None)

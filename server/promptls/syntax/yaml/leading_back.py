@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.projection import Projection
-from promptls.text.span import Span
+from promptls.text.positions import Span
 
 
 def spans(projection: Projection) -> Callable[[int, int], Span]:
-    """How the spans of a projection's YAML lead back to the chunk."""
+    """Return how the spans of a projection's YAML lead back to the chunk."""
     text, starts, origins, ends = projection.text, projection.starts, projection.origins, projection.ends
 
     def origin(offset: int) -> int:
@@ -29,7 +29,7 @@ def spans(projection: Projection) -> Callable[[int, int], Span]:
 
 
 def dynamics(chunk: Chunk) -> Callable[[Span], bool]:
-    """Whether a Jinja tag stands in a span of the chunk, or is all that stands behind an empty one."""
+    """Return whether a Jinja tag stands in a span of the chunk, or is all that stands behind an empty one."""
     tags = [tag.span for tag in chunk.tags if tag.kind not in {"comment", "raw"}]
     starts = [tag.start for tag in tags]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Final, TypeAlias, TypeVar
 
-from promptls.text.span import Span
+from promptls.text.positions import Span
 
-_MOST_MERGES: Final = 8
+_MAX_MERGES: Final = 8
 """How many mappings deep merged keys are looked for."""
 
 
@@ -33,7 +33,7 @@ class Scalar:
     dynamic: bool
 
     def moved(self, by: int) -> Scalar:
-        """The same scalar, that many characters further on."""
+        """Return the same scalar, that many characters further on."""
         start, end = self.span
         return Scalar(Span(start + by, end + by), self.text, self.style, self.tag, self.dynamic)
 
@@ -64,7 +64,7 @@ class Sequence:
         return self if self._core is None else self._core
 
     def moved(self, by: int) -> Sequence:
-        """The same list, that many characters further on."""
+        """Return the same list, that many characters further on."""
         made = Sequence(self.span.shifted(by), ())
         made._items, made._core, made._by = None, self.core, self._by + by
         return made
@@ -87,7 +87,7 @@ class Entry:
     value: Node
 
     def moved(self, by: int) -> Entry:
-        """The same entry, that many characters further on."""
+        """Return the same entry, that many characters further on."""
         return Entry(self.key.moved(by), self.value.moved(by))
 
 
@@ -120,13 +120,13 @@ class Mapping:
         return self if self._core is None else self._core
 
     def moved(self, by: int) -> Mapping:
-        """The same mapping, that many characters further on."""
+        """Return the same mapping, that many characters further on."""
         made = Mapping(self.span.shifted(by), ())
         made._entries, made._core, made._by = None, self.core, self._by + by
         return made
 
     def entry(self, key: str) -> Entry | None:
-        """The last entry with this key, which is the one that YAML keeps."""
+        """Return the last entry with this key, which is the one that YAML keeps."""
         found = None
         for entry in self.entries:
             if key_text(entry) == key:
@@ -134,13 +134,13 @@ class Mapping:
         return found
 
     def value(self, key: str) -> Node | None:
-        """The value under this key."""
+        """Return the value under this key."""
         entry = self.entry(key)
         return entry.value if entry else None
 
     def merged(self, key: str) -> Node | None:
-        """The value under this key, or else in one of the mappings that `<<` merges into this one."""
-        return _merged(self, key, _MOST_MERGES)
+        """Return the value under this key, or else in one of the mappings that `<<` merges into this one."""
+        return _merged(self, key, _MAX_MERGES)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mapping) and (self.span, self.entries) == (other.span, other.entries)
@@ -179,7 +179,10 @@ def kept_with_node(derive: Callable[[Collection], Fact]) -> Callable[[Collection
 
 
 def node_at(node: Node, way: Iterable[str | int]) -> Node:
-    """The node that keys and numbers of items lead to; the last one before a step that leads nowhere."""
+    """Return the node that keys and numbers of items lead to.
+
+    The last one before a step that leads nowhere.
+    """
     for step in way:
         if isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
             node = node.items[step]
@@ -202,11 +205,11 @@ def _merged(mapping: Mapping, key: str, deepest: int) -> Node | None:
 
 
 def key_text(entry: Entry) -> str | None:
-    """The key as text, or None where it is no scalar or holds Jinja."""
+    """Return the key as text, or None if it is no scalar or holds Jinja."""
     key = entry.key
     return key.text if isinstance(key, Scalar) and not key.dynamic else None
 
 
 def scalar_text(node: Node | None) -> str | None:
-    """The text of a scalar without Jinja; None for anything else."""
+    """Return the text of a scalar without Jinja; None for anything else."""
     return node.text if isinstance(node, Scalar) and not node.dynamic else None

@@ -1,28 +1,109 @@
-"""The YAML of a chunk by that of an earlier text of it: only what differs is read again.
-
-A block mapping or a block list is made of stretches of whole lines, an entry or an item each, which libyaml
-reads one as the other; what is in brackets is made of what stands between its commas. Of the smallest
-stretch with all that differs, the new text is read by itself; where it is one entry or more, or one item or
-more, they take the old one's place, and what stands behind moves. An error is for `first_error.py` to find.
-Where that is not certain, nothing is said, and the whole is to be read anew.
-"""
+"""The YAML of a chunk after an edit: only what differs is read again."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from promptls.syntax.yaml.compose import MAX_DEPTH, YamlError, compose, nesting_of
-from promptls.syntax.yaml.difference import LastReading, Written, changed
-from promptls.syntax.yaml.first_error import first_error
-from promptls.syntax.yaml.flow_stretches import CLOSING, Stretch, children_of, start_of_child
+from promptls.syntax.projection import Projection
+from promptls.syntax.yaml.compose import MAX_DEPTH, YamlError, compose, error_behind, nesting_of
 from promptls.syntax.yaml.json_escapes import is_json
 from promptls.syntax.yaml.nodes import Collection, Entry, Mapping, Node, Scalar, Sequence
-from promptls.syntax.yaml.stretches import is_dash, stretches
-from promptls.syntax.yaml.unsure import has_other_lines, is_unsure
-from promptls.text.span import Span
+from promptls.syntax.yaml.stretches import (
+    CLOSING,
+    LastReading,
+    Stretch,
+    Written,
+    changed,
+    children_of,
+    has_other_lines,
+    is_dash,
+    is_unsure,
+    opening_of,
+    place_in,
+    start_of_child,
+    stretches,
+)
+from promptls.text.positions import Span
 
-_MOST_STRETCHES: Final = 4
+_LONGEST_MARK: Final = 5
+"""How many characters say that a document begins or ends."""
+
+
+def first_error(
+    stretches: Iterable[Stretch], before: LastReading, now: Written
+) -> tuple[YamlError, int] | None:
+    """Return the first error of a text, and up to where it is seen; each stretch holds all that has changed.
+
+    None if there is none, or it is not certain that a fresh reading finds the same.
+    """
+    text = now.projection.text
+    stretch = next((each for each in stretches if not _is_in_line(each, before.projection)), None)
+    if stretch is None or "%TAG" in text or not _begins_alike(stretch, text, before.projection):
+        return None
+    begin = stretch.span.start
+    found = error_behind(_context(stretch, before.projection), text, begin)
+    if found is None:
+        return None
+    error, until = found
+    region = text[begin : until + _LONGEST_MARK]
+    if error.alias or "*" in region or is_unsure(region):
+        return None
+    return found
+
+
+def _is_in_line(stretch: Stretch, projection: Projection) -> bool:
+    """Return whether a bracket that is open where the stretch begins stands on the same line.
+
+    What is in brackets on one line may be a key as a whole, so that libyaml looks further ahead.
+    """
+    line = projection.text.rfind("\n", 0, stretch.span.start) + 1
+    return any(
+        opening_of(projection, step.node) and place_in(projection, step.node.span.start) >= line
+        for step in stretch.way
+    )
+
+
+def _begins_alike(stretch: Stretch, text: str, projection: Projection) -> bool:
+    """Return whether the first line of the stretch still is what it was: a key, or an item with its dash."""
+    if stretch.opening:
+        return True
+    place = stretch.span.start + stretch.column
+    node = stretch.way[-1].node
+    if isinstance(node, Mapping):
+        is_in_column = _column(projection, node) == stretch.column  # and not behind a `?`
+        return is_in_column and text[place : place + 1] not in {"-", "?", ":"}
+    return is_dash(text, place)
+
+
+def _column(projection: Projection, node: Collection) -> int:
+    place = place_in(projection, node.span.start)
+    return place - projection.text.rfind("\n", 0, place) - 1
+
+
+def _context(stretch: Stretch, projection: Projection) -> str:
+    """Return the lines and brackets that are open at the beginning of the stretch."""
+    lines = ""
+    brackets = ""
+    for step in stretch.way:
+        is_inner = step is stretch.way[-1]
+        is_mapping = isinstance(step.node, Mapping)
+        opening = opening_of(projection, step.node)
+        if opening:
+            brackets += f"{opening}\n" if is_inner or not is_mapping else f'{opening}\n"":\n'
+            continue
+        indent = " " * _column(projection, step.node)
+        if not is_inner:
+            lines += f"{indent}k:\n" if is_mapping else f"{indent}-\n"
+        elif step.first > 0:
+            lines += f"{indent}k: k\n" if is_mapping else f"{indent}- k\n"
+    if not brackets:
+        return lines
+    return f"{lines[:-1]} {brackets} " if lines else f"{brackets} "
+
+
+_MAX_STRETCHES: Final = 4
 """How many stretches are tried, from the smallest to those around it."""
 _SMALL: Final = 5_000
 """How many characters are read again without looking first whether there is an error in them."""
@@ -47,7 +128,7 @@ class Reread(NamedTuple):
 
 
 def reread(before: LastReading, now: Written) -> Reread | None:
-    """The tree of the text, or its first error; None where it must be read as a whole."""
+    """Return the tree of the text, or its first error; None if it must be read as a whole."""
     if before.projection.text == now.projection.text and before.tags == now.tags:
         return Reread(before.root, before.nesting) if before.length == len(now.text) else None
     if has_other_lines(before.projection.text):
@@ -57,7 +138,7 @@ def reread(before: LastReading, now: Written) -> Reread | None:
     if nesting > MAX_DEPTH:
         return None
     found = list(stretches(before, span))
-    tried = found[: -_MOST_STRETCHES - 1 : -1]
+    tried = found[: -_MAX_STRETCHES - 1 : -1]
     small = [stretch for stretch in tried if stretch.span.end - stretch.span.start <= _SMALL]
     root = next((root for each in small if (root := _read(each, before, now)) is not None), None)
     if root is None and tried:
@@ -70,7 +151,7 @@ def reread(before: LastReading, now: Written) -> Reread | None:
 
 
 def _nesting(before: LastReading, now: Written, span: Span) -> int:
-    """How deep brackets stand in one another at most, more or less: never less than they do."""
+    """Return how deep brackets stand in one another at most, more or less: never less than they do."""
     old, new = before.projection.text, now.projection.text
     end = span.end + len(new) - len(old)
     opened = new.count("[", span.start, end) + new.count("{", span.start, end)
@@ -82,7 +163,10 @@ def _nesting(before: LastReading, now: Written, span: Span) -> int:
 
 
 def _read(stretch: Stretch, before: LastReading, now: Written) -> Mapping | None:
-    """The tree with what now stands in the stretch; None where that may mean more or something else."""
+    """Return the tree with what now stands in the stretch.
+
+    None if that may mean more or something else.
+    """
     old, new = before.projection, now.projection
     begin, end = stretch.span.start, stretch.span.end + len(new.text) - len(old.text)
     text = new.text[begin:end]
@@ -96,7 +180,7 @@ def _read(stretch: Stretch, before: LastReading, now: Written) -> Mapping | None
 
 
 def _in_lines(stretch: Stretch, text: str, now: Written) -> Collection | None:
-    """What the lines of a stretch hold; None where they do not end by themselves."""
+    """Return what the lines of a stretch hold; None if they do not end by themselves."""
     begin = stretch.span.start
     if begin + len(text) < len(now.projection.text) and not text.endswith("\n"):
         return None
@@ -115,7 +199,7 @@ def _in_lines(stretch: Stretch, text: str, now: Written) -> Collection | None:
 
 
 def _in_brackets(stretch: Stretch, text: str, now: Written) -> Collection | None:
-    """What a stretch in brackets holds; None where it does not end by itself.
+    """Return what a stretch in brackets holds; None if it does not end by itself.
 
     Where something stands behind it, an empty text takes the place of that.
     """
@@ -150,7 +234,7 @@ def _in_brackets(stretch: Stretch, text: str, now: Written) -> Collection | None
 
 
 def _has_halves(text: str, whole: str) -> bool:
-    """Whether characters in two halves stand in a text where the whole may say what they are."""
+    """Return whether characters in two halves stand in a text where the whole may say what they are."""
     if _HALVES.search(text):
         return True
     return bool(_ESCAPED_HALVES.search(text)) and (
@@ -171,7 +255,7 @@ def _without_last(root: Collection) -> Collection:
 
 
 def _replaced(stretch: Stretch, made: Collection, growth: int) -> Mapping | None:
-    """The tree with what the way leads to replaced by the children of what was made of its text.
+    """Return the tree with what the way leads to replaced by the children of what was made of its text.
 
     A list or mapping reaches as far as its last child does; in brackets, up to the one that closes.
     """

@@ -1,11 +1,4 @@
-"""The YAML of a chunk in which somebody types inside the text of a block scalar, or inside a tag.
-
-Most keystrokes put a letter into a line of a `|` block, or, with several cursors, into some of them. They
-change that scalar's text and move what stands behind; nothing that libyaml decides can change, so it is
-not asked again. A letter
-inside a tag that prints nothing to the YAML only moves what stands behind. Whatever is not certainly
-of these kinds is read anew.
-"""
+"""The YAML of a chunk after an edit inside the text of a block scalar or inside a tag."""
 
 from __future__ import annotations
 
@@ -14,11 +7,140 @@ from typing import NamedTuple
 
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.tag import Tag
-from promptls.syntax.projection import begins_text, stands_alone
+from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.projection import PLACEHOLDER, begins_text, stands_alone
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
-from promptls.syntax.yaml.typed_lines import TypedLines, typed_lines
-from promptls.text.span import Span
+from promptls.text.positions import Span
+
+_OTHER_BREAKS = ("\r", "\x85", "\u2028", "\u2029", "\ufeff")
+
+
+class TypedLines(NamedTuple):
+    """An edit in some lines of text: where, and how the chunk grew.
+
+    `before` and `after` are the lines that it changes, without their indentation, which stays as it was;
+    what a tag prints stands in them as `project` has it. `at` is where the edit begins, or where the first
+    line's last word ends before it; `last` where the text of the last line begins, and `end` where it ends.
+    """
+
+    at: int
+    growth: int
+    before: list[str]
+    after: list[str]
+    last: int
+    end: int
+
+
+def typed_lines(chunk: Chunk) -> TypedLines | None:
+    """Return the edit that made the chunk if it is inside lines of text and keeps their number.
+
+    It begins behind the first line's first character of text.
+    """
+    if chunk.before is None:
+        return None
+    old, span, growth, _ = chunk.before
+    typed = chunk.text[span.start : span.end + growth].replace("\n", "")
+    if not typed.isprintable() or any(mark in old.text[span.start : span.end] for mark in _OTHER_BREAKS):
+        return None
+    begin = old.text.rfind("\n", 0, span.start) + 1
+    end = old.text.find("\n", span.end)
+    if end < 0:
+        return None
+    lines, now_lines = _lines(old, begin, end), _lines(chunk, begin, end + growth)
+    if len(lines) != len(now_lines) or lines[0].start >= span.start:
+        return None
+    if not chunk.has_same_tags and not _has_same_tags_around(old, chunk, lines, now_lines):
+        return None
+    at, last = span.start, lines[0]
+    before: list[str] = []
+    after: list[str] = []
+    for line, now in zip(lines, now_lines, strict=True):
+        if len(lines) > 1 and _is_same(old, line, chunk, now):
+            continue
+        text, now_text = _projected(old, line), _projected(chunk, now)
+        if text is None or now_text is None or not (text + now_text).isprintable():
+            return None
+        if len(lines) > 1 and (not (text and now_text) or line.indent != now.indent):
+            return None
+        if (text.endswith(" ") or now_text.endswith(" ")) and _is_trimmed(old, line.end):
+            return None
+        if not before:
+            at = min(at, line.start + len(text.rstrip(" ")))
+        before.append(text)
+        after.append(now_text)
+        last = line
+    return TypedLines(at, growth, before, after, last.start, last.end) if before else None
+
+
+class _Line(NamedTuple):
+    """A line of a chunk: how many spaces indent it, where its text begins, and where it ends."""
+
+    indent: int
+    start: int
+    end: int
+
+
+def _lines(chunk: Chunk, begin: int, end: int) -> list[_Line]:
+    """Return the lines of a chunk between the beginning of one and the end of one."""
+    lines = []
+    for text in chunk.text[begin:end].split("\n"):
+        indent = len(text) - len(text.lstrip(" "))
+        lines.append(_Line(indent, begin + indent, begin + len(text)))
+        begin += len(text) + 1
+    return lines
+
+
+def _has_same_tags_around(old: Chunk, new: Chunk, lines: list[_Line], now_lines: list[_Line]) -> bool:
+    """Return whether an edit changed no tags except those of its lines."""
+    above, below = _tags_around(old, lines[0].start, lines[-1].end)
+    now_above, now_below = _tags_around(new, now_lines[0].start, now_lines[-1].end)
+    if len(above) != len(now_above) or len(below) != len(now_below):
+        return False
+    for line, now in zip(lines, now_lines, strict=True):
+        if bool(_tags_on(old, line)) != bool(_tags_on(new, now)):
+            return False
+    return all(map(Tag.is_same, above, now_above)) and all(map(Tag.is_same, below, now_below))
+
+
+def _is_same(old: Chunk, line: _Line, new: Chunk, now: _Line) -> bool:
+    """Return whether an edit left a line alone, and the tags on it."""
+    if old.text[line.start - line.indent : line.end] != new.text[now.start - now.indent : now.end]:
+        return False
+    tags, now_tags = _tags_on(old, line), _tags_on(new, now)
+    return len(tags) == len(now_tags) and all(map(Tag.is_same, tags, now_tags))
+
+
+def _tags_around(chunk: Chunk, start: int, end: int) -> tuple[list[Tag], list[Tag]]:
+    """Return the tags that end ahead of some lines, and those that begin behind them."""
+    above = [tag for tag in chunk.tags if tag.span.end <= start]
+    return above, [tag for tag in chunk.tags if tag.span.start >= end]
+
+
+def _tags_on(chunk: Chunk, line: _Line) -> list[Tag]:
+    return [tag for tag in chunk.tags if tag.span.start < line.end and tag.span.end > line.start]
+
+
+def _projected(chunk: Chunk, line: _Line) -> str | None:
+    """Return the text of a line, as `project` gives it; None if it has tags that print no value."""
+    _, start, end = line
+    text = chunk.text[start:end]
+    for tag in chunk.tags:
+        if tag.span.end <= start - line.indent or tag.span.start >= end:
+            continue
+        is_plain = tag.kind == "output" and not (tag.trims_before or tag.trims_after)
+        is_cut_off = bool(tag.unclosed) and tag.span.end != end  # it would take white space behind it along
+        if not is_plain or is_cut_off or tag.span.start <= start or tag.span.end > end:
+            return None
+        printed = PLACEHOLDER * len(tag.text)
+        text = text[: tag.span.start - start] + printed + text[tag.span.end - start :]
+    return text
+
+
+def _is_trimmed(chunk: Chunk, end: int) -> bool:
+    """Return whether the tag behind a place takes the white space there away."""
+    following = next((tag for tag in chunk.tags if tag.span.start >= end), None)
+    return following is not None and following.trims_before
+
 
 _BREAK = re.compile(r"[\n\r]")
 _DELIMITER = 2
@@ -50,7 +172,7 @@ class Retyped(NamedTuple):
 def retyped(
     chunk: Chunk, roots: tuple[Node, ...], *, is_plain: bool = False, is_read_together: bool = False
 ) -> Retyped | None:
-    """The trees of a chunk, by those of the chunk that it was; None where they must be read anew.
+    """Return the trees of a chunk, by those of the chunk that it was; None if they must be read anew.
 
     `is_plain` says that no node stands in them twice, `is_read_together` that they hold all branches: else a
     line may stand in one that was left out, and look like one that was not.
@@ -83,7 +205,7 @@ def retyped(
 
 
 def _is_in_silent_tag(chunk: Chunk) -> bool:
-    """Whether the edit that made the chunk stands inside one tag that prints nothing, neither before nor now.
+    """Return whether the edit of the chunk is inside one tag that prints nothing, before and after.
 
     What a tag prints on a line of its own counts as nothing, but for the beginning of a text. A statement
     must be of the same block as before.
@@ -126,13 +248,13 @@ def _edges(tag: Tag) -> tuple[bool, bool]:
 
 
 def _block_word(tag: Tag) -> tuple[str, bool, bool]:
-    """What a statement says of blocks."""
+    """Return what a statement says of blocks."""
     statement = tag_tree(tag).statement
     return statement.keyword, statement.opens_block, "else" in tag.text
 
 
 def _block_at(node: Node, offset: int, key: str | None) -> tuple[Scalar, str | None] | None:
-    """The block scalar that holds the offset, and its key; `key` is that of the node."""
+    """Return the block scalar that holds the offset, and its key; `key` is that of the node."""
     if not node.span.start < offset <= node.span.end:
         return None
     if isinstance(node, Scalar):
@@ -151,13 +273,13 @@ def _block_at(node: Node, offset: int, key: str | None) -> tuple[Scalar, str | N
 
 
 def _is_in_lines(chunk: Chunk, block: Scalar, typed: TypedLines) -> bool:
-    """Whether the lines are all of the block's text, and none that of its `|`."""
+    """Return whether the lines are all of the block's text, and none that of its `|`."""
     head = chunk.text.find("\n", block.span.start)
     return 0 <= head < typed.at and typed.last < block.span.end
 
 
 def _text(block: Scalar, typed: TypedLines) -> str | None:
-    """The block's text after the edit; None where the lines cannot be told from others."""
+    """Return the block's text after the edit; None if the lines cannot be told from others."""
     lines = block.text.split("\n")
     bare = [line.lstrip(" ") for line in lines]
     for before, after in zip(typed.before, typed.after, strict=True):
@@ -169,12 +291,12 @@ def _text(block: Scalar, typed: TypedLines) -> str | None:
 
 
 def _spaces_behind(text: str) -> int:
-    """How many spaces end a text."""
+    """Return how many spaces end a text."""
     return len(text) - len(text.rstrip(" "))
 
 
 def _changed(node: Node, change: _Change, *, is_last: bool = True) -> Node:
-    """The node after the edit; the same one where it ends before it.
+    """Return the node after the edit; the same one where it ends before it.
 
     `is_last` says that nothing else begins between it and the edit: a value that is missing at its end may
     then stand behind the edit.
@@ -210,5 +332,5 @@ def _changed(node: Node, change: _Change, *, is_last: bool = True) -> Node:
 
 
 def _last_before(starts: list[int], offset: int) -> int:
-    """The number of the last one that begins at or before an offset; -1 where there is none."""
+    """Return the number of the last one that begins at or before an offset; -1 where there is none."""
     return max((n for n, start in enumerate(starts) if start <= offset), default=-1)

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.projection import Projection, project, text_span
 from promptls.syntax.yaml.compose import compose, is_one_entry
 from promptls.syntax.yaml.known_entries import KnownEntries, known_entries
 from promptls.syntax.yaml.leading_back import dynamics, spans
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar
 from promptls.syntax.yaml.under_jinja import projection_of
-from promptls.text.span import Span
+from promptls.text.positions import Span
 
 _ITEM: Final = re.compile(r"-(?P<space>[ ]+)(?=[^\s#])", re.MULTILINE)
 _KEY: Final = re.compile(r"(?P<key>[A-Za-z_][\w-]*)[ ]*:(?=[ \r\n]|\Z)")
@@ -47,9 +47,9 @@ class Salvaged(NamedTuple):
     broken: int
 
 
-@kept
+@chunk_fact
 def salvaged_item(chunk: Chunk) -> Salvaged | None:
-    """What can be read of the chunk's list item; None where the chunk begins with none."""
+    """Return what can be read of the chunk's list item; None if the chunk begins with none."""
     projection = project(chunk)
     item = _ITEM.match(projection.text)
     if item is None:
@@ -79,7 +79,7 @@ def salvaged_item(chunk: Chunk) -> Salvaged | None:
 
 
 def may_be_left_out(key: str, above: str) -> bool:
-    """Whether the broken text is a key by itself, without which the others mean what they mean with it.
+    """Return whether the broken text is a key by itself that does not affect the others.
 
     A key that decides what others mean may be left out as long as it has no value yet.
     """
@@ -88,7 +88,7 @@ def may_be_left_out(key: str, above: str) -> bool:
 
 
 def mended_key(block: str) -> str | None:
-    """The broken text of a key that decides what others mean, with what it lacks put in; else None.
+    """Return the broken text of a key that decides what others mean, with what it lacks put in; else None.
 
     Quotes and brackets that are open are closed at the end of its text, and nowhere else: all other
     characters keep their places. Of a key with one line for each thing, the values of those lines that are
@@ -105,7 +105,7 @@ def mended_key(block: str) -> str | None:
 
 
 def _closing(text: str) -> str:
-    """The quotes and brackets that close what is open at the end of a text."""
+    """Return the quotes and brackets that close what is open at the end of a text."""
     needed: list[str] = []
     quote = ""
     before = ""
@@ -123,14 +123,14 @@ def _closing(text: str) -> str:
 
 
 def _without_broken_values(block: str) -> str:
-    """The lines of a block with spaces for those values that are broken by themselves."""
+    """Return the lines of a block with spaces for those values that are broken by themselves."""
     head, *lines = block.splitlines(keepends=True)
     return "".join([head, *map(_without_broken_value, lines)])
 
 
 @lru_cache(maxsize=16_384)
 def _without_broken_value(line: str) -> str:
-    """A line with spaces for its value where that is broken by itself."""
+    """Return a line with spaces for its value where that is broken by itself."""
     key = _INNER_KEY.match(line) or _FLOW_ITEM.match(line)
     text = line.rstrip("\r\n")
     if key is None and _BEGUN_INNER_KEY.fullmatch(text):
@@ -140,11 +140,11 @@ def _without_broken_value(line: str) -> str:
     return line
 
 
-@kept
+@chunk_fact
 def salvaged_mapping(chunk: Chunk) -> Mapping | None:
-    """The keys of a chunk's mapping that can be read.
+    """Return the keys of a chunk's mapping that can be read.
 
-    None where a key that decides what others mean cannot be, and where what is broken may be the
+    None if a key that decides what others mean cannot be, and where what is broken may be the
     value that the key above it waits for.
     """
     projection = projection_of(chunk)
@@ -170,7 +170,7 @@ def salvaged_mapping(chunk: Chunk) -> Mapping | None:
 def _mended(
     chunk: Chunk, projection: Projection, known: KnownEntries, start: int, end: int
 ) -> tuple[Entry, ...]:
-    """The entry of a broken key that decides what others mean; none where it cannot be read."""
+    """Return the entry of a broken key that decides what others mean; none if it cannot be read."""
     stretch = projection.text[start:end]
     if not _DECIDING_KEY.match(stretch):
         return ()
@@ -182,7 +182,7 @@ def _mended(
 
 
 def _segments(text: str, first: int) -> Iterator[tuple[int, int]]:
-    """The stretches from one key of the item to the next; a line that is no key is one by itself."""
+    """Yield the stretches from one key of the item to the next; a line that is no key is one by itself."""
     column = first
     start = position = first
     while position < len(text):
@@ -200,7 +200,10 @@ def _segments(text: str, first: int) -> Iterator[tuple[int, int]]:
 def _read(
     chunk: Chunk, projection: Projection, start: int, end: int, mended: str | None = None
 ) -> tuple[Entry, ...]:
-    """The entries in a stretch, or in what it was mended to, read by itself; none where it cannot be."""
+    """Return the entries in a stretch, or in what it was mended to, read by itself.
+
+    None if it cannot be.
+    """
     column = start - (projection.text.rfind("\n", 0, start) + 1)
     padding = " " * column
     placed = spans(projection)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.syntax.chunk import Chunk, kept
+from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.blocks import Pair, chunk_blocks
 from promptls.syntax.jinja.nodes import Name, walk
 from promptls.syntax.jinja.problems import tag_tree
@@ -23,21 +23,20 @@ from promptls.syntax.projection import (
     branches,
     has_else,
     project,
+    projected_again,
     stands_alone,
     text_span,
 )
-from promptls.syntax.projection_edit import projected_again
-from promptls.syntax.yaml.compose import Composed, YamlError, compose, nesting_of
-from promptls.syntax.yaml.difference import LastReading, Written
+from promptls.syntax.yaml.compose import Composed, YamlError, compose, nesting_of, yaml_problem
 from promptls.syntax.yaml.leading_back import dynamics, spans
 from promptls.syntax.yaml.nodes import Mapping, Node
 from promptls.syntax.yaml.reread import reread
 from promptls.syntax.yaml.retyped import retyped
-from promptls.syntax.yaml.yaml_problem import yaml_problem
-from promptls.text.span import Span
+from promptls.syntax.yaml.stretches import LastReading, Written
+from promptls.text.positions import Span
 
-_MOST_READINGS: Final = 6
-_MOST_ALIASES: Final = 100
+_MAX_READINGS: Final = 6
+_MAX_ALIASES: Final = 100
 
 
 class ChunkYaml(NamedTuple):
@@ -70,7 +69,7 @@ class _Reading(NamedTuple):
 
 
 def _chunk_yaml(chunk: Chunk) -> ChunkYaml:
-    """What YAML the chunk holds; every span counts from the chunk's start."""
+    """Return what YAML the chunk holds; every span counts from the chunk's start."""
     again = _again(chunk)
     if again is not None:
         return again
@@ -94,14 +93,14 @@ def _chunk_yaml(chunk: Chunk) -> ChunkYaml:
 
 
 def _with_error(chunk: Chunk, projection: Projection, error: YamlError) -> ChunkYaml | None:
-    """What is known of a chunk with that error; None where another reading of it may be without it."""
+    """Return what is known of a chunk with that error; None if another reading of it may be without it."""
     if any(pair.keyword == "if" for pair in chunk_blocks(chunk).pairs) or _may_begin_texts(chunk):
         return None
     return ChunkYaml((), yaml_problem(chunk, projection, error), ())
 
 
 def _again(chunk: Chunk) -> ChunkYaml | None:
-    """The YAML of a chunk in which somebody typed where nothing else of it can change; else None."""
+    """Return the YAML of a chunk in which somebody typed where nothing else of it can change; else None."""
     known = chunk.before.chunk.kept.get(_chunk_yaml) if chunk.before is not None else None
     if not isinstance(known, ChunkYaml) or not known.roots or known.problems or known.aliases:
         return None
@@ -113,7 +112,7 @@ def _again(chunk: Chunk) -> ChunkYaml | None:
 
 
 def _last_reading(chunk: Chunk) -> LastReading | None:
-    """The last text that became this one and was a mapping without an error; None if there is none."""
+    """Return the last text that became this one and was a mapping without an error; None if there is none."""
     if chunk.before is None:
         return None
     former = chunk.before.chunk
@@ -127,32 +126,35 @@ def _last_reading(chunk: Chunk) -> LastReading | None:
 
 
 def last_reading(chunk: Chunk) -> LastReading | None:
-    """The last text without an error that became that of a chunk with one; None where none is known."""
+    """Return the last text without an error that became that of a chunk with one.
+
+    None if none is known.
+    """
     earlier = chunk.kept.get(_last_reading)
     return earlier if isinstance(earlier, LastReading) else None
 
 
 def error_seen(chunk: Chunk) -> int | None:
-    """Up to where libyaml reads what the chunk gives until it sees an error; None where that is unknown."""
+    """Up to where libyaml reads what the chunk gives until it sees an error; None if that is unknown."""
     seen = chunk.kept.get(error_seen)
     return seen if isinstance(seen, int) else None
 
 
 def _projection_of(chunk: Chunk) -> Projection:
-    """What the chunk gives with all its branches."""
+    """Return what the chunk gives with all its branches."""
     former = chunk.before.chunk.kept.get(_projection_of) if chunk.before is not None else None
     again = projected_again(chunk, former) if isinstance(former, Projection) else None
     return project(chunk) if again is None else again
 
 
 def _nesting_of(chunk: Chunk) -> int:
-    """How deep brackets stand in one another in what the chunk gives, or more."""
+    """Return how deep brackets stand in one another in what the chunk gives, or more."""
     return nesting_of(projection_of(chunk).text)
 
 
-projection_of: Final = kept(_projection_of)
-_nesting: Final = kept(_nesting_of)
-chunk_yaml: Final = kept(_chunk_yaml)
+projection_of: Final = chunk_fact(_projection_of)
+_nesting: Final = chunk_fact(_nesting_of)
+chunk_yaml: Final = chunk_fact(_chunk_yaml)
 
 
 def _read(chunk: Chunk) -> ChunkYaml:
@@ -177,7 +179,7 @@ def _without_error(readings: list[_Reading]) -> ChunkYaml:
 
 
 def _reading(chunk: Chunk, choices: dict[int, int]) -> _Reading:
-    """The chunk with these branches.
+    """Return the chunk with these branches.
 
     A value that is printed at the start of a text may be nothing, or the line that says how deep the
     text is indented: an error counts when it is there both ways.
@@ -191,14 +193,17 @@ def _reading(chunk: Chunk, choices: dict[int, int]) -> _Reading:
 
 
 def _may_begin_texts(chunk: Chunk) -> bool:
-    """Whether a value is printed at the start of a text."""
+    """Return whether a value is printed at the start of a text."""
     return any(
         tag.kind == "output" and stands_alone(chunk, tag) and begins_text(chunk, tag) for tag in chunk.tags
     )
 
 
 def _reading_of(chunk: Chunk, projection: Projection) -> _Reading:
-    """What a projection of the chunk holds; aliases of anchors elsewhere are noted and read as plain text."""
+    """Return what a projection of the chunk holds.
+
+    Aliases of anchors elsewhere are noted and read as plain text.
+    """
     span, has_jinja = spans(projection), dynamics(chunk)
     text = projection.text
     aliases: list[tuple[str, Span]] = []
@@ -207,7 +212,7 @@ def _reading_of(chunk: Chunk, projection: Projection) -> _Reading:
         return any(place == alias for _, alias in aliases) or has_jinja(place)
 
     composed = compose(text, span, is_dynamic)
-    while composed.error and composed.error.alias and len(aliases) < _MOST_ALIASES:
+    while composed.error and composed.error.alias and len(aliases) < _MAX_ALIASES:
         offset, name = composed.error.offset, composed.error.alias
         aliases.append((name, text_span(projection, offset, offset + len(name) + 1)))
         text = f"{text[:offset]}{PLACEHOLDER}{text[offset + 1 :]}"
@@ -216,9 +221,9 @@ def _reading_of(chunk: Chunk, projection: Projection) -> _Reading:
 
 
 def _choices(chunk: Chunk, ifs: list[Pair]) -> Iterator[dict[int, int]]:
-    """Every branch at least once: all first branches, all second ones, and so on."""
+    """Yield every branch at least once: all first branches, all second ones, and so on."""
     widths = {pair.opening: len(branches(pair)) + (not has_else(chunk, pair)) for pair in ifs}
-    for number in range(min(max(widths.values()), _MOST_READINGS)):
+    for number in range(min(max(widths.values()), _MAX_READINGS)):
         yield {opening: min(number, width - 1) for opening, width in widths.items()}
 
 
@@ -228,7 +233,7 @@ def _problem_in(chunk: Chunk, reading: _Reading) -> tuple[SyntaxProblem, ...]:
 
 
 def _branch_problem(chunk: Chunk, ifs: list[Pair], readings: list[_Reading]) -> tuple[SyntaxProblem, ...]:
-    """The error that one branch brings, where its condition has nothing to do with the others'."""
+    """Return the error that one branch brings, where its condition has nothing to do with the others'."""
     for reading in readings:
         error = reading.composed.error
         if error is None:
@@ -258,7 +263,7 @@ def _spans(chunk: Chunk, pair: Pair, offset: int) -> bool:
 
 
 def _names(chunk: Chunk, pair: Pair) -> frozenset[str]:
-    """The variables in the conditions of an `if`."""
+    """Return the variables in the conditions of an `if`."""
     return frozenset(
         node.name
         for index in (pair.opening, *pair.middles)

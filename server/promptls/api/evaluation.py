@@ -1,0 +1,195 @@
+"""Evaluation prompts in a program: rows rendered as OpenCompass asks them, with in-context examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from promptls.api.error import PromptError
+from promptls.api.rendered import Counting, RenderedPrompt
+from promptls.api.template import PromptTemplate
+from promptls.dialects.opencompass.failures import ConfigPath, OpenCompassError
+from promptls.dialects.prompt_poet import document
+from promptls.dialects.prompt_poet.failures import PromptPoetError
+from promptls.dialects.prompt_poet.parts import PromptPart
+from promptls.dialects.prompt_poet.render import RenderOptions
+from promptls.rendering.evaluation_asking import (
+    RowPrompts,
+    asked_row,
+    asking_of,
+    chat_messages,
+    meta_templates,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPrompt:
+    """One prompt of a row; `label` is None if the model writes the answer."""
+
+    label: Any
+    text: str
+    """The prompt as one text; messages have line breaks between them."""
+    messages: tuple[Mapping[str, Any], ...] | None
+    """The messages of a layout for APIs, with `role` and `content`; None for a text."""
+    tokens: int
+
+
+@dataclass(frozen=True)
+class RenderedEvaluation(RenderedPrompt):
+    """What OpenCompass asks for one row. Its parts are the messages, or a prompt for each label."""
+
+    prompts: tuple[LabelledPrompt, ...] = ()
+    """One prompt, or one for each label."""
+    examples: tuple[str, ...] = ()
+    """The in-context examples that stand in the prompts, each as a text."""
+    dropped: tuple[str, ...] = ()
+    """Those that the retriever chose and that do not fit into every prompt."""
+    approximation: str | None = None
+    """Why the examples may be others than those of OpenCompass, which compares rows by a model; else None."""
+    _messages: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def string(self) -> str:
+        """The prompt as one text; of several, the first label's."""
+        return self.prompts[0].text if self.prompts else ""
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """What a chat model is asked: a new list each time; empty where labels are compared."""
+        return [dict(message) for message in self._messages]
+
+
+class Given(NamedTuple):
+    """What a caller gives; without training rows they are the file's `examples`, else the asked rows."""
+
+    train: tuple[Mapping[str, Any], ...] | None
+    rows: tuple[Mapping[str, Any], ...]
+    meta_template: str | None
+
+
+NOTHING_GIVEN: Final = Given(None, (), None)
+
+
+class EvaluationPrompt(PromptTemplate):
+    """An evaluation prompt that `load` has read. Its rows come from the caller; no dataset is opened."""
+
+    def __init__(
+        self, path: Path, options: RenderOptions, counting: Counting, given: Given = NOTHING_GIVEN
+    ) -> None:
+        """Prepare the evaluation prompt at the absolute `path`; the file is read later."""
+        super().__init__(path, options, counting)
+        self._given = given
+
+    def asking(
+        self,
+        *,
+        train: Sequence[Mapping[str, Any]] | None = None,
+        rows: Sequence[Mapping[str, Any]] | None = None,
+        meta_template: str | None = None,
+    ) -> EvaluationPrompt:
+        """Return the prompt with these training rows, asked rows or meta template.
+
+        What is None stays as it is.
+
+        Retrievers that look at the place of a row among those that are asked, or at those ahead of it,
+        need the asked `rows`. Without training rows, the file's `examples` are shown, else the asked rows.
+        `meta_template` is `none`, `chat`, `meta_template`, or the name of one of the file's `meta_templates`.
+        """
+        given = Given(
+            self._given.train if train is None else tuple(train),
+            self._given.rows if rows is None else tuple(rows),
+            meta_template or self._given.meta_template,
+        )
+        return EvaluationPrompt(self.path, self._options, self._counting, given)
+
+    @property
+    def rows(self) -> tuple[Mapping[str, Any], ...]:
+        """The rows that were given with `asking`."""
+        return self._given.rows
+
+    def render(self, data: Mapping[str, Any] | None = None, /, **inputs: Any) -> RenderedEvaluation:
+        """Return what OpenCompass asks for a row, whose columns are given by name, in `data`, or in both.
+
+        Without any, it is the first of `rows`. Raises PromptError: of kind `load` where OpenCompass refuses
+        the configuration, or fails on the row, and what a template raises for its Jinja.
+        """
+        given = inputs if data is None else {**data, **inputs}
+        try:
+            text = self._text(given).text
+            loaded, root = document.read(text)
+        except PromptPoetError as error:
+            raise PromptError(error, self._counting.path) from error
+        if not isinstance(loaded, Mapping):
+            raise self._refused("An evaluation prompt is a mapping with `prompt_template`.")
+        rows, examples = self._given.rows, loaded.get("examples")
+        train = self._given.train
+        if train is None:
+            train = tuple(examples) if isinstance(examples, list) and examples else rows
+        choices = meta_templates(loaded, {})
+        chosen = self._given.meta_template or next(iter(choices))
+        if chosen not in choices:
+            raise self._refused(f"There is no meta template `{chosen}`; there are: {', '.join(choices)}.")
+        try:
+            counting = self._counting
+            asking = asking_of(loaded, choices[chosen], (train, rows), counting.count, counting.token_limit)
+            index, row = asked_row(None, asking, rows, given)
+            made = asking.prompts(index, row)
+        except OpenCompassError as error:
+            raise self._refused(error.message, _line_of(root, error.at)) from error
+        return RenderedEvaluation(
+            parts=_parts(made),
+            removed=(),
+            text=text,
+            _counting=self._counting,
+            prompts=tuple(
+                LabelledPrompt(
+                    asked.label,
+                    asked.text,
+                    None if asked.messages is None else tuple(asked.messages),
+                    asked.tokens,
+                )
+                for asked in made.prompts
+            ),
+            examples=tuple(each.text for each in made.chosen if not each.is_dropped),
+            dropped=tuple(each.text for each in made.chosen if each.is_dropped),
+            approximation=asking.approximation,
+            _messages=tuple(chat_messages(asking, made)),
+        )
+
+    def format(self, **inputs: Any) -> str:
+        """Return the row's prompt as one text; raises PromptError as `render` does."""
+        return self.render(inputs).string
+
+    def _refused(self, message: str, rendered_line: int | None = None) -> PromptError:
+        failure = PromptPoetError("load", message, path=str(self.path), rendered_line=rendered_line)
+        return PromptError(failure, self._counting.path)
+
+
+def _line_of(node: Any, at: ConfigPath) -> int | None:
+    """Return the 0-based line, in the rendered text, of the last key on the way to a value that is there."""
+    found: int | None = None
+    for key in at:
+        for name, value in node.value if isinstance(node, yaml.MappingNode) else ():
+            if name.value == "infer_cfg" and key not in {"reader_cfg", "meta_template"} and found is None:
+                return _line_of(value, at)
+            if name.value == str(key):
+                found, node = name.start_mark.line, value
+                break
+    return found
+
+
+def _parts(made: RowPrompts) -> tuple[PromptPart, ...]:
+    parts = []
+    for asked in made.prompts:
+        if asked.label is not None or asked.messages is None:
+            name = "prompt" if asked.label is None else str(asked.label)
+            parts.append(PromptPart(name=name, content=asked.text))
+            continue
+        for number, message in enumerate(asked.messages, start=1):
+            content = str(message.get("content", ""))
+            parts.append(PromptPart(name=f"message {number}", role=str(message.get("role")), content=content))
+    return tuple(parts)

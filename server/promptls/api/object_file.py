@@ -1,0 +1,70 @@
+"""Prompt objects in files: rendered as Ragas renders them, with the interface of a template."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from promptls.api.error import PromptError
+from promptls.api.rendered import Counting, RenderedPrompt
+from promptls.api.template import PromptTemplate
+from promptls.dialects.prompt_poet import document
+from promptls.dialects.prompt_poet.failures import PromptPoetError
+from promptls.dialects.prompt_poet.parts import PromptPart
+from promptls.dialects.prompt_poet.render import RenderOptions
+from promptls.dialects.ragas.file import RagasPrompt, load_json, ragas_text, read_ragas
+from promptls.dialects.ragas.prompt_object import PromptObjectError
+from promptls.text.packed import is_json_file, unpacked
+
+
+class PromptObjectFile(PromptTemplate):
+    """A prompt object in YAML with Jinja, or a JSON file that a release of Ragas has saved."""
+
+    def __init__(
+        self, path: Path, options: RenderOptions, counting: Counting, ragas_version: str | None
+    ) -> None:
+        """Prepare the prompt object at the absolute `path`; the file is read later."""
+        super().__init__(path, options, counting)
+        self._ragas_version = ragas_version
+
+    def compile(self) -> None:
+        """Read the file, if it was not since it changed; raises PromptPoetError of kind `load`."""
+        if not is_json_file(self.path.name):
+            super().compile()
+            return
+        self._checked(self._json_text())
+
+    def render(self, data: Mapping[str, Any] | None = None, /, **inputs: Any) -> RenderedPrompt:
+        """Return the prompt for these inputs, as one part of the role `user`.
+
+        Raises PromptError: of kind `load` where Ragas refuses the object, `data` where an input has no
+        value, and what a template raises for its Jinja. Inputs that the object does not name are left out.
+        """
+        given = inputs if data is None else {**data, **inputs}
+        try:
+            text = self._json_text() if is_json_file(self.path.name) else self._text(given).text
+            prompt = self._checked(text)
+            content = ragas_text(prompt, given)
+        except PromptPoetError as error:
+            raise PromptError(error, self._counting.path) from error
+        except PromptObjectError as error:
+            failure = PromptPoetError("data", str(error), path=str(self.path))
+            raise PromptError(failure, self._counting.path) from error
+        part = PromptPart(name=prompt.name or "prompt", content=content)
+        return RenderedPrompt((part,), (), text, self._counting)
+
+    def _json_text(self) -> str:
+        try:
+            return unpacked(self.path.name, self.path.read_bytes()).decode("utf-8-sig")
+        except (OSError, ValueError) as error:
+            raise PromptPoetError(
+                "load", f"The file cannot be read: {error}.", cause=type(error).__name__, path=str(self.path)
+            ) from error
+
+    def _checked(self, text: str) -> RagasPrompt:
+        try:
+            loaded = load_json(text) if is_json_file(self.path.name) else document.load(text)
+            return read_ragas(loaded, self._ragas_version)
+        except PromptObjectError as error:
+            raise PromptPoetError("load", str(error), path=str(self.path)) from error

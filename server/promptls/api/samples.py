@@ -1,0 +1,193 @@
+"""Samples to evaluate: one turn with what belongs to it, or a conversation; and datasets of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ToolCall(BaseModel):
+    """A call of a tool by an agent."""
+
+    name: str
+    args: dict[str, Any]
+
+
+class HumanMessage(BaseModel):
+    """A message of the user."""
+
+    type: Literal["human"] = "human"
+    content: str
+    metadata: dict[str, Any] | None = None
+
+
+class AIMessage(BaseModel):
+    """A message of the agent, with the tools that it calls."""
+
+    type: Literal["ai"] = "ai"
+    content: str = ""
+    tool_calls: list[ToolCall] | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class ToolMessage(BaseModel):
+    """What a tool answers."""
+
+    type: Literal["tool"] = "tool"
+    content: str
+    metadata: dict[str, Any] | None = None
+
+
+Message = Annotated[HumanMessage | AIMessage | ToolMessage, Field(discriminator="type")]
+
+
+class _Sample(BaseModel):
+    """What all samples have in common; unknown fields are refused, because they are probably typos."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that are not None."""
+        return self.model_dump(exclude_none=True)
+
+    def get_features(self) -> list[str]:
+        """Return the names of the fields that are not None."""
+        return list(self.to_dict())
+
+
+class SingleTurnSample(_Sample):
+    """A question and its answer, with contexts and references; the fields are those of Ragas."""
+
+    user_input: str | None = None
+    retrieved_contexts: list[str] | None = None
+    reference_contexts: list[str] | None = None
+    retrieved_context_ids: list[str | int] | None = None
+    reference_context_ids: list[str | int] | None = None
+    response: str | None = None
+    multi_responses: list[str] | None = None
+    reference: str | None = None
+    rubrics: dict[str, str] | None = None
+    persona_name: str | None = None
+    query_style: str | None = None
+    query_length: str | None = None
+
+
+class MultiTurnSample(_Sample):
+    """A conversation with its references; the fields are those of Ragas."""
+
+    user_input: list[Message]
+    reference: str | None = None
+    reference_tool_calls: list[ToolCall] | None = None
+    rubrics: dict[str, str] | None = None
+    reference_topics: list[str] | None = None
+
+    def pretty_repr(self) -> str:
+        """Return the conversation as text, a line for each message."""
+        return "\n".join(
+            f"{each.type}: {each.content}"
+            + "".join(f"\n  {call.name}({call.args})" for call in getattr(each, "tool_calls", None) or ())
+            for each in self.user_input
+        )
+
+
+Sample = SingleTurnSample | MultiTurnSample
+
+
+def sample_of(row: Sample | Mapping[str, Any]) -> Sample:
+    """Return the sample that a row holds: a conversation where `user_input` is a list.
+
+    Columns that no sample has are left out. Raises pydantic's ValidationError, a ValueError.
+    """
+    if isinstance(row, _Sample):
+        return row
+    kind = MultiTurnSample if isinstance(row.get("user_input"), list) else SingleTurnSample
+    known = {name: value for name, value in row.items() if name in kind.model_fields}
+    return kind.model_validate(known)
+
+
+class EvaluationDataset:
+    """Samples in order, all of one turn or all conversations."""
+
+    def __init__(self, samples: Iterable[Sample | Mapping[str, Any]], *, name: str | None = None) -> None:
+        """Take the samples, or rows of them; raises ValueError where there are both kinds."""
+        self.samples: list[Sample] = [sample_of(each) for each in samples]
+        self.name = name
+        kinds = {type(each).__name__ for each in self.samples}
+        if len(kinds) > 1:
+            raise ValueError(f"All samples must be of one kind, and these are {' and '.join(sorted(kinds))}.")
+
+    @classmethod
+    def from_list(cls, data: Iterable[Mapping[str, Any]], *, name: str | None = None) -> EvaluationDataset:
+        """Return the dataset of these rows."""
+        return cls(data, name=name)
+
+    from_dict = from_list
+
+    @classmethod
+    def from_pandas(cls, dataframe: Any, *, name: str | None = None) -> EvaluationDataset:
+        """Return the dataset of the rows of a DataFrame; missing values are None."""
+        rows = dataframe.astype(object).where(dataframe.notna(), None).to_dict(orient="records")
+        return cls(rows, name=name)
+
+    @classmethod
+    def from_jsonl(cls, path: str | Path) -> EvaluationDataset:
+        """Return the dataset of a file with a JSON object on each line; raises OSError and ValueError."""
+        lines = Path(path).read_text("utf-8").splitlines()
+        return cls([json.loads(line) for line in lines if line.strip()])
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Return the rows: of each sample the fields that are not None."""
+        return [each.to_dict() for each in self.samples]
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a DataFrame, which needs pandas."""
+        return import_module("pandas").DataFrame(self.to_list())
+
+    def to_jsonl(self, path: str | Path) -> None:
+        """Write a JSON object for each sample; raises OSError."""
+        lines = [json.dumps(row, ensure_ascii=False) for row in self.to_list()]
+        Path(path).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the rows as a table, lists and mappings as JSON; raises OSError."""
+        rows = self.to_list()
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        with Path(path).open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(columns)
+            for row in rows:
+                cells = [row.get(name, "") for name in columns]
+                writer.writerow(
+                    [
+                        cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
+                        for cell in cells
+                    ]
+                )
+
+    def features(self) -> list[str]:
+        """Return the names of the fields that a sample has."""
+        return list(dict.fromkeys(name for row in self.to_list() for name in row))
+
+    def is_multi_turn(self) -> bool:
+        """Return whether the samples are conversations."""
+        return bool(self.samples) and isinstance(self.samples[0], MultiTurnSample)
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self.samples)
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return EvaluationDataset(self.samples[index], name=self.name)
+        return self.samples[index]
+
+    def __repr__(self) -> str:
+        return f"EvaluationDataset(features={self.features()}, len={len(self)})"

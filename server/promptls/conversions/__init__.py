@@ -1,1 +1,0 @@
-"""Prompts of other forms made into ours, and ours into theirs."""

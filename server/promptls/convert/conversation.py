@@ -1,0 +1,233 @@
+"""A prompt as messages with inputs: what every form is read into, and the plainest forms of it."""
+
+from __future__ import annotations
+
+import json
+import keyword
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from string import Formatter
+from typing import Any, Final, Literal, NamedTuple
+
+from promptls.text.errors import UserError
+
+
+class Piece(NamedTuple):
+    """A piece of a message: `text` as it stands, an expression that is an `input`, or a whole `tag`."""
+
+    kind: Literal["text", "input", "tag"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message; its name is empty where the source has none."""
+
+    role: str
+    pieces: tuple[Piece, ...]
+    name: str = ""
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the message is the same whatever the data is."""
+        return all(piece.kind == "text" for piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The messages, the header's keys, and in sentences what the source says that ours cannot."""
+
+    messages: tuple[Message, ...]
+    header: Mapping[str, Any] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()
+
+
+class Converted(NamedTuple):
+    """The text of the made file, and in sentences what could not be carried over."""
+
+    text: str
+    lost: tuple[str, ...]
+
+
+_CARRIED: Final = frozenset({"role", "content", "name"})
+
+
+def read_chat_json(text: str) -> Conversation:
+    """Return the messages of a list, or of the list under `messages`.
+
+    Raises UserError where there is none.
+    """
+    try:
+        loaded = json.loads(text)
+    except ValueError as error:
+        raise UserError(
+            f"this is no JSON: {error}", remedy="check the file, or name its form with `--from`"
+        ) from error
+    lost: list[str] = []
+    if isinstance(loaded, dict):
+        others = sorted(set(loaded) - {"messages"})
+        if others and "messages" in loaded:
+            lost.append(f"settings beside the messages: {', '.join(f'`{key}`' for key in others)}")
+        loaded = loaded.get("messages")
+    if not isinstance(loaded, list) or not all(isinstance(item, dict) for item in loaded):
+        raise UserError(
+            "there is no list of messages in the file",
+            remedy='write [{"role": "user", "content": "…"}], or the same under "messages"',
+        )
+    messages = tuple(_message(number, item, lost) for number, item in enumerate(loaded, start=1))
+    return Conversation(messages, {}, tuple(lost))
+
+
+def _message(number: int, item: dict[str, Any], lost: list[str]) -> Message:
+    role = item.get("role")
+    if not isinstance(role, str) or not role:
+        raise UserError(f"message {number} has no `role`", remedy="give it one: system, user or assistant")
+    others = sorted(set(item) - _CARRIED)
+    if others:
+        lost.append(f"message {number}: {', '.join(f'`{key}`' for key in others)}")
+    name = item.get("name")
+    text = _text(number, item.get("content"), lost)
+    return Message(role, (Piece("text", text),), name if isinstance(name, str) else "")
+
+
+def _text(number: int, content: Any, lost: list[str]) -> str:
+    """Return the text of a message: its content, or the texts among its parts."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise UserError(f"the content of message {number} is no text", remedy="write it as text")
+    texts = []
+    for part in content:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict) and isinstance(part.get("text"), str):
+            texts.append(part["text"])
+        else:
+            kind = part.get("type", "part") if isinstance(part, dict) else "part"
+            lost.append(f"message {number}: a piece of the type `{kind}`, which is no text")
+    return "".join(texts)
+
+
+_FIELD: Final = re.compile(r"(?P<name>[\w \-]*)(?P<path>(?:\.[^\W\d]\w*|\[[^\[\]{}]+\])*)")
+_STEP: Final = re.compile(r"\.(?P<attribute>\w+)|\[(?P<item>[^\]]+)\]")
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+_JINJA_WORDS: Final = frozenset(
+    {"and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "True", "False", "None", "loop"}
+)
+RESERVED: Final = frozenset({"token_limit", "escape_special_characters"})
+
+
+def read_f_string(text: str, *, role: str = "user") -> Conversation:
+    """Return the text as one message of `role`; raises UserError where its braces are no fields."""
+    renamed: dict[str, str] = {}
+    # The line end of a file's last line is the file's, and not the message's.
+    text = text.removesuffix("\n").removesuffix("\r")
+    pieces = tuple(_with_json(text, renamed) if _holds_json(text) else field_pieces(text, renamed))
+    lost = tuple(
+        f"the field `{{{name}}}` is called `{new}` now, because Jinja takes no such name"
+        for name, new in renamed.items()
+        if name != new
+    )
+    inputs: dict[str, dict[str, str]] = {new: {} for new in renamed.values()}
+    header = {"input_keys": inputs} if inputs else {}
+    return Conversation((Message(role, pieces),), header, lost)
+
+
+_JSON: Final = re.compile(r'\{(?=\s*(?:["\[}]|$))')
+_MARKED_JSON: Final = re.compile(r'\{\s*["\[]')
+_NAMED: Final = re.compile(r"\{[^\W\d]\w*(?:\.\w+|\[\w+\])*\}")
+_BRACE: Final = re.compile(rf"{_NAMED.pattern}|[{{}}]")
+
+
+def _holds_json(text: str) -> bool:
+    """Return whether single braces around JSON stand in the text, which `str.format` would refuse."""
+    return "{{" not in text and _MARKED_JSON.search(text) is not None
+
+
+def _with_json(text: str, renamed: dict[str, str]) -> Iterator[Piece]:
+    """Yield the pieces of a text in which `{name}` is an input and JSON is text.
+
+    Raises UserError for other braces.
+    """
+    depth = position = 0
+    for match in _BRACE.finditer(text):
+        begin, found = match.start(), match[0]
+        if _NAMED.fullmatch(found):
+            yield Piece("text", text[position:begin])
+            yield from field_pieces(found, renamed)
+            position = match.end()
+        elif found == "{" and _JSON.match(text, begin):
+            depth += 1
+        elif found == "}" and depth:
+            depth -= 1
+        else:
+            raise UserError(
+                f"the brace at “{text[begin : begin + 20]}” is part of no input and no JSON",
+                remedy="write `{name}` for an input, and a brace that is meant as text twice",
+            )
+    yield Piece("text", text[position:])
+
+
+def field_pieces(text: str, renamed: dict[str, str]) -> Iterator[Piece]:
+    """Yield the pieces of a text with fields.
+
+    `renamed` is filled with the name in Jinja of each place's name.
+    """
+    count = 0
+    try:
+        parsed = list(Formatter().parse(text))
+    except ValueError as error:
+        raise UserError(
+            f"the braces of the text are no fields: {error}",
+            remedy="write a brace that is meant as text twice",
+        ) from error
+    for literal, place, form, conversion in parsed:
+        if literal:
+            yield Piece("text", literal)
+        if place is None:
+            continue
+        name = place
+        if not name or name[0] in ".[":
+            name, count = f"{count}{name}", count + 1
+        if form and "{" in form:
+            raise UserError(f"the place `{{{name}:{form}}}` has a place in its format", remedy="write it out")
+        yield Piece("input", _expression(name, form or "", conversion or "", renamed))
+
+
+def _expression(field: str, form: str, conversion: str, renamed: dict[str, str]) -> str:
+    """Return the Jinja expression that gives what `str.format` gives for a field."""
+    match = _FIELD.fullmatch(field)
+    if match is None:
+        raise UserError(
+            f"`{{{field}}}` is no name of an input",
+            remedy="write a brace that is meant as text twice, and take expressions out of the text",
+        )
+    name = renamed.setdefault(match["name"], _jinja_name(match["name"], set(renamed.values())))
+    steps = []
+    for step in _STEP.finditer(match["path"]):
+        item = step["item"]
+        steps.append(
+            f".{step['attribute']}" if item is None else f"[{item if item.isdigit() else json.dumps(item)}]"
+        )
+    value = name + "".join(steps)
+    if form or conversion:
+        written = "{" + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "") + "}"
+        return f"{json.dumps(written, ensure_ascii=False)}.format({value})"
+    return f"{value} | string"
+
+
+def _jinja_name(name: str, taken: set[str]) -> str:
+    """Return the name itself where Jinja can read it, else one that it can."""
+    if _NAME.fullmatch(name) and name not in {*_JINJA_WORDS, *RESERVED}:
+        return name
+    made = re.sub(r"\W", "_", name)
+    if not made or made[0].isdigit():
+        made = f"input_{made}" if made else "input"
+    if keyword.iskeyword(made) or made in {*_JINJA_WORDS, *RESERVED}:
+        made = f"{made}_value"
+    while made in taken:
+        made += "_"
+    return made

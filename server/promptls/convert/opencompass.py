@@ -1,0 +1,207 @@
+"""Evaluation prompts of OpenCompass, read as a conversation and written from a configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from promptls.convert.conversation import RESERVED, Conversation, Converted, Message, Piece
+from promptls.convert.parts import flow
+from promptls.text.errors import UserError
+
+_ROLES: Final = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
+_COLUMN: Final = re.compile(r"\{([^\W\d]\w*)\}")
+_DIALOGUE: Final = frozenset({"begin", "round", "end"})
+
+
+def read_opencompass(mapping: Mapping[str, Any]) -> Conversation:
+    """Return what OpenCompass asks for one row, without in-context examples.
+
+    Raises UserError for other prompts.
+    """
+    infer = mapping.get("infer_cfg", mapping)
+    reader = mapping.get("reader_cfg")
+    if not isinstance(infer, Mapping):
+        raise UserError("`infer_cfg` is no mapping")
+    template = infer.get("prompt_template") or infer.get("ice_template")
+    if not isinstance(template, Mapping):
+        raise UserError(
+            "there is neither a `prompt_template` nor an `ice_template`", remedy="add the template"
+        )
+    lost = list(_lost(infer))
+    columns = _Columns(reader if isinstance(reader, Mapping) else {}, _token(template))
+    messages = template.get("messages")
+    if isinstance(messages, list):
+        made = tuple(_turns(messages, columns, "content"))
+    else:
+        made = _from_template(template.get("template"), columns)
+    if made and made[-1].role == "assistant" and not isinstance(messages, list):
+        if made[-1].pieces:
+            lost.append("what the last assistant turn says: OpenCompass leaves that turn to the model")
+        made = made[:-1]
+    header: dict[str, Any] = {"input_keys": {name: {} for name in columns.read}} if columns.read else {}
+    if columns.output and columns.output not in columns.read:
+        header["output_key"] = columns.output
+    return Conversation(made, header, tuple(lost))
+
+
+class _Columns:
+    """The columns that a template's fields name; `read` are those that were met, in order."""
+
+    def __init__(self, reader: Mapping[str, Any], token: str) -> None:
+        inputs = reader.get("input_columns")
+        inputs = [inputs] if isinstance(inputs, str) else inputs
+        self.inputs: Final = set(map(str, inputs)) if isinstance(inputs, list | tuple) else None
+        output = reader.get("output_column")
+        self.output: Final = output if isinstance(output, str) else ""
+        self.token: Final = token
+        self.read: dict[str, None] = {}
+
+    def pieces(self, text: str) -> Iterator[Piece]:
+        """Yield the pieces of a text: fields are inputs, the answer's is empty as OpenCompass masks it."""
+        if self.token:
+            text = text.replace(self.token, "")
+        position = 0
+        for match in _COLUMN.finditer(text):
+            name = match[1]
+            known = self.inputs is None or name in self.inputs or name == self.output
+            if not known or name in RESERVED:
+                continue
+            yield Piece("text", text[position : match.start()])
+            position = match.end()
+            if name != self.output:
+                self.read[name] = None
+                yield Piece("input", f"{name} | string")
+        yield Piece("text", text[position:])
+
+
+def _token(template: Mapping[str, Any]) -> str:
+    token = template.get("ice_token")
+    return token if isinstance(token, str) else ""
+
+
+def _from_template(template: Any, columns: _Columns) -> tuple[Message, ...]:
+    if isinstance(template, str):
+        return (Message("user", tuple(columns.pieces(template))),)
+    if not isinstance(template, Mapping):
+        raise UserError("the `template` is neither a text nor a dialogue")
+    if not set(template) <= _DIALOGUE:
+        raise UserError(
+            "the template has one prompt for each label, which a parts template cannot have",
+            remedy="convert the template of one label",
+        )
+    turns = []
+    for key in ("begin", "round", "end"):
+        section = template.get(key) or []
+        turns += section if isinstance(section, list) else [section]
+    return tuple(_turns(turns, columns, "prompt"))
+
+
+def _turns(turns: list[Any], columns: _Columns, key: str) -> Iterator[Message]:
+    for turn in turns:
+        if isinstance(turn, str):
+            if columns.token and turn.strip() == columns.token:
+                continue
+            yield Message("user", tuple(columns.pieces(turn)))
+        elif isinstance(turn, Mapping):
+            role = str(turn.get("role", "HUMAN"))
+            text = turn.get(key, "")
+            pieces = tuple(columns.pieces(text)) if isinstance(text, str) else ()
+            yield Message(_ROLES.get(role, role.lower()), tuple(piece for piece in pieces if piece.text))
+
+
+def _lost(infer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what of `infer_cfg` says how to ask, and not what."""
+    retriever = infer.get("retriever")
+    kind = retriever.get("type") if isinstance(retriever, Mapping) else retriever
+    if kind is not None and "ZeroRetriever" not in str(kind):
+        yield f"the in-context examples that `{kind}` chooses"
+    inferencer = infer.get("inferencer")
+    kind = inferencer.get("type") if isinstance(inferencer, Mapping) else inferencer
+    if kind is not None and "GenInferencer" not in str(kind):
+        yield f"the inferencer `{kind}`: a parts template asks for an answer, and compares no labels"
+
+
+_LONG: Final = 90
+"""Characters of a mapping or a list that still stands on its key's line."""
+_ORDER: Final = ("infer_cfg", "eval_cfg", "path", "name", "reader_cfg", "abbr")
+"""Keys of the top level; the texts come first, and the file ends with what is no text of many lines."""
+_JINJA: Final = ("{{", "{%", "{#")
+
+
+def evaluation_prompt(dataset: Mapping[str, Any], lost: tuple[str, ...]) -> Converted:
+    """Return the dataset as an evaluation prompt; `lost` is what could not be carried over."""
+    keys = [key for key in _ORDER if key in dataset]
+    lines = [line for key in keys for line in _entry(key, dataset[key], "")]
+    return Converted("\n".join(lines) + "\n", lost)
+
+
+def _entry(key: Any, value: Any, indent: str) -> Iterator[str]:
+    """Yield a key with its value, at an indentation."""
+    name = flow(key)
+    block = _block(value, indent)
+    if block is not None:
+        yield f"{indent}{name}: {block}"
+        return
+    short = f"{indent}{name}: {_flow(value)}"
+    if not _is_nested(value) or (len(short) <= _LONG and _is_flat(value)):
+        yield short
+        return
+    yield f"{indent}{name}:"
+    yield from _nested(value, indent + "  ")
+
+
+def _nested(value: Any, indent: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, its in value.items():
+            yield from _entry(key, its, indent)
+        return
+    for item in value:
+        short = f"{indent}- {_flow(item)}"
+        block = _block(item, indent)
+        if block is not None:
+            yield f"{indent}- {block}"
+        elif not _is_nested(item) or (len(short) <= _LONG and _is_flat(item)):
+            yield short
+        else:
+            first, *rest = _nested(item, indent + "  ")
+            yield f"{indent}- {first[len(indent) + 2 :]}"
+            yield from rest
+
+
+def _flow(value: Any) -> str:
+    """Return the value on one line, with keys that are no text as they are."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{flow(key)}: {_flow(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return flow(value)
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, dict | list) and bool(value)
+
+
+def _is_flat(value: Any) -> bool:
+    """Return whether the value holds no text that would read better on lines of its own."""
+    if isinstance(value, dict):
+        return all(map(_is_flat, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_flat, value))
+    return not isinstance(value, str) or "\n" not in value
+
+
+def _block(value: Any, indent: str) -> str | None:
+    """Return a text of many lines as a block of lines; None for others, and where a block would change it."""
+    if not isinstance(value, str) or "\n" not in value.strip("\n") or any(mark in value for mark in _JINJA):
+        return None
+    lines = value.split("\n")
+    if not all(line.isprintable() for line in lines) or lines[0][:1] in {"", " "}:
+        return None
+    body = value.rstrip("\n")
+    ending = len(value) - len(body)
+    style = {0: "|-", 1: "|"}.get(ending, "|+")
+    inner = indent + "  "
+    shown = "\n".join(f"{inner}{line}" if line else "" for line in body.split("\n"))
+    return f"{style}\n{shown}" + "\n" * max(0, ending - 1)

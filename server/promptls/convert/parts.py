@@ -1,0 +1,305 @@
+"""A parts template, read as a conversation and written from one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import yaml
+from jinja2 import Environment
+
+from promptls.convert.conversation import Conversation, Converted, Message, Piece
+from promptls.dialects.prompt_poet import document
+from promptls.dialects.prompt_poet.failures import PromptPoetError
+from promptls.dialects.prompt_poet.parts import ItemError, PromptPart, build_parts
+from promptls.dialects.prompt_poet.vocabulary import SPACE_MARKER
+from promptls.semantic.template import Template
+from promptls.settings.header import HEADER_KEYS
+from promptls.syntax.jinja.nodes import Call, Constant, Expression, Filter, Name
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.text.errors import FilePlace, UserError
+
+_SPECIAL: Final = frozenset("\n\r{}[],#&*!|>'\"%@`\\\x85\u2028\u2029")
+
+
+def flow(value: Any) -> str:
+    """Return the value as YAML on one line: a plain word where that is read as the same text, else quoted."""
+    if isinstance(value, str):
+        return value if _is_plain(value) else _quoted(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{flow(str(key))}: {flow(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether the bare text in a list in brackets is read as that text.
+
+    Without Jinja's braces in it.
+    """
+    if not text or text != text.strip() or not text.isprintable() or set(text) & _SPECIAL:
+        return False
+    try:
+        return bool(yaml.safe_load(f"[{text}]") == [text] and yaml.safe_load(f"{{{text}: 1}}") == {text: 1})
+    except yaml.YAMLError:
+        return False
+
+
+def _quoted(text: str) -> str:
+    """Return the text in double quotes; what is not printable as an escape, and Jinja's delimiters too."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    quoted = "".join(character if character.isprintable() else _escape(character) for character in quoted)
+    for special in ("{", "%", "#"):
+        quoted = quoted.replace("{" + special, "{" + _escape(special))
+    return quoted
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - the end of plane 0
+
+
+INDENTATION: Final = "    "
+_JINJA: Final = re.compile(r"\{[{%#]")
+_NOT_IN_BLOCK: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x85\x86-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]"
+)
+_NOT_IN_YAML: Final = re.compile("[\ud800-\udfff]")
+_LOST_ESCAPES: Final = "a written `\\n` or `\\r` becomes a line break, which Prompt Poet makes of it"
+_LOST_MARKER: Final = f"a written `{SPACE_MARKER}` becomes a space, which Prompt Poet makes of it"
+_LOST_EDGE: Final = "tabs and other white space at the ends of a message, which Prompt Poet strips"
+_LOST_CONTROLS: Final = "control characters in a message with inputs, which a YAML block cannot hold"
+_LOST_SURROGATES: Final = "half characters (surrogates), which no file can hold"
+
+
+def content(pieces: Iterable[Piece]) -> Converted:
+    """Return what stands behind `content:` at a key in the second column, and what of the message is lost."""
+    merged = _merged(pieces)
+    lost: list[str] = []
+    texts = [piece.text for piece in merged if piece.kind == "text"]
+    if any("\\n" in text or "\\r" in text for text in texts):
+        lost.append(_LOST_ESCAPES)
+    if any(SPACE_MARKER in text for text in texts):
+        lost.append(_LOST_MARKER)
+    if any(_NOT_IN_YAML.search(text) for text in texts):
+        lost.append(_LOST_SURROGATES)
+        merged = [_without(piece, _NOT_IN_YAML) for piece in merged]
+    # Jinja and YAML make one line end of all; Prompt Poet makes a carriage return of a written one.
+    merged = [
+        Piece("text", piece.text.replace("\r", "\\r")) if piece.kind == "text" else piece for piece in merged
+    ]
+    merged = _with_edges(merged, lost)
+    if not merged:
+        return Converted('""', tuple(lost))
+    in_quotes = any(piece.kind == "text" and _NOT_IN_BLOCK.search(piece.text) for piece in merged)
+    if in_quotes and all(piece.kind == "text" for piece in merged):
+        return Converted(_content_quoted(merged), tuple(lost))
+    if in_quotes:
+        lost.append(_LOST_CONTROLS)
+        merged = [_without(piece, _NOT_IN_BLOCK) for piece in merged]
+    return Converted(_block(merged), tuple(lost))
+
+
+def _merged(pieces: Iterable[Piece]) -> list[Piece]:
+    """Return the pieces with neighbouring texts as one, and without empty ones."""
+    merged: list[Piece] = []
+    for piece in pieces:
+        if piece.kind == "text" and merged and merged[-1].kind == "text":
+            merged[-1] = Piece("text", merged[-1].text + piece.text)
+        elif piece.text:
+            merged.append(piece)
+    return merged
+
+
+def _without(piece: Piece, pattern: re.Pattern[str]) -> Piece:
+    return Piece("text", pattern.sub("", piece.text)) if piece.kind == "text" else piece
+
+
+def _with_edges(pieces: list[Piece], lost: list[str]) -> list[Piece]:
+    """Return the pieces with the white space at both ends written so that it is not stripped."""
+    if pieces and pieces[0].kind == "text":
+        text = pieces[0].text
+        inner = text.lstrip()
+        pieces[0] = Piece("text", _edge(text[: len(text) - len(inner)], lost) + inner)
+    if pieces and pieces[-1].kind == "text":
+        text = pieces[-1].text
+        inner = text.rstrip()
+        pieces[-1] = Piece("text", inner + _edge(text[len(inner) :], lost))
+    return [piece for piece in pieces if piece.text]
+
+
+def _edge(space: str, lost: list[str]) -> str:
+    written = [{" ": SPACE_MARKER, "\n": "\\n"}.get(character, "") for character in space]
+    if not all(written):
+        lost.append(_LOST_EDGE)
+    return "".join(written)
+
+
+def _block(pieces: list[Piece]) -> str:
+    text = _in_jinja(pieces)
+    # What an input prints first could begin with spaces, which YAML would take for the indentation.
+    header = "|2" if pieces[0].kind != "text" and "\n" in text else "|"
+    lines = [f"{INDENTATION}{line}" if line else "" for line in text.split("\n")]
+    return "\n".join([header, *lines])
+
+
+def _content_quoted(pieces: list[Piece]) -> str:
+    text = _in_jinja(pieces)
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _NOT_IN_BLOCK.sub(lambda match: f"\\u{ord(match.group()):04x}", quoted).replace("\x7f", "\\x7f")
+
+
+def _in_jinja(pieces: list[Piece]) -> str:
+    made = []
+    for index, piece in enumerate(pieces):
+        if piece.kind == "input":
+            made.append(f"{{{{ escape_special_characters({piece.text}) }}}}")
+        elif piece.kind == "tag":
+            made.append(piece.text)
+        else:
+            text = _JINJA.sub(lambda match: f"{{{{ '{match.group()}' }}}}", piece.text)
+            if text.endswith("{") and index + 1 < len(pieces):
+                text = text[:-1] + "{{ '{' }}"
+            made.append(text)
+    return "".join(made)
+
+
+_LONG: Final = 80
+"""Characters of a value that still stands on its key's line."""
+
+
+def parts_template(conversation: Conversation) -> Converted:
+    """Return the template, whose rendering gives the messages of the conversation."""
+    lost = list(conversation.lost)
+    blocks = [header_text(conversation.header)] if conversation.header else []
+    parts = []
+    for name, message in zip(_names(conversation.messages), conversation.messages, strict=True):
+        made = content(message.pieces)
+        lost += made.lost
+        parts.append(f"- name: {flow(name)}\n  role: {flow(message.role)}\n  content: {made.text}\n")
+    text = "".join(blocks) + ("\n".join(parts) if parts else "[]\n")
+    return Converted(text, tuple(dict.fromkeys(lost)))
+
+
+def header_text(header: Mapping[str, Any]) -> str:
+    """Return the header with these keys, in the order in which headers are documented."""
+    lines = [line for key in HEADER_KEYS if key in header for line in key_lines(key, header[key])]
+    # The end of a comment could stand in a text, but not in an escape.
+    return "\n".join(["{#---", *(line.replace("#}", "#\\u007d") for line in lines), "---#}", ""])
+
+
+def key_lines(key: str, value: Any) -> Iterator[str]:
+    """Yield a key of the top level with its value: on one line where that is short, else an item a line."""
+    short = f"{key}: {flow(value)}"
+    if isinstance(value, dict) and value and (key == "input_keys" or len(short) > _LONG):
+        yield f"{key}:"
+        yield from (f"  {flow(str(name))}: {flow(each)}" for name, each in value.items())
+    elif isinstance(value, list) and value and (key == "examples" or len(short) > _LONG):
+        yield f"{key}:"
+        yield from (f"  - {flow(each)}" for each in value)
+    else:
+        yield short
+
+
+def _names(messages: tuple[Message, ...]) -> Iterator[str]:
+    """Yield a name for each part: the message's own or its role, with a number where it is taken."""
+    taken: set[str] = set()
+    for message in messages:
+        wanted = name = message.name or message.role
+        number = 2
+        while name in taken:
+            name, number = f"{wanted} {number}", number + 1
+        taken.add(name)
+        yield name
+
+
+_HARMLESS: Final = frozenset({"string", "trim", "indent"})
+_ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  (prompts are no HTML)
+_MARK: Final = re.compile("(\ue000\\d+\ue001)")
+
+
+def read_parts(template: Template, path: str) -> Conversation:
+    """Return the parts; raises UserError, with the place, for anything but texts and plain inputs."""
+    if template.syntax_problems:
+        problem = template.syntax_problems[0]
+        place = FilePlace(path, *template.source.place(problem.span.start))
+        raise UserError(problem.message, place, "mend it, and convert again")
+    marks: dict[str, Piece] = {}
+    rendered = _ENVIRONMENT.from_string("".join(_marked(template, path, marks))).render()
+    try:
+        parts = build_parts(document.load(rendered), {})
+    except PromptPoetError as error:
+        raise UserError(error.message, FilePlace(path), "mend it, and convert again") from error
+    except ItemError as error:
+        raise UserError(error.failure.message, FilePlace(path), "mend it, and convert again") from error
+    if not parts:
+        raise UserError("the file has no parts", FilePlace(path))
+    messages = tuple(_message(part, path, marks) for part in parts)
+    data = template.declarations.data
+    header: dict[str, Any] = {key: data[key] for key in HEADER_KEYS if key in data}
+    lost = [f"the `truncation_priority` of `{part.name}`" for part in parts if part.truncation_priority]
+    return Conversation(messages, header, tuple(lost))
+
+
+def _marked(template: Template, path: str, marks: dict[str, Piece]) -> Iterator[str]:
+    """Yield the template with a mark in the place of everything that it prints; `marks` says what it was."""
+    for start, chunk in zip(template.source.starts, template.source.chunks, strict=False):
+        position = 0
+        for tag in chunk.tags:
+            yield chunk.text[position : tag.span.start]
+            position = tag.span.end
+            if tag.kind == "output":
+                mark = f"\ue000{len(marks)}\ue001"
+                marks[mark] = _piece(template, path, start, tag)
+                before, behind = "-" if tag.trims_before else "", "-" if tag.trims_after else ""
+                yield f"{{{{{before} '{mark}' {behind}}}}}"
+            elif tag.kind == "statement":
+                raise _refusal(template, path, start + tag.span.start, "a tag of Jinja")
+            else:
+                yield tag.text
+        yield chunk.text[position:]
+
+
+def _piece(template: Template, path: str, start: int, tag: Tag) -> Piece:
+    printed = _printed(tag)
+    if isinstance(printed, Name):
+        return Piece("input", printed.name)
+    if isinstance(printed, Constant) and isinstance(printed.value, str):
+        return Piece("text", printed.value)
+    raise _refusal(template, path, start + tag.span.start, "an expression that is no plain input")
+
+
+def _refusal(template: Template, path: str, offset: int, what: str) -> UserError:
+    place = FilePlace(path, *template.source.place(offset))
+    return UserError(f"{what} cannot stand in a prompt object", place, "write it as plain text and inputs")
+
+
+def _printed(tag: Tag) -> Expression | None:
+    """Return the variable or text that a tag prints, escaped or not; None for any other expression."""
+    expressions = tag_tree(tag).statement.expressions
+    node: Expression | None = expressions[0] if len(expressions) == 1 else None
+    while True:
+        if isinstance(node, Filter) and node.name in _HARMLESS:
+            node = node.target
+        elif (
+            isinstance(node, Call)
+            and isinstance(node.function, Name)
+            and node.function.name == "escape_special_characters"
+            and len(node.arguments) == 1
+        ):
+            node = node.arguments[0]
+        else:
+            return node
+
+
+def _message(part: PromptPart, path: str, marks: dict[str, Piece]) -> Message:
+    if not isinstance(part.content, str) or not isinstance(part.role, str):
+        raise UserError(f"the part `{part.name}` has no text", FilePlace(path), "give it a `content`")
+    if _MARK.search(part.role):
+        raise UserError(f"Jinja prints the role of the part `{part.name}`", FilePlace(path), "write it out")
+    pieces = (marks.get(text, Piece("text", text)) for text in _MARK.split(part.content) if text)
+    return Message(part.role, tuple(pieces), str(part.name))

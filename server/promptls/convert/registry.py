@@ -1,0 +1,237 @@
+"""The forms that a prompt can be converted from and to, and how a text's form is guessed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+import yaml
+
+from promptls.convert.conversation import Conversation, Converted
+from promptls.convert.python_values import OpenBeside
+from promptls.text.errors import FilePlace, UsageError, UserError
+
+Source = Literal["chat", "opencompass", "f-string", "prompty", "ragas", "object", "parts"]
+Target = Literal["parts", "object", "evaluation", "pydantic-prompt", "simple-prompt", "metric"]
+SOURCES: Final[tuple[str, ...]] = get_args(Source)
+TARGETS: Final[tuple[str, ...]] = get_args(Target)
+JSON_TARGETS: Final = frozenset({"pydantic-prompt", "simple-prompt", "metric"})
+"""The forms that are JSON: files that Ragas loads."""
+_MAX_NAMED: Final = 6
+_TAG: Final = re.compile(r"\{[{%]")
+_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def convert(
+    text: str,
+    path: str,
+    source: str,
+    target: str,
+    *,
+    dataset: str | None = None,
+    open_beside: OpenBeside = lambda _path: None,
+) -> Converted:
+    """Return the text, which is in the form `source`, in the form `target`.
+
+    Of a configuration in Python, `dataset` names the dataset, the first one by default, and
+    `open_beside` gives the text of a file by its path from the configuration's folder.
+
+    Raises UserError for a text that is not of its form or cannot be carried over at all, and
+    UsageError for a pair of forms between which there is no way.
+    """
+    if target == source:
+        other = "object" if target == "parts" else "parts"
+        raise UsageError(
+            f"the file is of the form `{target}` already", FilePlace(path), f"choose `--to {other}`"
+        )
+    try:
+        if source == "opencompass" and path.endswith(".py"):
+            chosen = _configured(text, dataset, open_beside)
+            if target == "evaluation":
+                from promptls.convert.opencompass import evaluation_prompt
+
+                return evaluation_prompt(*chosen)
+            from promptls.convert.opencompass import read_opencompass
+
+            conversation = read_opencompass(chosen[0])
+        elif (made := _from_mapping(text, path, source, target)) is not None:
+            return made
+        else:
+            conversation = _read(text, path, source)
+    except UserError as failure:
+        failure.place = failure.place or FilePlace(path)
+        raise
+    if target in JSON_TARGETS and source == "parts":
+        from promptls.convert.ragas import saved_conversation
+
+        return saved_conversation(conversation, target)
+    if target == "parts":
+        from promptls.convert.parts import parts_template
+
+        return parts_template(conversation)
+    from promptls.convert.ragas import prompt_object
+
+    if source != "parts":
+        raise UsageError(
+            f"there is no way from `{source}` to `{target}`", FilePlace(path), "convert it to `parts` first"
+        )
+    return prompt_object(conversation)
+
+
+def _configured(
+    text: str, dataset: str | None, open_beside: OpenBeside
+) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """Return a dataset of a configuration in Python, and what of it could not be carried over.
+
+    Raises UserError.
+    """
+    from promptls.convert.opencompass_python import read_configuration
+
+    configuration = read_configuration(text, open_beside)
+    chosen = configuration.chosen(dataset)
+    lost = [
+        f"`{source}`: only running the configuration would tell what it is" for source in configuration.unread
+    ]
+    others = len(configuration.datasets) - 1
+    if others and dataset is None:
+        noun = "the other dataset" if others == 1 else f"the other {others} datasets"
+        names = ", ".join(configuration.names()[1:_MAX_NAMED]) + (", …" if others >= _MAX_NAMED else "")
+        lost.append(f"{noun} of the file, which `--dataset` chooses: {names}")
+    return chosen, tuple(lost)
+
+
+def _from_mapping(text: str, path: str, source: str, target: str) -> Converted | None:
+    """Return what is made without going over messages; None for other pairs of forms."""
+    if source == "ragas" and target == "object":
+        from promptls.convert.ragas import object_of_saved
+
+        return object_of_saved(_mapping(text, path))
+    if source == "object" and target in JSON_TARGETS:
+        from promptls.convert.ragas import saved_object
+
+        return saved_object(_mapping(text, path), target)
+    return None
+
+
+def _read(text: str, path: str, source: str) -> Conversation:
+    if source == "chat":
+        from promptls.convert.conversation import read_chat_json
+
+        return read_chat_json(text)
+    if source == "f-string":
+        from promptls.convert.conversation import read_f_string
+
+        return read_f_string(text)
+    if source == "prompty":
+        from promptls.convert.prompty import read_prompty
+
+        return read_prompty(text)
+    if source == "parts":
+        from promptls.convert.parts import read_parts
+        from promptls.semantic.template import Template
+        from promptls.syntax.source import Source as Text
+
+        return read_parts(Template(Text.of(text)), path)
+    from promptls.convert.opencompass import read_opencompass
+
+    mapping = _mapping(text, path)
+    if source == "ragas":
+        from promptls.convert.ragas import read_ragas_file
+
+        return read_ragas_file(mapping)
+    if source == "object":
+        from promptls.convert.ragas import read_object
+
+        return read_object(mapping)
+    return read_opencompass(mapping)
+
+
+def _mapping(text: str, path: str) -> Mapping[str, Any]:
+    """Return the mapping in a YAML or JSON text.
+
+    Raises UserError for others, and for templates with Jinja in them.
+    """
+    from promptls.syntax.chunk import cut
+    from promptls.syntax.yaml.compose import compose
+    from promptls.text.positions import Span
+
+    (chunk,) = cut(text if path.endswith(".j2") else "", at_items=False)
+    if any(tag.kind != "comment" for tag in chunk.tags):
+        raise UserError(
+            "the file has Jinja in it, so that nobody knows its text",
+            remedy="render it, and convert what comes out",
+        )
+    for tag in reversed(chunk.tags):
+        text = text[: tag.span.start] + text[tag.span.end :]
+    # libyaml crashes on what is nested too deeply, which this looks at first.
+    composed = compose(text, Span, lambda _span: False)
+    if composed.error is not None:
+        said = composed.error.message
+        raise UserError(f"the file is no YAML: {said}", remedy="mend it, and convert again")
+    try:
+        loaded = _data(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        said = (str(error).splitlines() or ["not readable"])[0]
+        raise UserError(f"the file is no YAML: {said}", remedy="mend it, and convert again") from error
+    if not isinstance(loaded, dict):
+        raise UserError("the file is no mapping of keys to values")
+    return {str(key): value for key, value in loaded.items()}
+
+
+def _data(text: str) -> Any:
+    """Return the data of the text: JSON is read as such, for it has escapes that YAML refuses."""
+    from promptls.syntax.yaml.json_escapes import is_json
+
+    if is_json(text):
+        with suppress(ValueError):
+            return json.loads(text)
+    return yaml.load(text, Loader=_LOADER)  # noqa: S506 - it is the safe loader
+
+
+def guess(text: str, path: str) -> str | None:
+    """Return the form of a text, by its file's name and by what stands in it; None if nothing tells."""
+    name = Path(path).name.lower()
+    if name.endswith(".prompty"):
+        return "prompty"
+    if name.endswith(".py"):
+        return "opencompass"
+    if name.endswith((".j2", ".yml", ".yaml")):
+        return _form_of_ours(text)
+    start = text.lstrip("\ufeff \t\r\n")
+    if start[:1] == "{" and (form := _form_of_json(start)) is not None:
+        return form
+    if name.endswith(".json") or (start[:1] in {"[", "{"} and '"role"' in text):
+        return _form_of_ours(text) or "chat" if '"infer_cfg"' in text else "chat"
+    if re.match(r"---[ \t]*\r?\n", start) and re.search(r"^(system|user)\s*:", text, re.MULTILINE):
+        return "prompty"
+    if "{" in text and not _TAG.search(text):
+        return "f-string"
+    return _form_of_ours(text) or ("f-string" if name.endswith((".txt", ".md", ".prompt")) else None)
+
+
+def _form_of_json(text: str) -> str | None:
+    """Return whether a JSON text is a prompt of Ragas, of 0.1 or later."""
+    import json
+
+    from promptls.dialects.ragas.saved_prompt import form_of
+
+    try:
+        loaded = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if form_of(loaded) is not None:
+        return "ragas"
+    return "object" if isinstance(loaded, dict) and {"instruction", "input_keys"} <= set(loaded) else None
+
+
+def _form_of_ours(text: str) -> str | None:
+    from promptls.semantic.kind import Kind
+    from promptls.semantic.template import Template
+    from promptls.syntax.source import Source as Text
+
+    kind = Template(Text.of(text)).kind
+    return {Kind.PARTS: "parts", Kind.OBJECT: "object", Kind.EVALUATION: "opencompass"}.get(kind)

@@ -1,0 +1,282 @@
+"""Places that datasets and results are stored in, by name: memory, folders, and those of other packages."""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from promptls.datasets.cells import RowData
+from promptls.datasets.files import FORMATS
+from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.file_names import file_name_problem
+from promptls.text.suggest import did_you_mean, nearest
+
+
+class Backend(ABC):
+    """A place for datasets, and apart from them for the results of experiments, both by name.
+
+    The methods are those that the back ends of Ragas have, so that each fits the other's place. A back
+    end of a package of its own is found by an entry point of the group `promptls.backends`.
+    """
+
+    @abstractmethod
+    def load_dataset(self, name: str) -> list[RowData]:
+        """Return the rows of the dataset `name`, none of an empty one; raises FileNotFoundError."""
+
+    @abstractmethod
+    def save_dataset(self, name: str, data: list[RowData], data_model: Any = None) -> None:
+        """Keep the rows as the dataset `name`, in place of those that it had."""
+
+    @abstractmethod
+    def list_datasets(self) -> list[str]:
+        """Return the names of all datasets, sorted."""
+
+    @abstractmethod
+    def load_experiment(self, name: str) -> list[RowData]:
+        """Return the rows of the results `name`; raises FileNotFoundError."""
+
+    @abstractmethod
+    def save_experiment(self, name: str, data: list[RowData], data_model: Any = None) -> None:
+        """Keep the rows as the results `name`."""
+
+    @abstractmethod
+    def list_experiments(self) -> list[str]:
+        """Return the names of all results, sorted."""
+
+    def stream_dataset(self, name: str) -> Iterator[RowData]:
+        """Return the rows of a dataset, one at a time where the place can do that."""
+        return iter(self.load_dataset(name))
+
+
+class MissingData(UsageError, FileNotFoundError):  # noqa: N818 - as its base
+    """A dataset, or results, that are not there."""
+
+
+class UnknownBackend(UsageError, ValueError):  # noqa: N818 - as its base
+    """A back end that no package has, or that is given what it does not take."""
+
+
+class InMemory(Backend):
+    """What one back end of this kind keeps, all of them in the process find again."""
+
+    _datasets: ClassVar[dict[str, list[RowData]]] = {}
+    _experiments: ClassVar[dict[str, list[RowData]]] = {}
+
+    def load_dataset(self, name: str) -> list[RowData]:
+        """As in Backend."""
+        return _loaded(self._datasets, name, "dataset")
+
+    def save_dataset(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
+        """As in Backend."""
+        self._datasets[name] = [dict(row) for row in data]
+
+    def list_datasets(self) -> list[str]:
+        """As in Backend."""
+        return sorted(self._datasets)
+
+    def load_experiment(self, name: str) -> list[RowData]:
+        """As in Backend."""
+        return _loaded(self._experiments, name, "experiment")
+
+    def save_experiment(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
+        """As in Backend."""
+        self._experiments[name] = [dict(row) for row in data]
+
+    def list_experiments(self) -> list[str]:
+        """As in Backend."""
+        return sorted(self._experiments)
+
+
+def _loaded(kept: dict[str, list[RowData]], name: str, noun: str) -> list[RowData]:
+    if name not in kept:
+        raise MissingData(f"no {noun} in memory is named `{name}`", remedy="save it first")
+    return [dict(row) for row in kept[name]]
+
+
+class LocalBackend(Backend):
+    """One file for each dataset, in one format."""
+
+    format: ClassVar[str]
+    """The name of the format in `FORMATS`."""
+
+    def __init__(self, root_dir: str | os.PathLike[str]) -> None:
+        """Below `root_dir`, which counts from the process's folder and is made when something is saved."""
+        self.root_dir = Path(root_dir)
+
+    @property
+    def _suffix(self) -> str:
+        return FORMATS[self.format].suffixes[0]
+
+    def path_of(self, name: str, kind: str) -> Path:
+        """Return the file of the dataset or the results `name`.
+
+        Raises UsageError for a name that leads elsewhere.
+        """
+        folder = self.root_dir / kind
+        for part in name.replace(os.sep, "/").split("/"):
+            problem = file_name_problem(part)
+            if problem is not None:
+                why = f": {part!r} {problem}" if part else ""
+                raise UsageError(
+                    f"{name!r} is no name of a dataset{why}", FilePlace(folder), "name a file below it"
+                )
+        return folder / f"{name}{self._suffix}"
+
+    def load_dataset(self, name: str) -> list[RowData]:
+        """As in Backend."""
+        return list(self.stream_dataset(name))
+
+    def stream_dataset(self, name: str) -> Iterator[RowData]:
+        """As in Backend; the file is looked for at once, and read while rows are asked for."""
+        return self._read(self._there(name, "datasets"))
+
+    def save_dataset(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
+        """As in Backend."""
+        self._save(self.path_of(name, "datasets"), data)
+
+    def list_datasets(self) -> list[str]:
+        """As in Backend."""
+        return self._names("datasets")
+
+    def load_experiment(self, name: str) -> list[RowData]:
+        """As in Backend."""
+        return list(self._read(self._there(name, "experiments")))
+
+    def save_experiment(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
+        """As in Backend."""
+        self._save(self.path_of(name, "experiments"), data)
+
+    def list_experiments(self) -> list[str]:
+        """As in Backend."""
+        return self._names("experiments")
+
+    def _read(self, path: Path) -> Iterator[RowData]:
+        return (values for _, values in FORMATS[self.format].format.read_rows(path))
+
+    def _there(self, name: str, kind: str) -> Path:
+        path = self.path_of(name, kind)
+        if not path.is_file():
+            known = self._names(kind)
+            near = nearest(name, known)
+            listed = (
+                f"there are {', '.join(f'`{each}`' for each in known[:10])}" if known else "there are none"
+            )
+            noun = "dataset" if kind == "datasets" else "experiment"
+            raise MissingData(
+                f"no {noun} is named `{name}`", FilePlace(path), f"did you mean `{near}`?" if near else listed
+            )
+        return path
+
+    def _save(self, path: Path, data: Sequence[RowData]) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            FORMATS[self.format].format.write_rows(path, data)
+        except OSError as error:
+            raise UserError(
+                f"the rows cannot be written: {(error.strerror or str(error)).lower()}",
+                FilePlace(path),
+                "check the folder and the space on the disk; a file that was there is as it was",
+            ) from error
+
+    def _names(self, kind: str) -> list[str]:
+        folder = self.root_dir / kind
+        found = folder.rglob(f"*{self._suffix}") if folder.is_dir() else ()
+        names = (str(path.relative_to(folder).with_name(path.name[: -len(self._suffix)])) for path in found)
+        return sorted(name for name in names if not Path(name).name.startswith("."))
+
+
+class LocalCsv(LocalBackend):
+    """CSV; all values are text when they are read again."""
+
+    format = "csv"
+
+
+class LocalJsonl(LocalBackend):
+    """JSON Lines; values keep the types that JSON has."""
+
+    format = "jsonl"
+
+
+class LocalJson(LocalBackend):
+    """JSON; values keep the types that JSON has. Files are read as a whole."""
+
+    format = "json"
+
+
+class LocalParquet(LocalBackend):
+    """Parquet, through pyarrow, which the extra `parquet` installs."""
+
+    format = "parquet"
+
+
+GROUPS: Final = ("promptls.backends", "ragas.backends")
+"""The groups of entry points; our own names go before them, and the first group before the second."""
+_METHODS: Final = ("load_dataset", "save_dataset", "load_experiment", "save_experiment")
+
+
+def _google_drive(*arguments: Any, **options: Any) -> Backend:
+    from promptls.datasets.google_drive import GoogleDrive
+
+    return GoogleDrive(*arguments, **options)
+
+
+BACKENDS: Final[dict[str, Callable[..., Backend]]] = {
+    **{f"local/{each.format}": each for each in (LocalCsv, LocalJsonl, LocalJson, LocalParquet)},
+    "inmemory": InMemory,
+    "gdrive": _google_drive,
+}
+"""Our own back ends, by the names that Ragas gives them."""
+
+
+def backend_names() -> list[str]:
+    """Return the names of all back ends that are installed."""
+    return list(
+        dict.fromkeys([*BACKENDS, *(point.name for group in GROUPS for point in entry_points(group=group))])
+    )
+
+
+def resolved_backend(backend: Any, options: dict[str, Any]) -> Backend:
+    """Return the back end itself, or one of the class of that name, made with `options`.
+
+    Raises UnknownBackend, which is a ValueError, for a name or options that do not fit, and UserError
+    where the package of a back end is not installed.
+    """
+    if not isinstance(backend, str):
+        if not isinstance(backend, type) and all(hasattr(backend, method) for method in _METHODS):
+            own: Backend = backend
+            return own
+        raise UnknownBackend(
+            f"{type(backend).__name__} is no back end", remedy=f"name one: {', '.join(backend_names())}"
+        )
+    made = _class_of(backend)
+    try:
+        found: Backend = made(**options)
+    except TypeError as error:
+        said = re.sub(r"^(\w+\.)?__init__\(\) ", "", str(error))
+        raise UnknownBackend(
+            f"the back end `{backend}` cannot be made: {said}", remedy="give it as an argument by its name"
+        ) from error
+    return found
+
+
+def _class_of(name: str) -> Any:
+    if name in BACKENDS:
+        return BACKENDS[name]
+    points = [point for group in GROUPS for point in entry_points(group=group, name=name)]
+    if points:
+        try:
+            return points[0].load()
+        except Exception as error:
+            raise UserError(
+                f"the back end `{name}` cannot be loaded: {type(error).__name__}: {error}",
+                remedy=f"check the package that has it: {points[0].value}",
+            ) from error
+    names = backend_names()
+    raise UnknownBackend(
+        f"there is no back end `{name}`{did_you_mean(name, names)}", remedy=f"there are {', '.join(names)}"
+    )

@@ -1,1 +1,0 @@
-"""Places that data sets and results are kept in, by name; one file a place."""

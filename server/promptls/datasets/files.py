@@ -1,0 +1,107 @@
+"""Dataset files: their formats by suffix, and their rows with the lines that they are on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+from promptls.datasets import csv_file, json_file, jsonl_file, parquet_file
+from promptls.text.errors import FilePlace, UsageError
+
+
+class Format(Protocol):
+    """What the module of a file format offers."""
+
+    def read_columns(self, path: Path) -> tuple[str, ...]:
+        """Return the names of the columns; raises `UserError` if they cannot be read."""
+
+    def read_rows(self, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the line of each row, from 0, and its values; raises `UserError` at an unreadable row."""
+
+    def write_rows(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Replace the file atomically; raises OSError."""
+
+
+class FormatOfFiles(NamedTuple):
+    """A format, and the suffixes of its files; new files get the first one."""
+
+    format: Format
+    suffixes: tuple[str, ...]
+
+
+FORMATS: Final[dict[str, FormatOfFiles]] = {
+    "csv": FormatOfFiles(csv_file, (".csv",)),
+    "jsonl": FormatOfFiles(jsonl_file, (".jsonl", ".ndjson")),
+    "json": FormatOfFiles(json_file, (".json",)),
+    "parquet": FormatOfFiles(parquet_file, (".parquet",)),
+}
+"""The formats by name. The back end `local/<name>` stores datasets in them."""
+
+SUFFIXES: Final = tuple(suffix for each in FORMATS.values() for suffix in each.suffixes)
+"""The suffixes of dataset files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: `number` counts from 1, `line` is the line of the file (from 0) in which the row begins.
+
+    `item` is the row as a program's dataset gave it, such as a pydantic model; None for rows of files.
+    """
+
+    number: int
+    line: int
+    values: Mapping[str, Any]
+    item: Any = None
+
+    @property
+    def id(self) -> str:
+        """The value of the column `id`, or the row's number if there is none."""
+        value = self.values.get("id")
+        return str(value) if value not in {None, ""} else str(self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFile:
+    """A file whose columns are known; rows are read when they are iterated."""
+
+    path: Path
+    format: Format
+    columns: tuple[str, ...]
+
+    def rows(self) -> Iterator[Row]:
+        """Yield each row in the file's order; raises `UserError` at the line that cannot be read.
+
+        The value of a column that a row lacks is None. A row may have keys beyond `columns`.
+        """
+        missing = dict.fromkeys(self.columns)
+        for number, (line, values) in enumerate(self.format.read_rows(self.path), start=1):
+            yield Row(number, line, {**missing, **values})
+
+
+def open_dataset(path: Path | str) -> DatasetFile:
+    """Open the dataset at `path` in the format of its suffix.
+
+    Raises `UsageError` for an unknown suffix or a missing file, and `UserError` if the columns
+    cannot be read.
+    """
+    file = Path(path)
+    found = format_of(file)
+    if found is None:
+        raise UsageError(
+            f"a dataset cannot end in `{file.suffix}`",
+            FilePlace(file),
+            f"save it as one of {_listed(SUFFIXES)}",
+        )
+    return DatasetFile(file, found, found.read_columns(file))
+
+
+def format_of(path: Path) -> Format | None:
+    """Return the format of the file's suffix."""
+    suffix = path.suffix.lower()
+    return next((each.format for each in FORMATS.values() if suffix in each.suffixes), None)
+
+
+def _listed(suffixes: Sequence[str]) -> str:
+    return ", ".join(f"`{suffix}`" for suffix in suffixes)

@@ -1,0 +1,278 @@
+"""An evaluation prompt: what OpenCompass asks for each row, with in-context examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from promptls.dialects.opencompass.failures import OpenCompassError, explained
+from promptls.dialects.opencompass.prompt_list import Messages, Prompt, PromptList, Row
+from promptls.dialects.opencompass.reader import Reader, build_reader
+from promptls.dialects.opencompass.retriever import Pick, Retriever, SentenceModel, build_retriever, picker
+from promptls.dialects.opencompass.templates import (
+    PromptTemplate,
+    RawPromptTemplate,
+    build_prompt_template,
+    build_raw_prompt_template,
+)
+from promptls.dialects.opencompass.vocabulary import LABEL_INFERENCERS
+
+AnyTemplate: TypeAlias = PromptTemplate | RawPromptTemplate
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationPrompt:
+    """An `infer_cfg` and a `reader_cfg` that OpenCompass accepts."""
+
+    ice: AnyTemplate | None
+    prompt: AnyTemplate | None
+    retriever: Retriever
+    inferencer: Mapping[str, Any]
+    reader: Reader = field(default_factory=Reader)
+
+    @property
+    def inferencer_class(self) -> str:
+        """The inferencer's class, without its module."""
+        return str(self.inferencer.get("type", "GenInferencer")).rsplit(".", 1)[-1]
+
+    @property
+    def weighs_labels(self) -> bool:
+        """Whether there is a prompt for each label, and no answer is written."""
+        return self.inferencer_class in LABEL_INFERENCERS
+
+    @explained
+    def picks(self, train: Sequence[Row], test: Sequence[Row], model: SentenceModel | None = None) -> Pick:
+        """Return which of the rows `train` are the examples of each row of `test`.
+
+        Raises OpenCompassError.
+        """
+        return picker(self.retriever, train, test, self.reader, model)
+
+    @explained
+    def labels(self, test: Sequence[Row]) -> list[Any]:
+        """Return the labels that are scored: the inferencer's, the templates', or all values of the output.
+
+        OpenCompass takes the latter in no certain order; here they stand in the order of the rows.
+        """
+        own = self.inferencer.get("labels")
+        if own is not None:
+            return list(own)
+        for template in (self.prompt, self.ice):
+            if template is None or (template is self.ice and template.ice_token is None):
+                continue
+            if isinstance(template, RawPromptTemplate):
+                raise OpenCompassError(
+                    f"`{self.inferencer_class}` weighs labels, and `{template.name}` is a list of messages, "
+                    "which has none.",
+                    cause="AttributeError",
+                    said="'RawPromptTemplate' object has no attribute 'template'",
+                    at=("inferencer", "type"),
+                )
+            if template.labels is not None:
+                return list(template.labels)
+        return list(dict.fromkeys(self._output_of(row) for row in test))
+
+    @explained
+    def examples(self, train: Sequence[Row], picked: Sequence[int]) -> list[Prompt]:
+        """Return the picked rows as examples, one by one; raises OpenCompassError."""
+        if self.ice is None:
+            if picked:
+                raise OpenCompassError(
+                    f"`{self.retriever.kind}` picks examples, and there is no `ice_template` to "
+                    "write them with.",
+                    cause="AssertionError",
+                    said="You have not specified ice_template while retrieving examples from train set! "
+                    "Please either specify ice_template or use `ZeroRetriever`.",
+                    at=("retriever",),
+                )
+            return []
+        rows = [_row(train, index) for index in picked]
+        return [self.ice.example(row, self._output_of(row)) for row in rows]
+
+    @explained
+    def joined(self, examples: Sequence[Prompt]) -> Prompt:
+        """Return the examples as they appear in the prompt: texts with separators, or dialogue items."""
+        if isinstance(self.ice, RawPromptTemplate):
+            return Messages(
+                tuple(item for each in examples if isinstance(each, Messages) for item in each.items)
+            )
+        is_dialogue = self.ice is not None and self.ice.kind == "meta"
+        separator, eos = ("", "") if is_dialogue else (self.retriever.separator, self.retriever.eos)
+        if examples and isinstance(examples[0], PromptList):
+            return PromptList((*_items(examples, separator), eos))
+        texts = [each for each in examples if isinstance(each, str)]
+        if len(texts) < len(examples):
+            raise OpenCompassError(
+                "Some of the examples are texts and others are dialogues: let all labels be alike.",
+                cause="TypeError",
+                said="sequence item: expected str instance, PromptList found",
+                at=("ice_template", "template"),
+            )
+        made = eos if not texts else texts[-1] + eos
+        for text in reversed(texts[:-1]):
+            made = text + separator + made
+        return made
+
+    @explained
+    def generating(self, row: Row, examples: Prompt) -> Prompt:
+        """Return the prompt of `row` for a model that writes the answer; raises OpenCompassError."""
+        mask = self.inferencer.get("gen_field_replace_token", "")
+        return self._asked().generating(row, examples, self.reader.output_column, mask)
+
+    @explained
+    def labelled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Prompt:
+        """Return the prompt of `row` that claims `label`; raises OpenCompassError."""
+        return self._asked().labelled(row, examples, label, keep_separator=keep_separator)
+
+    def _asked(self) -> AnyTemplate:
+        """Return the template that writes the question: `prompt_template`, or else `ice_template`."""
+        if self.prompt is not None and self.ice is None:
+            return self.prompt
+        asked = self.prompt if self.prompt is not None else self.ice
+        if asked is None:
+            raise OpenCompassError(
+                "There is neither a `prompt_template` nor an `ice_template`.",
+                cause="NotImplementedError",
+                said="Leaving prompt as empty is not supported",
+            )
+        if asked.ice_token is None:
+            why = (
+                "because there is an `ice_template` as well"
+                if self.prompt is not None
+                else "because it writes the question too, even where no example is shown"
+            )
+            raise OpenCompassError(
+                f"`{asked.name}` needs an `ice_token`, {why}.",
+                cause="NotImplementedError",
+                said=f"ice_token of {asked.name} is not provided",
+                at=(asked.name,),
+            )
+        return asked
+
+    def _output_of(self, row: Row) -> Any:
+        column = self.reader.output_column
+        if column is None or column not in row:
+            missing = (
+                "there is no `output_column`" if column is None else f"the rows have no column `{column}`"
+            )
+            raise OpenCompassError(
+                f"Examples and labels are read from the output column, and {missing}.",
+                cause="KeyError",
+                said=str(column),
+                at=("reader_cfg", "output_column"),
+            )
+        return row[column]
+
+
+@explained
+def build_evaluation_prompt(
+    infer: Mapping[str, Any], reader: Mapping[str, Any] | None = None
+) -> EvaluationPrompt:
+    """Return the evaluation prompt of an `infer_cfg` and a `reader_cfg`; raises OpenCompassError.
+
+    Without a retriever or an inferencer, they are `ZeroRetriever` and `GenInferencer`.
+    """
+    inferencer = infer.get("inferencer") or {}
+    if not isinstance(inferencer, Mapping):
+        raise OpenCompassError(
+            "`inferencer` is a mapping with `type`.",
+            cause="TypeError",
+            said=f"cfg should be a dict, ConfigDict or Config, but got {type(inferencer)}",
+            at=("inferencer",),
+        )
+    return EvaluationPrompt(
+        ice=_template("ice_template", infer),
+        prompt=_template("prompt_template", infer),
+        retriever=build_retriever(infer.get("retriever")),
+        inferencer=inferencer,
+        reader=build_reader(reader),
+    )
+
+
+def _template(name: str, infer: Mapping[str, Any]) -> AnyTemplate | None:
+    config = infer.get(name)
+    if config is None:
+        return None
+    if not isinstance(config, Mapping):
+        raise OpenCompassError(
+            f"`{name}` is a mapping with `template`.",
+            cause="TypeError",
+            said=f"cfg should be a dict, ConfigDict or Config, but got {type(config)}",
+            at=(name,),
+        )
+    kind = str(config.get("type", "PromptTemplate")).rsplit(".", 1)[-1]
+    if kind == "RawPromptTemplate":
+        return build_raw_prompt_template(name, config)
+    if kind == "PromptTemplate":
+        return build_prompt_template(name, config)
+    raise OpenCompassError(
+        f"What the template class `{kind}` makes can be seen in OpenCompass only: promptls knows "
+        "`PromptTemplate` and `RawPromptTemplate`.",
+        cause="KeyError",
+        is_opencompass=False,
+        at=(name, "type"),
+    )
+
+
+def _items(examples: Sequence[Prompt], separator: str) -> Iterator[Any]:
+    for example in examples:
+        if isinstance(example, PromptList):
+            yield from example.items
+            yield from (separator,) if separator else ()
+        elif isinstance(example, str) and example + separator:
+            yield example + separator
+
+
+def _row(rows: Sequence[Row], index: int) -> Row:
+    """Return the row of an index, which may count from the end."""
+    if not -len(rows) <= index < len(rows):
+        raise OpenCompassError(
+            f"The retriever picks the training row {index}, and there are {len(rows)}.",
+            cause="IndexError",
+            said=f"Index {index} out of range for dataset of size {len(rows)}.",
+            at=("retriever",),
+        )
+    return rows[index]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A prompt, the training rows that are its examples, and its tokens.
+
+    `cuts` are the tokens at which an example was dropped, the last of the examples each time.
+    """
+
+    prompt: Prompt
+    picked: tuple[int, ...]
+    examples: tuple[Prompt, ...]
+    tokens: int
+    cuts: tuple[int, ...] = ()
+
+
+def fitted(
+    evaluation: EvaluationPrompt,
+    train: Sequence[Row],
+    row: Row,
+    picked: Sequence[int],
+    *,
+    label: Any = None,
+    count: Callable[[Prompt], int],
+    limit: int | None = None,
+) -> Fitted:
+    """Return the prompt of `row` (and `label`, if labels are scored) within `limit` tokens.
+
+    Without examples to drop, it may stay longer. Raises OpenCompassError.
+    """
+    kept = list(picked)
+    cuts: list[int] = []
+    while True:
+        examples = evaluation.examples(train, kept)
+        joined = evaluation.joined(examples)
+        weighs = evaluation.weighs_labels
+        prompt = evaluation.labelled(row, joined, label) if weighs else evaluation.generating(row, joined)
+        tokens = count(prompt)
+        if limit is None or tokens <= limit or not kept:
+            return Fitted(prompt, tuple(kept), tuple(examples), tokens, tuple(cuts))
+        cuts.append(tokens)
+        kept.pop()

@@ -1,0 +1,368 @@
+"""A model's meta template: how a dialogue becomes one text, or messages for an API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
+
+from promptls.dialects.opencompass.failures import ConfigPath, OpenCompassError, explained
+from promptls.dialects.opencompass.prompt_list import Messages, Prompt, PromptList
+
+Roles: TypeAlias = dict[Any, dict[str, Any]]
+"""What a meta template says of each role, by the role's name."""
+
+HERE: ConfigPath = ("meta_template",)
+
+
+def roles_of(meta: Mapping[str, Any], *, is_api: bool) -> Roles:
+    """Return the roles of `round` and `reserved_roles`.
+
+    Raises OpenCompassError for a meta template that fails.
+    """
+    if "round" not in meta:
+        raise _wrong("A meta template needs `round`.", "round is required in meta template")
+    roles: Roles = {}
+    for key in ("round", "reserved_roles"):
+        if key not in meta:
+            continue
+        if not isinstance(meta[key], list):
+            raise _wrong(f"`{key}` of a meta template is a list of roles.", "", key)
+        for index, item in enumerate(meta[key]):
+            if isinstance(item, Mapping):
+                _add(roles, item, (*HERE, key, index), is_api=is_api)
+            elif not isinstance(item, str):
+                raise _wrong("A role of a meta template is a mapping or a text.", "", key, index)
+    return roles
+
+
+def merged_roles(roles: Roles, items: Any) -> Roles:
+    """Return the roles with what the turns among `items` say of theirs, or of their fallback's."""
+    merged = {name: dict(role) for name, role in roles.items()}
+    turns = [items] if isinstance(items, Mapping) else items
+    for turn in () if isinstance(items, str) else turns:
+        if not isinstance(turn, Mapping):
+            continue
+        role = turn["role"]
+        if role not in roles:
+            fallback = turn.get("fallback_role")
+            if not fallback:
+                raise OpenCompassError(
+                    f"The meta template has no role `{role}`, and the turn has no `fallback_role`: add "
+                    "one, such as `fallback_role: HUMAN`.",
+                    cause="KeyError",
+                    said=str(fallback),
+                )
+            if fallback not in roles:
+                raise OpenCompassError(
+                    f"The meta template has neither a role `{role}` nor its fallback, `{fallback}`.",
+                    cause="KeyError",
+                    said=str(fallback),
+                )
+            role = fallback
+        merged[role].update(turn)
+    return merged
+
+
+def split_rounds(dialogue: tuple[Any, ...], rounds: list[Any], *, uses_fallback: bool) -> list[int]:
+    """Return where the rounds of a dialogue begin, and its end.
+
+    Only the parser for APIs uses a turn's `fallback_role` here.
+    """
+    indices = {each["role"]: index for index, each in enumerate(rounds) if not isinstance(each, str)}
+    last = -1
+    cuts = [0]
+    for place, turn in enumerate(dialogue):
+        if isinstance(turn, str):
+            continue
+        if isinstance(turn, Mapping) and "section" in turn and "role" not in turn:
+            raise OpenCompassError(
+                "The examples are a dialogue in the midst of `round`, where no meta template can lay them "
+                "out: put the `ice_token` into `begin`.",
+                cause="KeyError",
+                said="role",
+            )
+        index = indices.get(turn["role"])
+        if index is None:
+            index = indices.get(turn.get("fallback_role")) if uses_fallback else None
+        if index is None:
+            raise _unknown_role(turn, uses_fallback=uses_fallback)
+        if index <= last:
+            cuts.append(place)
+        last = index
+    return [*cuts, len(dialogue)]
+
+
+def past_the_end_section() -> OpenCompassError:
+    """Return the failure of any dialogue with `end` whose prompt reaches it."""
+    return OpenCompassError(
+        "OpenCompass fails at the `end` of a dialogue under a meta template, as it opens that section with "
+        "the mark that closes one: leave `end` out.",
+        cause="IndexError",
+        said="pop from empty list",
+    )
+
+
+def _add(roles: Roles, item: Mapping[str, Any], at: ConfigPath, *, is_api: bool) -> None:
+    if "role" not in item:
+        raise OpenCompassError(
+            "A role of a meta template has no `role`.", cause="KeyError", said="role", at=at
+        )
+    if item["role"] in roles:
+        raise OpenCompassError(
+            f"The meta template has the role `{item['role']}` twice.",
+            cause="AssertionError",
+            said="role in meta prompt must be unique!",
+            at=(*at, "role"),
+        )
+    roles[item["role"]] = dict(item)
+    for key in () if is_api else ("begin", "end"):
+        if isinstance(item.get(key, ""), list):
+            raise OpenCompassError(
+                f"`{key}` of a role is one text: OpenCompass does not take a list there.",
+                cause="NotImplementedError",
+                said="Using List[str|int] is as the begin or endof a prompt is not supported yet.",
+                at=(*at, key),
+            )
+
+
+def _unknown_role(turn: Mapping[str, Any], *, uses_fallback: bool) -> OpenCompassError:
+    role = turn["role"]
+    if uses_fallback:
+        said = f"{turn} neither has an appropriate role nor a fallback role."
+        return OpenCompassError(
+            f"`round` of the meta template has no role `{role}`, nor the turn's `fallback_role`.",
+            cause="KeyError",
+            said=said,
+        )
+    return OpenCompassError(
+        f"`round` of the meta template has no role `{role}`, and a base model's parser does not look at "
+        "`fallback_role` there.",
+        cause="KeyError",
+        said=str(role),
+    )
+
+
+def _wrong(message: str, said: str, *at: str | int) -> OpenCompassError:
+    return OpenCompassError(message, cause="AssertionError", said=said, at=(*HERE, *at))
+
+
+Mode: TypeAlias = Literal["gen", "ppl"]
+"""Whether the model goes on from the prompt, or the whole prompt is weighed."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetaTemplate:
+    """A meta template that OpenCompass accepts; without `mapping`, dialogues are joined with line breaks."""
+
+    mapping: Mapping[str, Any] | None = None
+    is_api: bool = False
+    roles: Roles = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """What the model gets: a text, or messages (of an API with `role` and `prompt`).
+
+    `ignored` are the texts that a model behind an API does not get.
+    """
+
+    text: str | None
+    messages: tuple[dict[str, Any], ...] | None = None
+    ignored: tuple[str, ...] = ()
+
+
+@explained
+def build_meta_template(mapping: Mapping[str, Any] | None, *, is_api: bool) -> MetaTemplate:
+    """Return the meta template that `mapping` describes.
+
+    Raises OpenCompassError as OpenCompass's parsers would.
+    """
+    if not mapping:
+        return MetaTemplate(None, is_api)
+    return MetaTemplate(mapping, is_api, roles_of(mapping, is_api=is_api))
+
+
+@explained
+def lay_out(prompt: Prompt, meta: MetaTemplate, mode: Mode) -> LaidOut:
+    """Return the prompt as the model gets it; what cannot be laid out ends as it does in OpenCompass."""
+    if isinstance(prompt, str):
+        return LaidOut(prompt)
+    if isinstance(prompt, Messages):
+        return _messages(prompt, meta)
+    if meta.mapping is None:
+        return LaidOut(_joined(prompt))
+    if meta.is_api:
+        return _for_api(prompt, meta, mode)
+    return LaidOut(_for_base_model(prompt, meta, mode))
+
+
+def _messages(prompt: Messages, meta: MetaTemplate) -> LaidOut:
+    """Return the messages as they are, for an API; raises OpenCompassError for other models."""
+    if prompt.items and not meta.is_api:
+        raise OpenCompassError(
+            "Messages go only to a model behind an API, and this is a base model's layout.",
+            cause="AssertionError",
+        )
+    if not all(isinstance(item, Mapping) and {"role", "content"} <= item.keys() for item in prompt.items):
+        raise OpenCompassError(
+            "What came in for the examples is no message: write `ice_template` as messages too.",
+            cause="AssertionError",
+            at=("ice_template",),
+        )
+    return LaidOut(None, tuple(dict(item) for item in prompt.items))
+
+
+def _joined(prompt: PromptList) -> str:
+    """Return the texts with line breaks between them.
+
+    Empty ones fall out, but not the break behind the first.
+    """
+    made = separator = ""
+    for item in prompt.items:
+        if isinstance(item, Mapping) and item.keys() == {"section", "pos"}:
+            continue
+        text = item if isinstance(item, str) else item.get("prompt", "")
+        if text:
+            made += separator + text
+        separator = "\n"
+    return made
+
+
+def _for_base_model(prompt: PromptList, meta: MetaTemplate, mode: Mode) -> str:
+    assert meta.mapping is not None
+    made = ""
+    goes_on = True
+    open_sections: list[tuple[str, int]] = []
+    for place, item in enumerate(prompt.items):
+        if not goes_on:
+            break
+        if isinstance(item, str):
+            made += item
+        elif "section" in item:
+            for rounds, is_last in _rounds(prompt, open_sections, place, meta):
+                text, goes_on = _text_of(
+                    meta.mapping["round"],
+                    merged_roles(meta.roles, rounds),
+                    stops=mode == "gen" and is_last and item["section"] == "round",
+                )
+                made += text
+        elif open_sections[-1][0] in {"begin", "end"}:
+            text, goes_on = _text_of(item, merged_roles(meta.roles, item), stops=False)
+            made += text
+    begin: str = meta.mapping.get("begin", "")
+    return begin + made + (meta.mapping.get("end", "") if goes_on else "")
+
+
+def _rounds(
+    prompt: PromptList, open_sections: list[tuple[str, int]], place: int, meta: MetaTemplate
+) -> list[tuple[tuple[Any, ...], bool]]:
+    """Return what a mark does; for the end of a dialogue, its rounds, each with whether it is the last."""
+    assert meta.mapping is not None
+    mark = prompt.items[place]
+    if mark["pos"] == "begin":
+        open_sections.append((mark["section"], place + 1))
+        return []
+    if not open_sections:
+        raise past_the_end_section()
+    section, start = open_sections.pop()
+    if section not in {"round", "ice"}:
+        return []
+    dialogue = prompt.items[start:place]
+    cuts = split_rounds(dialogue, meta.mapping["round"], uses_fallback=meta.is_api)
+    return [
+        (dialogue[begin:end], number == len(cuts) - 2) for number, (begin, end) in enumerate(pairwise(cuts))
+    ]
+
+
+def _text_of(item: Any, roles: Roles, *, stops: bool) -> tuple[str, bool]:
+    """Return the text of a role, or of a list of them, and whether there is more to come.
+
+    Where the prompt `stops` before a generating role, that role's `begin` is the last of it.
+    """
+    if isinstance(item, str):
+        return item, True
+    if isinstance(item, list):
+        if not item:
+            raise UnboundLocalError("`round` of the meta template is empty")
+        made = ""
+        goes_on = True
+        for each in item:
+            text, goes_on = _text_of(each, roles, stops=stops)
+            made += text
+            if not goes_on:
+                break
+        return made, goes_on
+    role = _role_of(item, roles)
+    begin: str = role.get("begin", "")
+    if stops and role.get("generate", False):
+        return begin, False
+    return begin + role.get("prompt", "") + role.get("end", ""), True
+
+
+def _for_api(prompt: PromptList, meta: MetaTemplate, mode: Mode) -> LaidOut:
+    assert meta.mapping is not None
+    made: list[Any] = []
+    ignored: list[str] = []
+    goes_on = True
+    open_sections: list[tuple[str, int]] = []
+    for place, item in enumerate(prompt.items):
+        if not goes_on:
+            break
+        if isinstance(item, str):
+            ignored += [item] if item.strip() else []
+        elif "section" in item:
+            for rounds, is_last in _rounds(prompt, open_sections, place, meta):
+                stops = mode == "gen" and is_last and item["section"] == "round"
+                roles = merged_roles(meta.roles, rounds)
+                for each in meta.mapping["round"]:
+                    if isinstance(each, str):
+                        raise TypeError("Mixing str without explicit role is not allowed in API models!")
+                    message, goes_on = _message_of(each, roles, stops=stops)
+                    made += [message] if message else []
+                    if not goes_on:
+                        break
+        elif open_sections[-1][0] in {"begin", "end"}:
+            message, goes_on = _message_of(item, merged_roles(meta.roles, item), stops=mode == "gen")
+            made.append(message)
+    messages = _merged(made)
+    if meta.mapping.get("begin"):
+        messages.insert(0, meta.mapping["begin"])
+    return LaidOut(None, tuple(messages), tuple(ignored))
+
+
+def _message_of(item: Mapping[str, Any], roles: Roles, *, stops: bool) -> tuple[dict[str, Any] | None, bool]:
+    role = _role_of(item, roles)
+    if stops and role.get("generate", False):
+        return None, False
+    text = role.get("begin", "") + role.get("prompt", "") + role.get("end", "")
+    return {"role": role["api_role"], "prompt": text}, True
+
+
+def _role_of(item: Mapping[str, Any], roles: Roles) -> dict[str, Any]:
+    role = roles.get(item["role"])
+    return roles[item.get("fallback_role")] if role is None else role
+
+
+def _merged(made: list[Any]) -> list[Any]:
+    """Return the messages, of which those that follow one another with one role become one."""
+    if not made:
+        raise OpenCompassError(
+            "There is no message: nothing stands ahead of the turn that the model writes.",
+            cause="IndexError",
+            said="list index out of range",
+        )
+    if made[0] is None:
+        raise OpenCompassError(
+            "`begin` has a turn of the role that the model writes, where nothing is left of it for an API.",
+            cause="TypeError",
+            said="'NoneType' object is not subscriptable",
+        )
+    merged = [dict(made[0])]
+    for message in made[1:]:
+        if message["role"] == merged[-1]["role"]:
+            merged[-1]["prompt"] += "\n" + message["prompt"]
+        else:
+            merged.append(dict(message))
+    return merged

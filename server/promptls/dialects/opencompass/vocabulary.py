@@ -1,0 +1,349 @@
+"""The names that an evaluation prompt uses for classes, roles and keys. Plain tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from promptls.dialects.key_fact import KeyFact, needed, optional, table
+
+INFERENCERS: Mapping[str, str] = {
+    "GenInferencer": "The model writes the answer.",
+    "PPLInferencer": "One prompt per label. The one with the lowest perplexity wins.",
+    "CLPInferencer": "The label with the highest conditional log probability wins.",
+    "LLInferencer": "The label with the highest log likelihood wins.",
+    "ChatInferencer": "The model answers a conversation of several turns.",
+}
+"""Values of an inferencer's `type`, with how the model is asked."""
+
+LABEL_INFERENCERS: frozenset[str] = frozenset({"PPLInferencer", "LLInferencer"})
+"""Inferencers that weigh one prompt for each label."""
+
+CHAT_INFERENCERS: frozenset[str] = frozenset({"ChatInferencer", "AgentInferencer"})
+"""Inferencers that ask the turns of a chat one by one, and show no in-context examples."""
+
+MORE_INFERENCERS: frozenset[str] = frozenset(
+    {
+        "AgentInferencer", "AttackInferencer", "ChatMLInferencer", "GLMChoiceInferencer",
+        "InferencePPLOnlyInferencer", "MinKPercentInferencer", "ParallelGenInferencer", "PPLOnlyInferencer",
+        "SCInferencer", "SWCELossInferencer", "ToTInferencer",
+    }
+)  # fmt: skip
+"""Inferencers for special purposes."""
+
+TEMPLATE_TYPES: Mapping[str, str] = {
+    "PromptTemplate": "A text or a dialogue, or one of these per label.",
+    "RawPromptTemplate": "Messages in the OpenAI format. Nothing is masked.",
+}
+"""Values of a template's `type`."""
+
+DIALOGUE_ROLES: Mapping[str, str] = {
+    "HUMAN": "The person who asks.",
+    "BOT": "The model.",
+    "SYSTEM": "Instructions before the dialogue. Add a `fallback_role`, because not every model has this "
+    "role.",
+}
+"""Roles that dialogues use by custom."""
+
+MESSAGE_ROLES: Mapping[str, str] = {
+    "system": "Instructions before the conversation.",
+    "user": "The person who asks.",
+    "assistant": "The model.",
+}
+"""Roles of the messages of a `RawPromptTemplate`."""
+
+USUAL_ICE_MARK = "</E>"
+"""The `ice_token`, the mark for in-context examples that configurations use by custom."""
+
+
+EVALUATION_KEYS: Mapping[str, KeyFact] = table(
+    optional(
+        "infer_cfg",
+        "mapping",
+        ("Templates, retriever and inferencer. These keys may also be at the top level."),
+    ),
+    optional("reader_cfg", "mapping", "The columns of the dataset with inputs and with the answer."),
+    optional("meta_template", "mapping", "Format of a dialogue for a model: the texts around each role."),
+    optional(
+        "meta_templates",
+        "mapping of names to meta templates",
+        ("Meta templates for previews, for example one per model. `meta_template` comes first."),
+    ),
+    optional(
+        "path",
+        "path",
+        (
+            "The dataset: a CSV or JSONL file, or a folder with one file per split, such as `train.csv` "
+            "and `test.csv`. The name of a dataset in a hub is allowed, but its rows are not available."
+        ),
+    ),
+    optional(
+        "eval_cfg",
+        "mapping",
+        "How OpenCompass scores the answers. Experiments in promptls use `metrics` instead.",
+    ),
+    optional("abbr", "text", "Short name of the dataset in OpenCompass's results."),
+)
+"""Keys at the top level of an evaluation prompt."""
+
+INFER_KEYS: Mapping[str, KeyFact] = table(
+    optional(
+        "ice_template",
+        "template mapping",
+        (
+            "Template of an in-context example (ICE). Without `prompt_template`, it is also used for the "
+            "question and needs an `ice_token`. Examples contain only the `round` of a dialogue."
+        ),
+    ),
+    optional(
+        "prompt_template",
+        "template mapping",
+        "Template of the question. Its `ice_token` is replaced by the examples.",
+    ),
+    needed("retriever", "mapping", "Selects the in-context examples: `ZeroRetriever`, `FixKRetriever`, …"),
+    needed(
+        "inferencer",
+        "mapping",
+        "How the model is asked: `GenInferencer` generates text, `PPLInferencer` selects the most likely "
+        "label.",
+    ),
+)
+"""Keys of `infer_cfg`."""
+
+INFERENCER_KEYS: Mapping[str, KeyFact] = table(
+    needed("type", "class name", "The inferencer class: `GenInferencer`, `PPLInferencer`, …"),
+    optional("max_out_len", "integer", "Maximum number of tokens of an answer."),
+    optional(
+        "max_seq_len",
+        "integer",
+        "Maximum number of tokens of a prompt. In-context examples are dropped from the end until it fits.",
+    ),
+    optional("batch_size", "integer", "Number of prompts per batch."),
+    optional(
+        "gen_field_replace_token",
+        "text",
+        "Replacement for the output column in the prompt. Default: empty.",
+    ),
+    optional("stopping_criteria", "list of texts", "Texts that end the answer."),
+    optional(
+        "labels",
+        "list of labels",
+        "Labels for `PPLInferencer`, if the template does not define them.",
+    ),
+)
+"""Keys of `inferencer`."""
+
+READER_KEYS: Mapping[str, KeyFact] = table(
+    needed(
+        "input_columns",
+        "list of names",
+        "Columns with inputs. Retrievers use them to compare rows. Templates may also use other columns.",
+    ),
+    needed(
+        "output_column",
+        "text",
+        (
+            "Column with the answer. It is empty in prompts that the model answers, and unchanged in "
+            "examples, in prompts for labels and in messages."
+        ),
+    ),
+    optional(
+        "input_template",
+        "template mapping",
+        "Template of a row's inputs, for retrievers that compare rows.",
+    ),
+    optional(
+        "output_template",
+        "template mapping",
+        "Template of a row's answer, for retrievers that compare rows.",
+    ),
+    optional(
+        "train_range",
+        "text or number",
+        (
+            "Rows of the training split: a slice such as `[:100]`, or a number or fraction of rows in a "
+            "fixed random order."
+        ),
+    ),
+    optional("test_range", "text or number", "Rows of the test split to ask, as in `train_range`."),
+    optional("train_split", "text", "Name of the training split. Default: `train`."),
+    optional("test_split", "text", "Name of the test split. Default: `test`."),
+)
+"""Keys of `reader_cfg`."""
+
+
+TEMPLATE_KEYS: Mapping[str, KeyFact] = table(
+    optional("type", "class name", "Template class: `PromptTemplate`, or `RawPromptTemplate` for messages."),
+    needed(
+        "template",
+        "text or mapping",
+        (
+            "A text with `{column}` fields, a dialogue (`begin`, `round`, `end`), or a mapping from labels "
+            "to one of these."
+        ),
+    ),
+    optional(
+        "ice_token",
+        "text",
+        "Token that is replaced by the in-context examples, often `</E>`. It must occur in the text.",
+    ),
+    optional("sep_token", "text", "Token that is removed from the text."),
+    optional(
+        "messages",
+        "list of mappings",
+        (
+            "Messages of a `RawPromptTemplate`, each with `role` and `content`. No column is masked, not "
+            "even the answer."
+        ),
+    ),
+    optional(
+        "format_variables",
+        "yes or no",
+        "Whether the fields of a `RawPromptTemplate` are replaced. Default: yes.",
+    ),
+)
+"""Keys of `ice_template` and `prompt_template`."""
+
+DIALOGUE_KEYS: Mapping[str, KeyFact] = table(
+    optional("begin", "list of items", "Items before the dialogue, often a system message."),
+    needed(
+        "round",
+        "list of mappings",
+        "The turns, each with `role` and `prompt`. The model writes the text of the last generating role.",
+    ),
+    optional(
+        "end",
+        "list of items",
+        "Items after the dialogue. With a meta template, OpenCompass 0.5.4 fails when it reaches them.",
+    ),
+)
+"""Keys of a dialogue template; one key more, and OpenCompass reads the mapping as labels."""
+
+TURN_KEYS: Mapping[str, KeyFact] = table(
+    needed(
+        "role",
+        "text",
+        "Speaker, usually `HUMAN`, `BOT` or `SYSTEM`. The model's meta template must define the role.",
+    ),
+    optional(
+        "fallback_role",
+        "text",
+        ("Role to use if the meta template does not define `role`. In `round`, only API models use it."),
+    ),
+    optional("prompt", "text", "Text of the turn, with `{column}` fields."),
+    optional("begin", "text", "Text before the turn, instead of the meta template's."),
+    optional("end", "text", "Text after the turn, instead of the meta template's."),
+)
+"""Keys of one turn of a dialogue."""
+
+META_KEYS: Mapping[str, KeyFact] = table(
+    optional("begin", "text", "Text before the whole dialogue."),
+    needed("round", "list of mappings", "Roles of the model, in the order of their turns."),
+    optional("end", "text", "Text after the whole dialogue; omitted if the model generates."),
+    optional("reserved_roles", "list of mappings", "Roles outside of the turns, such as `SYSTEM`."),
+)
+"""Keys of `meta_template`."""
+
+META_ROLE_KEYS: Mapping[str, KeyFact] = table(
+    needed("role", "text", "Name of the role in dialogues: `HUMAN`, `BOT`, `SYSTEM`."),
+    optional("begin", "text", "Text before each turn of the role."),
+    optional("prompt", "text", "Default text of the role, if the dialogue has none."),
+    optional("end", "text", "Text after each turn of the role."),
+    optional(
+        "generate",
+        "yes or no",
+        "Whether the model writes this role's text. Its last turn ends the prompt.",
+    ),
+    optional("api_role", "text", "Role in the messages of an API model. Either all roles have one, or none."),
+)
+"""Keys of a role of a meta template."""
+
+
+RETRIEVERS: Mapping[str, str] = {
+    "ZeroRetriever": "No examples.",
+    "FixKRetriever": "The rows of `fix_id_list`, the same for every question.",
+    "RandomRetriever": "Random rows, with a fixed seed.",
+    "SlidingWindowRetriever": "The `k` rows before the current one.",
+    "BM25Retriever": "The rows with the most similar words.",
+    "TopkRetriever": "The rows with the most similar embeddings.",
+    "MDLRetriever": "Of the most similar rows, those that compress the question best.",
+    "DPPRetriever": "Similar rows that differ from each other.",
+    "VotekRetriever": "The rows that are similar to most others, the same for every question.",
+}
+"""Values of a retriever's `type`, with which examples each shows."""
+
+RETRIEVER_KEYS: Mapping[str, KeyFact] = table(
+    needed("type", "class name", "Retriever class, such as `ZeroRetriever`."),
+    optional("fix_id_list", "list of integers", "Training rows for `FixKRetriever`, counted from 0."),
+    optional(
+        "ice_num",
+        "integer",
+        ("Number of examples. Default: 1. `FixKRetriever` and `SlidingWindowRetriever` ignore it."),
+    ),
+    optional(
+        "ice_separator",
+        "text",
+        "Text between examples. Default: a line break. Not used between dialogues.",
+    ),
+    optional(
+        "ice_eos_token",
+        "text",
+        (
+            "Text after the last example. Default: a line break, empty for `ZeroRetriever`. Not used after "
+            "dialogues."
+        ),
+    ),
+    optional("index_split", "text", "Split of the examples. Default: `train`."),
+    optional("test_split", "text", "Split to ask. Default: `test`."),
+    optional(
+        "k",
+        "integer",
+        (
+            "Number of examples of `SlidingWindowRetriever`: the training rows before the number of the "
+            "current row, continued from the last row."
+        ),
+    ),
+    optional("seed", "integer", "Random seed of `RandomRetriever`. Default: 43."),
+    optional(
+        "sentence_transformers_model_name",
+        "text",
+        "Sentence model of `TopkRetriever` and `VotekRetriever`. Default: `all-mpnet-base-v2`.",
+    ),
+    optional("tokenizer_name", "text", "Tokenizer of `TopkRetriever`. Default: `gpt2-xl`."),
+    optional("batch_size", "integer", "Batch size of `TopkRetriever`. Default: 1."),
+    optional(
+        "votek_k", "integer", "Number of neighbors that each row votes for in `VotekRetriever`. Default: 3."
+    ),
+)
+"""Keys of `retriever`."""
+
+RETRIEVER_ARGUMENTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "ZeroRetriever": ((), ("ice_eos_token",)),
+    "FixKRetriever": (("fix_id_list",), ("ice_separator", "ice_eos_token", "ice_num")),
+    "RandomRetriever": ((), ("ice_separator", "ice_eos_token", "ice_num", "seed")),
+    "SlidingWindowRetriever": (("k",), ("ice_separator", "ice_eos_token", "ice_num")),
+    "BM25Retriever": ((), ("ice_separator", "ice_eos_token", "ice_num")),
+    "TopkRetriever": (
+        (),
+        (
+            "ice_separator", "ice_eos_token", "ice_num",
+            "sentence_transformers_model_name", "tokenizer_name", "batch_size",
+        ),
+    ),
+    "VotekRetriever": (
+        (),
+        (
+            "ice_separator", "ice_eos_token", "ice_num",
+            "sentence_transformers_model_name", "tokenizer_name", "batch_size", "votek_k",
+        ),
+    ),
+}  # fmt: skip
+"""What a retriever must be given and what it may be given; any other key is a TypeError."""
+
+EMBEDDING_RETRIEVERS: frozenset[str] = frozenset({"TopkRetriever", "VotekRetriever"})
+"""Retrievers that compare the embeddings of rows by a sentence model."""
+
+COMPARING_RETRIEVERS: frozenset[str] = EMBEDDING_RETRIEVERS | {"BM25Retriever"}
+"""Retrievers that compare all training rows with each question."""
+
+LEGACY_RETRIEVER_KEYS: frozenset[str] = frozenset({"type", "dataset", "index_split", "test_split"})
+"""Keys that OpenCompass puts in itself, or took in earlier releases."""

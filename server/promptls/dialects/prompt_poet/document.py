@@ -1,0 +1,219 @@
+"""Rendered text to data, as Prompt Poet reads it: YAML 1.1 by libyaml."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import yaml
+
+from promptls.dialects.prompt_poet.failures import PromptPoetError
+from promptls.text.format import shortened
+
+MAX_DEPTH = 500
+"""The deepest nesting that is read; libyaml's composer crashes the process at some 30,000 levels."""
+
+VALUES_HINT = (
+    "If a value brings line breaks, quotes or `: ` into the text, put it in a `|` block and through "
+    "`escape_special_characters(…)`."
+)
+"""What to do where it is not known whether a value is to blame."""
+
+REMEDIES = {
+    "found another document": "A prompt is one document: take out the `---`.",
+    "constructor for the tag": "Take out the tag, or put a text that begins with `!` in quotes.",
+    "undefined alias": "Put a text that begins with `*` in quotes.",
+    "cannot start any token": "Put a text that begins with `@`, a backtick, `%` or a tab in quotes.",
+    "tab character": "Indent with spaces.",
+    "could not find expected ':'": "Indent the line as deep as the text that it belongs to.",
+    "mapping values": "Indent the line as those around it, or put a text that holds `: ` in quotes.",
+}
+"""What to do, by what libyaml says, where the template's own text is to blame."""
+OTHER_REMEDY = "Look at the quotes, the brackets and the indentation there."
+
+_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""What ends a line in YAML 1.1, and so in libyaml's line numbers."""
+
+_BLOCK_OPENERS = re.compile(r"^[ \-?:]*", re.MULTILINE)
+"""What may open block collections at the beginning of a line."""
+
+EXCERPT_WIDTH = 160
+"""How many characters of a line an excerpt shows."""
+
+CONTEXT_LINES = 2
+"""How many lines an excerpt shows before and behind the line in question."""
+
+
+class Document(NamedTuple):
+    """A rendered text that was read: its data, and the YAML node that says where they stand."""
+
+    data: Any
+    root: yaml.Node | None
+
+
+def load(text: str) -> Any:
+    """Return the data that the rendered `text` holds.
+
+    Raises PromptPoetError of kind `yaml` with the place.
+    """
+    return read(text).data
+
+
+def read(text: str) -> Document:
+    """As `load`, with the node that the data were made of; keys that `<<` merges in stand in it too."""
+    _refuse_deep_nesting(text)
+    try:
+        loader = yaml.CSafeLoader(text)
+        try:
+            root = loader.get_single_node()
+            return Document(None if root is None else loader.construct_document(root), root)
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        line, column = _marked(error)
+        what = ", ".join(words for words in (error.context, error.problem) if words)
+        raise _failure(text, error, what, line, column) from error
+    except yaml.reader.ReaderError as error:
+        raise _unreadable(text, error, f"{_code_point(error.character)} is not allowed in YAML") from error
+    except UnicodeEncodeError as error:
+        what = f"the lone surrogate U+{ord(text[error.start]):04X} is no character"
+        raise _failure(text, error, what, *_place(text, error.start)) from error
+    except Exception as error:
+        raise _misread(text, error) from error
+
+
+class ItemPlace(NamedTuple):
+    """A 0-based line and column of a rendered text."""
+
+    line: int
+    column: int
+
+
+def place_of_item(text: str, index: int, key: Any = None) -> ItemPlace | None:
+    """Return where item `index` of the top-level list begins, or where it has `key`, if there is one."""
+    node = yaml.compose(text, Loader=yaml.CSafeLoader)
+    if not isinstance(node, yaml.SequenceNode) or index >= len(node.value):
+        return None
+    item = node.value[index]
+    for name, _ in item.value if key is not None and isinstance(item, yaml.MappingNode) else ():
+        if name.value == key:
+            return ItemPlace(name.start_mark.line, name.start_mark.column)
+    return ItemPlace(item.start_mark.line, item.start_mark.column)
+
+
+def first_line(text: str) -> int | None:
+    """Return the 0-based line of the first character that is no white space."""
+    found = re.search(r"\S", text)
+    return _place(text, found.start())[0] if found else None
+
+
+def excerpt(text: str, line: int) -> str:
+    """Return the rendered lines around the 0-based `line`, numbered from 1, with a mark at it."""
+    lines = _LINE_BREAK.split(text)
+    first, last = max(0, line - CONTEXT_LINES), min(len(lines), line + CONTEXT_LINES + 1)
+    return "\n".join(
+        f"{'>' if number == line else ' '} {number + 1:>4} | {_shortened(lines[number])}"
+        for number in range(first, last)
+    )
+
+
+def _shortened(line: str) -> str:
+    """Return the beginning of a long line."""
+    return line if len(line) <= EXCERPT_WIDTH else line[:EXCERPT_WIDTH] + "…"
+
+
+def _refuse_deep_nesting(text: str) -> None:
+    """Raise PromptPoetError where `text` nests deeper than MAX_DEPTH."""
+    openers = max((len(match[0]) for match in _BLOCK_OPENERS.finditer(text)), default=0)
+    # A level of nesting costs at least one such character, or a flow opener; a list may stand
+    # at its key's own indentation, so that two levels share a column.
+    if text.count("[") + text.count("{") + 2 * openers + 2 <= MAX_DEPTH:
+        return
+    depth = 0
+    try:
+        # The event parser keeps its own stack, and takes any depth.
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > MAX_DEPTH:
+                    raise _too_deep(text, event)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+    except (yaml.YAMLError, UnicodeEncodeError):
+        # An error that the loader meets before it gets deep, and reports with its place.
+        return
+
+
+def _too_deep(text: str, event: yaml.Event) -> PromptPoetError:
+    """Return the failure for the collection that begins with `event`."""
+    mark = event.start_mark
+    line, column = (mark.line, mark.column) if mark else (None, None)
+    what = f"collections are nested more than {MAX_DEPTH} deep"
+    return _failure(text, RecursionError(), what, line, column)
+
+
+def _marked(error: yaml.MarkedYAMLError) -> tuple[int | None, int | None]:
+    """Return the 0-based line and column that `error` names."""
+    mark = error.problem_mark or error.context_mark
+    return (mark.line, mark.column) if mark else (None, None)
+
+
+def _misread(text: str, error: Exception) -> PromptPoetError:
+    """Return the failure for a value that looks like a date or a number but is none, such as `2024-02-31`."""
+    constructor = yaml.constructor.SafeConstructor()
+    waiting = [yaml.compose(text, Loader=yaml.CSafeLoader)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, yaml.ScalarNode):
+            try:
+                constructor.construct_object(node)
+            except Exception:  # noqa: BLE001 - whatever a value raises, it is the one
+                words = f"{shortened(node.value)} cannot be read as what it looks like ({error})"
+                mark = node.start_mark
+                return _failure(text, error, words, mark.line, mark.column, "Put it in quotes.")
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += reversed(node.value)
+        elif isinstance(node, yaml.MappingNode):
+            waiting += [each for pair in reversed(node.value) for each in reversed(pair)]
+    return _failure(text, error, str(error), None, None)
+
+
+def _unreadable(text: str, error: yaml.reader.ReaderError, what: str) -> PromptPoetError:
+    """Return the failure for a character that YAML forbids."""
+    # libyaml counts bytes of UTF-8; the start of the character is found from there.
+    offset = len(text.encode("utf-8", "surrogatepass")[: error.position].decode("utf-8", "ignore"))
+    return _failure(text, error, what, *_place(text, offset))
+
+
+def _code_point(character: int | str | bytes) -> str:
+    """Return the name of a forbidden character for people."""
+    number = character if isinstance(character, int) else ord(character)
+    return f"the control character U+{number:04X}"
+
+
+def _place(text: str, offset: int) -> tuple[int, int]:
+    """Return the 0-based line and column of `offset`."""
+    line, start = 0, 0
+    for match in _LINE_BREAK.finditer(text, 0, offset):
+        line, start = line + 1, match.end()
+    return line, offset - start
+
+
+def _failure(
+    text: str,
+    error: Exception,
+    what: str,
+    line: int | None,
+    column: int | None,
+    remedy: str = VALUES_HINT,
+) -> PromptPoetError:
+    """Return the failure at a place of the rendered text."""
+    place = f" at line {line + 1} of it" if line is not None else ""
+    return PromptPoetError(
+        "yaml",
+        f"The rendered text is not valid YAML{place}: {what}. {remedy}",
+        cause=type(error).__name__,
+        rendered_line=line,
+        rendered_column=column,
+        excerpt=None if line is None else excerpt(text, line),
+    )

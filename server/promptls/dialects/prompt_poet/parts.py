@@ -1,0 +1,341 @@
+"""The parts of a prompt from the loaded YAML, with sections and token counts. Source: Prompt Poet 0.0.52."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
+from typing import Any
+
+from promptls.dialects.prompt_poet.cleanup import DEFAULT_MARKERS, Markers, clean_content, clean_section
+from promptls.dialects.prompt_poet.failures import PromptPoetError
+from promptls.dialects.prompt_poet.vocabulary import DEFAULT_ROLE, PART_KEYS
+from promptls.text.format import shortened
+from promptls.text.suggest import nearest
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSection:
+    """One named piece of a part. Its priority is kept, as in Prompt Poet, and used nowhere."""
+
+    name: Any
+    content: str
+    tokens: Any = None
+    truncation_priority: Any = None
+
+
+def build_sections(item: Mapping[Any, Any], markers: Markers) -> tuple[PromptSection, ...]:
+    """Return the sections of the YAML mapping `item`, cleaned; raises PromptPoetError of kind `parts`."""
+    raw = item.get("sections")
+    part = f"The part {shortened(item.get('name', 'without a name'))}"
+    if not raw:
+        raise PromptPoetError("parts", f"{part} has empty `sections`: list at least one, or use `content`.")
+    if not isinstance(raw, list):
+        raise PromptPoetError("parts", f"{part} has `sections` that are no list: begin each with `- name:`.")
+    if "content" in item:
+        raise PromptPoetError("parts", f"{part} has both `content` and `sections`: keep one of them.")
+    places = [f"Section {index} of {part[0].lower()}{part[1:]}" for index in range(len(raw))]
+    for where, section in zip(places, raw, strict=True):
+        if not isinstance(section, dict):
+            raise PromptPoetError("parts", f"{where} is no mapping: give it `name` and `content`.")
+        for key in ("name", "content"):
+            if key not in section:
+                raise PromptPoetError("parts", f"{where} has no `{key}`: add it.")
+    for where, section in zip(places, raw, strict=True):
+        if not isinstance(section["content"], str):
+            kind = type(section["content"]).__name__
+            raise PromptPoetError(
+                "parts",
+                f"{where} has content that is no text but {kind}: put it in quotes or a `|` block.",
+                cause="TypeError",
+            )
+    return tuple(
+        PromptSection(
+            name=section["name"],
+            content=clean_section(section["content"], markers),
+            tokens=section.get("tokens"),
+            truncation_priority=section.get("truncation_priority"),
+        )
+        for section in raw
+    )
+
+
+def join_sections(sections: tuple[PromptSection, ...]) -> str:
+    """Return the content of a part of these sections: joined without separator, stripped at both ends."""
+    return "".join(section.content for section in sections).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPart:
+    """One part. Prompt Poet checks no types: every field may hold any YAML value."""
+
+    name: Any
+    content: Any
+    role: Any = DEFAULT_ROLE
+    expected_template_data_keys: Any = None
+    tokens: Any = None
+    truncation_priority: Any = 0
+    sections: tuple[PromptSection, ...] | None = None
+
+
+class ItemError(Exception):
+    """Item `index` of the list of parts is wrong: `failure` says how, still without its place."""
+
+    def __init__(self, index: int, failure: PromptPoetError) -> None:
+        """Keep the 0-based `index` and the `failure`."""
+        super().__init__(failure.message)
+        self.index = index
+        self.failure = failure
+        self.key = failure.key if isinstance(failure, _WrongKeyError) else None
+        """The key of the item that is wrong, where it is one."""
+
+
+class _WrongKeyError(PromptPoetError):
+    """A part has a key that it may not have."""
+
+    def __init__(self, message: str, key: Any, cause: str) -> None:
+        super().__init__("parts", message, cause=cause)
+        self.key = key
+
+
+def build_parts(
+    loaded: Any,
+    data_names: Mapping[str, Any],
+    *,
+    markers: Markers = DEFAULT_MARKERS,
+    allow_token_overrides: bool = False,
+) -> tuple[PromptPart, ...]:
+    """Return the parts in order, cleaned. `data_names` are the template data, reserved names included.
+
+    Raises PromptPoetError of kind `parts` for a document that is no list, and ItemError for the
+    first item that is wrong.
+    """
+    if isinstance(loaded, str | bytes | dict | set) and not loaded:
+        # Prompt Poet takes the length only.
+        return ()
+    if not isinstance(loaded, list):
+        what = "empty" if loaded is None else f"{_article(loaded)}, not a list"
+        raise PromptPoetError(
+            "parts",
+            f"The rendered document is {what}: a parts template is a list of parts, each with "
+            "`- name:` and `content:`.",
+            cause=_cause_without_list(loaded),
+        )
+    parts: list[PromptPart] = []
+    for index, item in enumerate(loaded):
+        try:
+            part = _build_part(index, item, markers)
+            if not allow_token_overrides:
+                _refuse_preset_tokens(part)
+            _check_expected_names(part, data_names)
+            _check_preset_tokens(part)
+        except PromptPoetError as failure:
+            raise ItemError(index, failure) from failure
+        if not part.sections and isinstance(part.content, str):
+            part = replace(part, content=clean_content(part.content, markers))
+        parts.append(part)
+    return tuple(parts)
+
+
+def _cause_without_list(loaded: Any) -> str:
+    """Return what Prompt Poet raises at a document that is no list: it goes through whatever it can."""
+    first = next(iter(loaded), None) if isinstance(loaded, dict | set) else None
+    # It asks what has the word in it for the sections first.
+    return "AttributeError" if isinstance(first, str) and "sections" in first else "TypeError"
+
+
+def joined(parts: Sequence[PromptPart]) -> str:
+    """Return the prompt as one text: the contents without separator.
+
+    Raises PromptPoetError for other content.
+    """
+    for part in parts:
+        if not isinstance(part.content, str):
+            raise PromptPoetError("parts", _not_text(part), cause="TypeError")
+    return "".join(part.content for part in parts)
+
+
+def messages(parts: Sequence[PromptPart]) -> list[dict[str, Any]]:
+    """Return the prompt as messages, one for each part: adjacent ones of a role are not merged."""
+    return [{"role": part.role, "content": part.content} for part in parts]
+
+
+def _build_part(index: int, item: Any, markers: Markers) -> PromptPart:
+    """Return the part that the YAML value `item` describes; raises PromptPoetError."""
+    if not isinstance(item, dict):
+        what = "empty" if item is None else f"{_article(item)}, not a mapping"
+        raise PromptPoetError(
+            "parts",
+            f"Item {index + 1} of the list of parts is {what}: write `- name:` and `content:`.",
+            # Prompt Poet asks what has the word in it for the sections first.
+            cause="AttributeError" if isinstance(item, str | list) and "sections" in item else "TypeError",
+        )
+    sections: tuple[PromptSection, ...] | None = None
+    given = dict(item)
+    if "sections" in item:
+        sections = build_sections(item, markers)
+        given["content"] = join_sections(sections)
+        given["sections"] = sections
+    for key in given:
+        if key not in PART_KEYS:
+            raise _WrongKeyError(_unknown_key(index, item, key), key, "TypeError")
+    missing = [name for name in ("name", "content") if name not in given]
+    if missing:
+        keys = " and ".join(f"`{name}`" for name in missing)
+        raise PromptPoetError("parts", f"{_label(index, item)} has no {keys}: add it.", cause="TypeError")
+    return PromptPart(**given)
+
+
+def _refuse_preset_tokens(part: PromptPart) -> None:
+    """Raise PromptPoetError where the template gives token ids."""
+    if part.tokens is not None:
+        words = f"The part {shortened(part.name)} presets `tokens`, which Prompt Poet refuses: remove them."
+        raise _WrongKeyError(words, "tokens", "ValueError")
+
+
+def _check_preset_tokens(part: PromptPart) -> None:
+    """Raise PromptPoetError where the template gives token ids that are no list."""
+    if part.tokens is not None and not isinstance(part.tokens, Sized):
+        raise PromptPoetError(
+            "parts",
+            f"The part {shortened(part.name)} presets `tokens` that are {_article(part.tokens)}: "
+            "write a list of ids.",
+            cause="TypeError",
+        )
+
+
+def _check_expected_names(part: PromptPart, data_names: Mapping[str, Any]) -> None:
+    """Raise PromptPoetError where a name that the part expects is not in the data."""
+    if not part.expected_template_data_keys:
+        return
+    try:
+        # A text instead of a list is looked at letter by letter, as in Prompt Poet.
+        missing = [name for name in part.expected_template_data_keys if name not in data_names]
+    except TypeError as error:
+        raise PromptPoetError(
+            "parts",
+            f"The part {shortened(part.name)} has `expected_template_data_keys` that are no list of names.",
+            cause="TypeError",
+        ) from error
+    if missing:
+        hint = " Write the names as a list." if isinstance(part.expected_template_data_keys, str) else ""
+        names = ", ".join(f"`{name}`" for name in missing)
+        raise PromptPoetError(
+            "parts",
+            f"The part {shortened(part.name)} expects {names} in the template data, where it is missing: "
+            f"pass it, or take it out of `expected_template_data_keys`.{hint}",
+        )
+
+
+def _unknown_key(index: int, item: Mapping[Any, Any], key: Any) -> str:
+    """Return the message for a key that no part may have."""
+    if not isinstance(key, str):
+        return (
+            f"{_label(index, item)} has the key {shortened(key)}, which is no text: keys of a part are names."
+        )
+    near = nearest(key, PART_KEYS)
+    hint = f"did you mean `{near}`?" if near else f"a part may have {', '.join(PART_KEYS)}."
+    return f"{_label(index, item)} has the unknown key `{key}`: {hint}"
+
+
+def _not_text(part: PromptPart) -> str:
+    """Return the message for content that cannot be joined or counted."""
+    what = "is empty (null)" if part.content is None else f"is {_article(part.content)}, not text"
+    return (
+        f"The content of the part {shortened(part.name)} {what}, so the prompt has no string and no token "
+        "count: put it in quotes or a `|` block."
+    )
+
+
+def _label(index: int, item: Mapping[Any, Any]) -> str:
+    """Return how messages name a part."""
+    name = item.get("name")
+    return f"Part {index + 1}" if name is None else f"The part {shortened(name)}"
+
+
+def _article(value: Any) -> str:
+    """Return the kind of a YAML value, in words."""
+    for kind, words in (
+        (bool, "a boolean"),
+        (int, "a number"),
+        (float, "a number"),
+        (str, "a text"),
+        (dict, "a mapping"),
+        (list, "a list"),
+    ):
+        if isinstance(value, kind):
+            return words
+    return f"a value of type {type(value).__name__}"
+
+
+@dataclass(frozen=True, slots=True)
+class PartCount:
+    """The tokens of one part, and of each of its sections; these need not sum to the part's."""
+
+    tokens: int
+    sections: tuple[int, ...] = ()
+
+
+def count_parts(
+    parts: Sequence[PromptPart], count: Callable[[str], int], *, allow_token_overrides: bool = False
+) -> tuple[PartCount, ...]:
+    """Return the counts of all parts.
+
+    Raises PromptPoetError of kind `tokens`, also where there is no part.
+    """
+    if not parts:
+        raise PromptPoetError("tokens", "The prompt has no parts, so there is nothing to count.")
+    return tuple(count_part(part, count, allow_token_overrides=allow_token_overrides) for part in parts)
+
+
+def count_part(
+    part: PromptPart, count: Callable[[str], int], *, allow_token_overrides: bool = False
+) -> PartCount:
+    """Return the count of one part; raises PromptPoetError of kind `tokens` where Prompt Poet fails.
+
+    `count` raises ValueError for text that it refuses. Preset tokens are counted instead of the text.
+    """
+    if isinstance(part.tokens, Sized) and part.tokens:
+        return PartCount(len(part.tokens))
+    if not isinstance(part.content, str):
+        what = "empty (null)" if part.content is None else f"of type {type(part.content).__name__}"
+        raise PromptPoetError(
+            "tokens",
+            f"The content of the part {shortened(part.name)} is {what}, which has no tokens: "
+            "put it in quotes or a `|` block.",
+            cause="TypeError",
+        )
+    tokens = _counted(part, part.content, count)
+    counts: list[int] = []
+    for section in part.sections or ():
+        if section.tokens is None:
+            counts.append(_counted(part, section.content, count))
+        elif allow_token_overrides:
+            counts.append(_preset(section))
+        else:
+            raise PromptPoetError(
+                "tokens",
+                f"The section {shortened(section.name)} of the part {shortened(part.name)} presets `tokens`, "
+                "which Prompt Poet refuses: remove them.",
+            )
+    return PartCount(tokens, tuple(counts))
+
+
+def _preset(section: PromptSection) -> int:
+    """Return how many tokens a section presets; raises PromptPoetError where they are no list."""
+    if isinstance(section.tokens, Sized):
+        return len(section.tokens)
+    raise PromptPoetError(
+        "tokens",
+        f"The section {shortened(section.name)} presets `tokens` that are no list: write a list of ids.",
+        cause="TypeError",
+    )
+
+
+def _counted(part: PromptPart, text: str, count: Callable[[str], int]) -> int:
+    """Return the tokens of one text; raises PromptPoetError where `count` refuses it."""
+    try:
+        return count(text)
+    except ValueError as error:
+        raise PromptPoetError(
+            "tokens", f"The part {shortened(part.name)} cannot be counted: {error}"
+        ) from error

@@ -1,0 +1,479 @@
+"""Prompt objects of Ragas 0.1: keys, releases, validation, and the text for given inputs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from string import Formatter
+from typing import Any, Final, Literal, NamedTuple
+
+from jinja2 import StrictUndefined, TemplateError
+from jinja2.sandbox import SandboxedEnvironment, SandboxedFormatter
+
+from promptls.dialects.key_fact import KeyFact, needed, optional, table
+
+PROMPT_KEYS: Mapping[str, KeyFact] = table(
+    optional("name", "text", "Name of the prompt, and of the file that Ragas saves."),
+    needed(
+        "instruction",
+        "text",
+        (
+            "The task in plain language, at the start of the prompt. It must not be empty, and braces are "
+            "read as inputs."
+        ),
+    ),
+    optional(
+        "output_format_instruction",
+        "text",
+        "Format of the answer. It follows the instruction.",
+    ),
+    optional(
+        "examples",
+        "list of mappings",
+        (
+            "Demonstrations. Each has all input keys and the output key, and is shown to the model as "
+            "`key: value` lines with JSON values."
+        ),
+    ),
+    needed(
+        "input_keys",
+        "list of names",
+        "Names of the inputs. The prompt must be formatted with exactly these.",
+    ),
+    needed(
+        "output_key",
+        "text",
+        "Name of the output. The prompt ends with it, and every example has it.",
+    ),
+    optional(
+        "output_type",
+        "`json` or `str`",
+        (
+            "Whether outputs are JSON or plain text. With `json`, an example's output given as "
+            "text must parse as JSON. Default: `json`."
+        ),
+    ),
+    optional("language", "text", "Language of the examples. Default: `english`."),
+)
+"""The keys of a prompt object, in the order in which Ragas saves them."""
+
+NEWER_FILE_KEYS: frozenset[str] = frozenset(
+    {"original_hash", "format_version", "response_model_info", "metric_type"}
+)
+"""Keys of the files that later releases of Ragas save, which have no `input_keys` and no `output_key`."""
+
+METRIC_FILE_KEYS: frozenset[str] = frozenset({"metric_type", "prompt", "config"})
+"""Keys that together make a file one of a metric with a prompt, as later releases of Ragas save it."""
+
+OUTPUT_TYPES: Mapping[str, str] = {
+    "json": "The output is JSON; an example's output given as text must parse.",
+    "str": "The output is plain text.",
+}
+"""The values of `output_type`, with what they mean."""
+
+DEFAULT_OUTPUT_TYPE = "json"
+DEFAULT_LANGUAGE = "english"
+
+
+DEFAULT_RELEASE: Final = "0.1.0"
+"""The release that the documents of prompt objects describe."""
+NEWEST_RELEASE: Final = "0.1.21"
+"""The release whose behaviour all later ones of 0.1 have."""
+
+_NO_FIELD: Final = re.compile(r"[.\[\]{}!:]|^\d*$")
+"""In names of inputs that `str.format` takes for something else."""
+_RELEASE: Final = re.compile(r"0\.1\.(\d{1,3})")
+
+
+class Release(NamedTuple):
+    """How one release validates and renders prompt objects."""
+
+    name: str
+    asks_for_json: bool
+    """Whether a line below the instruction asks for valid JSON: 0.1.1 to 0.1.5."""
+    has_format_instruction: bool
+    """Whether there is `output_format_instruction`; then there are headings above the examples and the
+    inputs, lists and mappings in fences, and no output types but `json` and `str`: from 0.1.6 on."""
+    has_defaults: bool
+    """Whether `name`, `input_keys` and `output_key` may be missing: from 0.1.9 on."""
+    quotes_texts: bool
+    """Whether texts among the inputs are put in as JSON, in quotes: from 0.1.14 on."""
+    keeps_adapted: bool
+    """Whether `adapt` saves what it made, and takes over what was saved before: from 0.1.13 on."""
+
+
+@lru_cache(maxsize=32)
+def release(name: str) -> Release:
+    """Return the release called `name`, such as `0.1.21`.
+
+    Raises ValueError for one without prompt objects.
+    """
+    match = _RELEASE.fullmatch(name)
+    if match is None:
+        raise ValueError(f"Ragas {name} has no prompt objects: name a release from 0.1.0 to 0.1.21.")
+    number = int(match[1])
+    return Release(name, 1 <= number <= 5, number >= 6, number >= 9, number >= 14, number >= 13)  # noqa: PLR2004
+
+
+FIRST_RELEASE: Final = release(DEFAULT_RELEASE)
+"""The release that counts where none is named."""
+
+
+def is_known_release(name: Any) -> bool:
+    """Return whether `name` is a release that has prompt objects."""
+    return isinstance(name, str) and _RELEASE.fullmatch(name) is not None
+
+
+def release_of(mapping: Any, declared: str | None) -> Release:
+    """Return the release that a prompt object in a file is for.
+
+    What the file says under `ragas_version` counts first, then what is `declared` for the project.
+    Where neither says anything, it is the newest one for a file with `output_format_instruction`, which
+    the default release does not know, and the default one else.
+    """
+    own = mapping.get("ragas_version") if isinstance(mapping, dict) else None
+    for name in (own, declared):
+        if isinstance(name, str) and is_known_release(name):
+            return release(name)
+    is_newer = isinstance(mapping, dict) and mapping.get("output_format_instruction")
+    return release(NEWEST_RELEASE if is_newer else DEFAULT_RELEASE)
+
+
+def filled(text: str, inputs: Mapping[str, Any]) -> str:
+    """Return the text with the inputs in its fields.
+
+    Raises ValueError where a field stands for none of them.
+    """
+    # Jinja's formatter keeps fields such as `{text.__class__}` from reaching into Python.
+    formatter = SandboxedFormatter(SandboxedEnvironment(undefined=StrictUndefined))
+    try:
+        return formatter.vformat(text, (), inputs)
+    except (LookupError, ValueError, AttributeError, TypeError, TemplateError) as error:
+        raise ValueError(
+            f"The text cannot be filled in, as its braces do not stand for inputs ({_said(error)}): "
+            "write a brace that is meant as text twice, `{{` or `}}`."
+        ) from error
+
+
+def field_names(text: str) -> tuple[str, ...]:
+    """Return the names of the text's fields, each once, in order.
+
+    Raises ValueError where braces are unbalanced.
+
+    A field without a name counts as the empty name.
+    """
+    found: dict[str, None] = {}
+    for _, field, form, _ in Formatter().parse(text):
+        if field is not None:
+            found[field.split(".")[0].split("[")[0]] = None
+            if form and "{" in form:
+                found.update(dict.fromkeys(field_names(form)))
+    return tuple(found)
+
+
+def _said(error: Exception) -> str:
+    return f"there is no `{error.args[0]}`" if isinstance(error, KeyError) and error.args else str(error)
+
+
+class Problem(NamedTuple):
+    """Something wrong with a prompt file of Ragas, and where.
+
+    `path` leads to the value, or to the key that is missing. Ragas refuses the file if the severity is
+    `error`.
+    """
+
+    message: str
+    path: tuple[str | int, ...]
+    severity: Literal["error", "warning", "information"] = "error"
+    known: tuple[str, ...] = ()
+    """The values that Ragas knows."""
+    at_key: bool = False
+    """Whether the key is at fault, not its value."""
+
+
+class PromptObjectError(ValueError):
+    """What is wrong with a prompt object, or with the inputs it is to be formatted with."""
+
+    def __init__(self, message: str, key: str, example: int | None = None) -> None:
+        """Keep the `key` at fault, and the 0-based index of the `example` it is in, if it is in one."""
+        super().__init__(message)
+        self.key = key
+        self.example = example
+
+
+@dataclass(frozen=True, slots=True)
+class PromptObject:
+    """A valid prompt object."""
+
+    name: str
+    instruction: str
+    examples: tuple[Mapping[str, Any], ...]
+    input_keys: tuple[str, ...]
+    output_key: str
+    output_type: str = DEFAULT_OUTPUT_TYPE
+    language: str = DEFAULT_LANGUAGE
+    output_format_instruction: str = ""
+    release: Release = FIRST_RELEASE
+
+    @property
+    def is_json(self) -> bool:
+        """Whether outputs are JSON."""
+        return self.output_type.lower() == "json"
+
+
+def object_problems(mapping: Mapping[str, Any], of: Release) -> Iterator[Problem]:
+    """Yield what is wrong with a prompt object as the release `of` loads and fills it in.
+
+    What is wrong with single examples is not part of it: `read_prompt_object` raises it.
+    """
+    instruction = mapping.get("instruction")
+    yield from _text_problems(mapping, "instruction", "say in plain language what the model is to do")
+    if isinstance(instruction, str) and instruction and not instruction.strip():
+        yield Problem(
+            "`instruction` holds only white space: the model is asked nothing.", ("instruction",), "warning"
+        )
+    format_key = "output_format_instruction"
+    for key in ["name", "output_type", "language", *[format_key] * of.has_format_instruction]:
+        if mapping.get(key, "") is None:
+            yield Problem(f"`{key}` has no value: give it one, or leave the key out.", (key,))
+    if mapping.get(format_key) and not of.has_format_instruction:
+        message = f"Ragas {of.name} ignores `{format_key}`: it is known from 0.1.6 on."
+        yield Problem(message, (format_key,), "warning", at_key=True)
+    if not isinstance(mapping.get("examples", []), list):
+        yield Problem("`examples` must be a list of mappings; leave it out for none.", ("examples",))
+    yield from _input_problems(mapping, of)
+    yield from _text_problems(mapping, "output_key", "name the output as the examples do")
+    yield from _output_type_problems(mapping.get("output_type"), of)
+
+
+def _text_problems(mapping: Mapping[str, Any], key: str, what: str) -> Iterator[Problem]:
+    value = mapping.get(key)
+    if key not in mapping:
+        yield Problem(f"The prompt object has no `{key}`: {what}.", (key,))
+    elif value is None or value == "":
+        yield Problem(f"`{key}` cannot be empty: {what}.", (key,))
+    elif isinstance(value, list | Mapping):
+        kind = "list" if isinstance(value, list) else "mapping"
+        yield Problem(f"`{key}` must be text, and is a {kind}.", (key,))
+
+
+def _input_problems(mapping: Mapping[str, Any], of: Release) -> Iterator[Problem]:
+    key = "input_keys"
+    value = mapping.get(key)
+    if key not in mapping and of.has_defaults and not mapping.get("examples"):
+        message = f"Ragas {of.name} loads this prompt object without `{key}`, and cannot fill it in."
+        yield Problem(message, (key,), "warning")
+    elif key not in mapping:
+        yield Problem(f"The prompt object has no `{key}`: list the names of the inputs.", (key,))
+    elif value is None:
+        yield Problem(f"`{key}` cannot be empty: list the names of the inputs.", (key,))
+    elif not isinstance(value, list | Mapping):
+        yield Problem(f"`{key}` must be a list of names.", (key,))
+    elif not value:
+        yield Problem("This prompt takes no input.", (key,), "information")
+    else:
+        for index, name in enumerate(value):
+            path = (key, index if isinstance(value, list) else name)
+            if name is None or isinstance(name, list | Mapping):
+                yield Problem(f"`{key}` must be a list of names.", path)
+            elif name == "self":
+                message = "`Prompt.format` takes no input of this name: `self` is the prompt."
+                yield Problem(message, path, "warning", at_key=True)
+            elif _NO_FIELD.search(str(name)):
+                message = "`str.format` cannot fill in an input of this name."
+                yield Problem(message, path, "warning", at_key=True)
+
+
+def _output_type_problems(kind: Any, of: Release) -> Iterator[Problem]:
+    if kind is None or (isinstance(kind, str) and kind in OUTPUT_TYPES):
+        return
+    path, known = ("output_type",), tuple(OUTPUT_TYPES)
+    if of.has_format_instruction:
+        message = f"`output_type` is `{kind}`, and Ragas {of.name} takes `json` or `str`."
+        yield Problem(message, path, known=known)
+    else:
+        word = str(kind).lower()
+        taken = "JSON" if word == "json" else "plain text"
+        message = f"Ragas {of.name} takes `{kind}` for {taken}, and releases from 0.1.6 on refuse it."
+        yield Problem(message, path, "information" if word in OUTPUT_TYPES else "warning", known)
+
+
+def raise_first(problems: Iterator[Problem]) -> None:
+    """Raise the first problem for which Ragas refuses the file as PromptObjectError."""
+    for problem in problems:
+        if problem.severity == "error":
+            example = problem.path[1] if problem.path[0] == "examples" and len(problem.path) > 1 else None
+            raise PromptObjectError(
+                problem.message, str(problem.path[0]), example if isinstance(example, int) else None
+            )
+
+
+def read_prompt_object(mapping: Any, of: Release = FIRST_RELEASE) -> PromptObject:
+    """Return the prompt object that the loaded YAML `mapping` describes, as the release `of` loads it.
+
+    Keys that the release does not know are left out. Raises PromptObjectError.
+    """
+    if not isinstance(mapping, Mapping):
+        raise PromptObjectError(
+            "A prompt object is a mapping with `instruction`, `input_keys` and `output_key`.", "instruction"
+        )
+    raise_first(object_problems(mapping, of))
+    prompt = PromptObject(
+        name=str(mapping.get("name") or ""),
+        instruction=str(mapping["instruction"]),
+        examples=_examples(mapping.get("examples", [])),
+        # Releases with defaults take one input without a name.
+        input_keys=tuple(map(str, mapping.get("input_keys", [""]))),
+        output_key=str(mapping["output_key"]),
+        output_type=str(mapping.get("output_type", DEFAULT_OUTPUT_TYPE)),
+        language=str(mapping.get("language", DEFAULT_LANGUAGE)),
+        output_format_instruction=(
+            str(mapping.get("output_format_instruction") or "") if of.has_format_instruction else ""
+        ),
+        release=of,
+    )
+    check(prompt)
+    return prompt
+
+
+def check(prompt: PromptObject) -> None:
+    """Raise PromptObjectError for what Ragas refuses in the object as a whole."""
+    written = {
+        "instruction": prompt.instruction,
+        "input_keys": list(prompt.input_keys),
+        "output_key": prompt.output_key,
+        "output_type": prompt.output_type,
+    }
+    raise_first(object_problems(written, prompt.release))
+    for index in range(len(prompt.examples)):
+        _check_example(prompt, index)
+
+
+def to_string(prompt: PromptObject) -> str:
+    """Return the prompt's text, with `{name}` where an input goes and braces of JSON examples doubled."""
+    text = prompt.instruction
+    if prompt.release.asks_for_json and prompt.is_json:
+        text += "\nOutput in only valid JSON format."
+    if prompt.output_format_instruction:
+        text += f"\n\n{_doubled(prompt.output_format_instruction)}"
+    text += "\n"
+    if prompt.examples:
+        text += examples_text(prompt)
+    if prompt.release.has_format_instruction:
+        text += "\nYour actual task:\n"
+    text += "".join(f"\n{key}: {{{key}}}" for key in prompt.input_keys)
+    return f"{text}\n{prompt.output_key}: \n"
+
+
+def examples_text(prompt: PromptObject) -> str:
+    """Return the examples as they appear in the prompt's text, each between line breaks."""
+    heading = "\nExamples:\n" if prompt.release.has_format_instruction and prompt.examples else ""
+    fenced = prompt.release.has_format_instruction
+    return heading + "".join(_lines(prompt, example, fenced=fenced) + "\n" for example in prompt.examples)
+
+
+def example_text(prompt: PromptObject, example: Mapping[str, Any]) -> str:
+    """Return one example alone, as Ragas gives it when it is asked for one."""
+    text = _lines(prompt, example, fenced=False)
+    return f"```{text}```" if prompt.release.has_format_instruction else text
+
+
+def _lines(prompt: PromptObject, example: Mapping[str, Any], *, fenced: bool) -> str:
+    """Return an example as `key: value` lines, each behind a line break, with the values in JSON."""
+    text = ""
+    for key, value in example.items():
+        shown = json.dumps(value, ensure_ascii=False)
+        try:
+            shown.encode()
+        except UnicodeEncodeError as error:
+            raise PromptObjectError(
+                f"`{key}` in an example holds half of a character, which cannot be written: {error}.", key
+            ) from error
+        if prompt.is_json:
+            shown = _doubled(shown)
+        is_fenced = fenced and isinstance(value, list | dict)
+        text += f"\n{key}: ```{shown}```" if is_fenced else f"\n{key}: {shown}"
+    return text
+
+
+def format_prompt(prompt: PromptObject, inputs: Mapping[str, Any], text: str | None = None) -> str:
+    """Return the text that the model gets for `inputs`; raises PromptObjectError.
+
+    `text` is filled in, by default the prompt's own.
+
+    `inputs` must have the input keys and no other. Braces in the instruction, and in examples of
+    plain text, are taken for inputs, as Ragas takes them.
+    """
+    if "" in prompt.input_keys:
+        raise PromptObjectError(
+            "The prompt has an input without a name, which nothing can fill in: "
+            "list the names in `input_keys`.",
+            "input_keys",
+        )
+    if missing := [key for key in prompt.input_keys if key not in inputs]:
+        names = ", ".join(f"`{key}`" for key in missing)
+        raise PromptObjectError(f"The data has no {names}: every input key needs a value.", missing[0])
+    if extra := [key for key in inputs if key not in prompt.input_keys]:
+        names = ", ".join(f"`{key}`" for key in extra)
+        raise PromptObjectError(f"The data has {names}, which `input_keys` does not name.", extra[0])
+    if "self" in inputs:
+        raise PromptObjectError(
+            "An input called `self` cannot be given: it is the prompt itself in `Prompt.format`. Rename it.",
+            "input_keys",
+        )
+    if prompt.release.quotes_texts:
+        inputs = {
+            key: json.dumps(value) if isinstance(value, str) else value for key, value in inputs.items()
+        }
+    try:
+        return filled(to_string(prompt) if text is None else text, inputs)
+    except ValueError as error:
+        raise PromptObjectError(str(error), "instruction") from error
+
+
+def _doubled(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _examples(value: list[Any]) -> tuple[Mapping[str, Any], ...]:
+    """Return the examples. Raises PromptObjectError if they are not mappings."""
+    for index, example in enumerate(value):
+        if not isinstance(example, Mapping):
+            raise PromptObjectError(f"Example {index + 1} must be a mapping.", "examples", index)
+    try:
+        # YAML has dates, and JSON has none.
+        return tuple(json.loads(json.dumps(_with_text_keys(example), default=str)) for example in value)
+    except (ValueError, RecursionError):
+        raise PromptObjectError("`examples` cannot be written as JSON.", "examples") from None
+
+
+def _with_text_keys(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            key if isinstance(key, str) else str(key): _with_text_keys(each) for key, each in value.items()
+        }
+    return [_with_text_keys(each) for each in value] if isinstance(value, list) else value
+
+
+def _check_example(prompt: PromptObject, index: int) -> None:
+    """Raise PromptObjectError where the example lacks a key, or its output is not the JSON it is to be."""
+    example = prompt.examples[index]
+    for key in (*prompt.input_keys, prompt.output_key):
+        if key not in example:
+            if not key:
+                raise PromptObjectError("`input_keys` names no input: list the names.", "input_keys")
+            raise PromptObjectError(f"Example {index + 1} has no `{key}`: add it.", key, index)
+    output = example[prompt.output_key]
+    if prompt.is_json and isinstance(output, str):
+        try:
+            json.loads(output)
+        except ValueError as error:
+            raise PromptObjectError(
+                f"`{prompt.output_key}` in example {index + 1} is no valid JSON: {error}. "
+                "Correct it, or set `output_type: str`.",
+                prompt.output_key,
+                index,
+            ) from error

@@ -1,0 +1,431 @@
+"""The files that Ragas saves since 0.2: prompts with models, simple prompts, and metrics."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from promptls.dialects.key_fact import KeyFact, needed, optional, table
+from promptls.dialects.ragas.prompt_object import (
+    Problem,
+    PromptObjectError,
+    field_names,
+    filled,
+    is_known_release,
+    raise_first,
+)
+from promptls.text.suggest import is_typo, nearest
+
+Form: TypeAlias = Literal["pydantic prompt", "simple prompt", "metric"]
+
+SAVING_RELEASE: Final = "0.4.3"
+"""The release of Ragas whose files are read and written."""
+UNKNOWN_SCHEMA: Final = "(the JSON Schema of the output model, which the file does not hold)"
+SIMPLE_TYPES: Final = ("Prompt", "DynamicFewShotPrompt")
+METRIC_TYPES: Final = {
+    "DiscreteMetric": "a list of values",
+    "NumericMetric": "the lowest and the highest value, in a list",
+    "RankingMetric": "the length of the ranking, a whole number",
+}
+"""The metrics that can be loaded, with what their `allowed_values` are."""
+_MAX_HASH: Final = 2**61 - 1
+_MAX_SIMILAR: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPrompt:
+    """What one such file holds."""
+
+    form: Form
+    name: str
+    instruction: str
+    examples: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...]
+    """The inputs and the outputs of each."""
+    input_keys: tuple[str, ...]
+    """Of a prompt with models those that its examples have; else the fields of the instruction."""
+    language: str = "english"
+    output_schema: Mapping[str, Any] | None = None
+    """The JSON Schema of the answer: that of a metric's file, or one that was added to the file."""
+    metric_type: str | None = None
+    allowed_values: Any = None
+
+
+def form_of(mapping: Any) -> Form | None:
+    """Return which of the three a mapping is; None for prompt objects of 0.1 and for everything else."""
+    if not isinstance(mapping, Mapping):
+        return None
+    if "metric_type" in mapping and isinstance(mapping.get("prompt"), Mapping):
+        return "metric"
+    if "instruction" not in mapping:
+        return None
+    if mapping.get("type") in SIMPLE_TYPES and ("format_version" in mapping or "examples" in mapping):
+        return "simple prompt"
+    version = mapping.get("ragas_version")
+    if "original_hash" in mapping or (version is not None and not is_known_release(version)):
+        return "pydantic prompt"
+    return "simple prompt" if _is_simple(mapping) else None
+
+
+def _is_simple(mapping: Mapping[str, Any]) -> bool:
+    """Return whether a mapping with an instruction is a simple prompt whose type is missing or wrong."""
+    if "input_keys" in mapping or "output_key" in mapping:
+        return False
+    written = mapping.get("type")
+    if isinstance(written, str) and any(is_typo(written, known) for known in SIMPLE_TYPES):
+        return "format_version" in mapping or "examples" in mapping
+    return "format_version" in mapping and "response_model_info" in mapping
+
+
+def saved_problems(mapping: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield what makes loading a saved file fail, or each use of the prompt in it."""
+    form = form_of(mapping)
+    own, path = (mapping["prompt"], ("prompt",)) if form == "metric" else (mapping, ())
+    yield from _load_problems(mapping)
+    if form != "pydantic prompt" and isinstance(own.get("instruction"), str):
+        yield from _brace_problems(own["instruction"], (*path, "instruction"))
+    if form == "metric":
+        yield from _metric_problems(mapping)
+    if form == "pydantic prompt":
+        value = mapping.get("original_hash")
+        if value is not None and (not isinstance(value, int) or not 0 <= value < _MAX_HASH):
+            message = "Ragas never computes this hash, so that loading the file warns of another prompt."
+            yield Problem(message, ("original_hash",), "information")
+
+
+def _load_problems(mapping: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield what makes loading the prompt of a file fail."""
+    form = form_of(mapping)
+    own: Mapping[str, Any] = mapping["prompt"] if form == "metric" else mapping
+    path = ("prompt",) if form == "metric" else ()
+    if "instruction" not in own:
+        yield Problem("The prompt has no `instruction`.", (*path, "instruction"))
+    elif not isinstance(own["instruction"], str):
+        yield Problem("`instruction` must be text.", (*path, "instruction"))
+    if form != "pydantic prompt":
+        yield from _type_problems(own, path, ("string", *SIMPLE_TYPES) if form == "metric" else SIMPLE_TYPES)
+    elif "examples" not in own:
+        yield Problem("The file has no `examples`: write `[]` for none.", ("examples",))
+    yield from _example_problems(own.get("examples", []), (*path, "examples"))
+
+
+def _type_problems(
+    own: Mapping[str, Any], path: tuple[str, ...], known: tuple[str, ...]
+) -> Iterator[Problem]:
+    written = own.get("type")
+    if "type" not in own:
+        yield Problem("The prompt has no `type`.", (*path, "type"))
+    elif not isinstance(written, str):
+        yield Problem("The type of a prompt is a text.", (*path, "type"))
+    elif written not in known:
+        yield Problem(f"A prompt cannot have the type `{written}`.", (*path, "type"), known=known)
+
+
+def _example_problems(examples: Any, path: tuple[str, ...]) -> Iterator[Problem]:
+    if not isinstance(examples, list):
+        yield Problem("`examples` must be a list.", path)
+        return
+    for index, example in enumerate(examples):
+        name = f"example {index + 1}"
+        if not isinstance(example, Mapping):
+            yield Problem(f"{name.capitalize()} must be a mapping with `input` and `output`.", (*path, index))
+            continue
+        for key in ("input", "output"):
+            if key not in example:
+                yield Problem(
+                    f"{name.capitalize()} has no `{key}`: write both `input` and `output`.",
+                    (*path, index, key),
+                )
+            elif not isinstance(example[key], Mapping):
+                yield Problem(f"The `{key}` of {name} must be a mapping.", (*path, index, key))
+
+
+def _brace_problems(instruction: str, path: tuple[str, ...]) -> Iterator[Problem]:
+    try:
+        names = field_names(instruction)
+    except ValueError as error:
+        reason = str(error)
+    else:
+        # Quotes and line breaks come from JSON that is meant as text.
+        wrong = [name for name in names if not name or name.isdigit() or set(name) & set("\"'\n{}:,")]
+        if not wrong:
+            return
+        reason = f"`{{{wrong[0]}}}` is not a field with a name"
+    message = (
+        f"These braces fail when the prompt is used: {reason}. Write braces in text as `{{{{` and `}}}}`."
+    )
+    yield Problem(message, path)
+
+
+def _metric_problems(mapping: Mapping[str, Any]) -> Iterator[Problem]:
+    kind, config = mapping["metric_type"], mapping.get("config")
+    if isinstance(kind, str) and kind not in METRIC_TYPES and nearest(kind, METRIC_TYPES):
+        # Others can be classes of one's own, unlike a typo.
+        message = f"Ragas cannot load a metric of the type `{kind}`."
+        yield Problem(message, ("metric_type",), known=tuple(METRIC_TYPES))
+    if "name" not in mapping:
+        yield Problem("The metric has no `name`.", ("name",))
+    if not isinstance(config, Mapping) or "allowed_values" not in config or kind not in tuple(METRIC_TYPES):
+        return
+    if not _allows(kind, config["allowed_values"]):
+        message = f"The allowed values of a {kind} are {METRIC_TYPES[kind]}."
+        yield Problem(message, ("config", "allowed_values"))
+
+
+def _allows(metric: str, allowed: Any) -> bool:
+    if metric == "DiscreteMetric":
+        return isinstance(allowed, list) and bool(allowed)
+    if metric == "RankingMetric":
+        return isinstance(allowed, int) and not isinstance(allowed, bool)
+    return (
+        isinstance(allowed, list)
+        and len(allowed) == 2  # noqa: PLR2004 - the lowest and the highest
+        and all(isinstance(each, int | float) and not isinstance(each, bool) for each in allowed)
+    )
+
+
+def read_saved(mapping: Mapping[str, Any]) -> SavedPrompt:
+    """Return what the file holds. Raises PromptObjectError for what Ragas cannot load."""
+    form = form_of(mapping)
+    assert form is not None
+    raise_first(_load_problems(mapping))
+    own = mapping["prompt"] if form == "metric" else mapping
+    instruction = own["instruction"]
+    examples = tuple((each["input"], each["output"]) for each in own.get("examples", []))
+    if form == "pydantic prompt":
+        keys = tuple(dict.fromkeys(key for inputs, _ in examples for key in inputs))
+    else:
+        try:
+            keys = field_names(instruction)
+        except ValueError as error:
+            raise PromptObjectError(
+                f"The braces of `instruction` are no fields: {error}.", "instruction"
+            ) from None
+    if own.get("type") == "DynamicFewShotPrompt":
+        # Without a model of similarity, Ragas takes the last ones.
+        most = own.get("max_similar_examples", _MAX_SIMILAR)
+        examples = examples[-most:] if isinstance(most, int) else ()
+    model = mapping.get("response_model_info")
+    schema = model.get("schema") if isinstance(model, Mapping) else mapping.get("output_schema")
+    config = mapping.get("config")
+    return SavedPrompt(
+        form=form,
+        name=str(mapping.get("name") or ""),
+        instruction=instruction,
+        examples=examples,
+        input_keys=keys,
+        language=str(mapping.get("language") or "english"),
+        output_schema=schema if isinstance(schema, Mapping) else None,
+        metric_type=str(mapping["metric_type"]) if form == "metric" else None,
+        allowed_values=config.get("allowed_values") if isinstance(config, Mapping) else None,
+    )
+
+
+def saved_text(prompt: SavedPrompt, inputs: Mapping[str, Any]) -> str:
+    """Return the text that Ragas sends for `inputs`; raises PromptObjectError where it sends none.
+
+    Inputs that the prompt does not know are left out. The schema in the text of a prompt with models
+    is that of its output model; the file has none, so that words stand for it unless one was added.
+    """
+    if prompt.form == "pydantic prompt":
+        known = {key: inputs[key] for key in prompt.input_keys or inputs if key in inputs}
+        return model_text(prompt, known)
+    if "" in prompt.input_keys:
+        raise PromptObjectError(
+            "The instruction has braces without a name, `{}`: name the input in them, or write them twice.",
+            "instruction",
+        )
+    if missing := [key for key in prompt.input_keys if key not in inputs]:
+        names = ", ".join(f"`{key}`" for key in missing)
+        raise PromptObjectError(
+            f"The data has no {names}: every field of the instruction needs a value.", missing[0]
+        )
+    try:
+        text = filled(prompt.instruction, inputs)
+    except ValueError as error:
+        raise PromptObjectError(str(error), "instruction") from error
+    return f"{text}\n\n{plain_examples(prompt)}" if prompt.examples else text
+
+
+def plain_examples(prompt: SavedPrompt) -> str:
+    """Return the examples of a simple prompt, as they stand behind its instruction."""
+    shown = [
+        f"Example {number}:\nInput:\n{_lines(inputs)}\nOutput:\n{_lines(output)}"
+        for number, (inputs, output) in enumerate(prompt.examples, start=1)
+    ]
+    return "\n\n".join(["Examples:", *shown])
+
+
+def model_text(prompt: SavedPrompt, inputs: Mapping[str, Any]) -> str:
+    """Return the text of a prompt with models for these inputs; for none, the text says so."""
+    return f"{model_text_above(prompt)}{_input(inputs)}Output: "
+
+
+def model_text_above(prompt: SavedPrompt) -> str:
+    """Return what stands above the input in a prompt with models: instruction, schema and examples."""
+    schema = UNKNOWN_SCHEMA if prompt.output_schema is None else json.dumps(prompt.output_schema)
+    examples = "\n\n".join(
+        f"Example {number}\nInput: {_json(inputs)}\nOutput: {_json(output)}"
+        for number, (inputs, output) in enumerate(prompt.examples, start=1)
+    )
+    shown = f"\n--------EXAMPLES-----------\n{examples}" if examples else ""
+    return (
+        f"{prompt.instruction}\n"
+        "Please return the output in a JSON format that complies with the following schema as specified "
+        f"in JSON Schema:\n{schema}Do not use single quotes in your response but double quotes,properly "
+        f"escaped with a backslash.\n{shown}\n-----------------------------\n"
+        "\nNow perform the same with the following input\n"
+    )
+
+
+def _input(inputs: Mapping[str, Any]) -> str:
+    return f"input: {_json(_without_nulls(inputs))}\n" if inputs else "Input: (None)\n"
+
+
+def _json(value: Any) -> str:
+    """Return the value as pydantic writes it in a model, with its own forms of numbers (`1e-9`)."""
+    from pydantic_core import PydanticSerializationError, to_json
+
+    try:
+        return to_json(value, indent=4, inf_nan_mode="null", fallback=str).decode()
+    except (PydanticSerializationError, ValueError, RecursionError) as error:
+        raise PromptObjectError(f"A value cannot be written as JSON: {error}.", "examples") from error
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
+def _lines(values: Mapping[str, Any]) -> str:
+    return "\n".join(f"{key}: {value}" for key, value in values.items())
+
+
+_FORMAT: Final = needed("format_version", "text", "`1.0`.")
+_MODEL: Final = optional(
+    "response_model_info",
+    "mapping",
+    (
+        "Model of the answer: class, module and JSON Schema. It is not loaded from here: pass the class "
+        "when you load the file."
+    ),
+)
+_EXAMPLE: Final = table(
+    needed("input", "mapping", "The inputs of the example."),
+    needed("output", "mapping", "The answer of the example."),
+)
+_WITH_MODELS: Final = table(
+    needed(
+        "ragas_version", "text", "Ragas version that saved the file. Other versions warn when they load it."
+    ),
+    optional(
+        "original_hash",
+        "integer",
+        (
+            "Hash of the class when the prompt was saved. Ragas warns if it differs from the hash of the "
+            "current class. It has up to 19 digits, which JavaScript rounds."
+        ),
+    ),
+    needed("language", "text", "Language of the examples. The file name ends with it."),
+    needed(
+        "instruction",
+        "text",
+        "The task, followed by the schema of the answer, the examples and the input. Braces are text.",
+    ),
+    needed("examples", "list of mappings", "Each has `input` and `output`, shown to the model as JSON."),
+)
+_SIMPLE: Final = table(
+    _FORMAT,
+    needed("type", "text", "`Prompt`, or `DynamicFewShotPrompt`, which shows examples similar to the input."),
+    needed("instruction", "text", "The task. `{name}` is an input; double a brace to use it as text."),
+    optional(
+        "examples",
+        "list of mappings",
+        "Each has `input` and `output`. They follow the instruction, line by line.",
+    ),
+    _MODEL,
+    optional(
+        "max_similar_examples",
+        "integer",
+        "Maximum number of examples. Without an embedding model, the last ones are used. Default: 3.",
+    ),
+    optional(
+        "similarity_threshold",
+        "number",
+        "Minimum similarity of an example to the input. Default: 0.7.",
+    ),
+    optional(
+        "embedding_model_info",
+        "mapping",
+        "Class of the embedding model. Pass the model when you load the file.",
+    ),
+    optional("embeddings", "list", "Vectors of the examples, in the same order."),
+)
+_METRIC: Final = table(
+    _FORMAT,
+    needed(
+        "metric_type",
+        "text",
+        "`DiscreteMetric`, `NumericMetric` or `RankingMetric`. Only this class can load the file.",
+    ),
+    needed("name", "text", "Name of the metric."),
+    needed(
+        "prompt", "mapping", "Prompt for the judge: a simple prompt whose fields are the metric's inputs."
+    ),
+    needed("config", "mapping", "Settings of the metric."),
+    _MODEL,
+)
+_CONFIG: Final = table(
+    needed(
+        "allowed_values",
+        "list or integer",
+        (
+            "Allowed scores: a list of texts for a discrete metric, minimum and maximum for a numeric "
+            "metric, or the length of the ranking for a ranking metric."
+        ),
+    ),
+)
+_RESPONSE_MODEL: Final = table(
+    needed("class_name", "text", "Class of the model."),
+    needed("module", "text", "Module of the class."),
+    needed("schema", "mapping", "JSON Schema of the answer."),
+    optional("note", "text", "Note for whoever loads the file."),
+)
+_TABLES: Final[Mapping[Form, Mapping[tuple[str, ...], Mapping[str, KeyFact]]]] = {
+    "pydantic prompt": {(): _WITH_MODELS, ("examples", "-"): _EXAMPLE},
+    "simple prompt": {(): _SIMPLE, ("examples", "-"): _EXAMPLE, ("response_model_info",): _RESPONSE_MODEL},
+    "metric": {
+        (): _METRIC,
+        ("prompt",): _SIMPLE,
+        ("prompt", "examples", "-"): _EXAMPLE,
+        ("config",): _CONFIG,
+        ("response_model_info",): _RESPONSE_MODEL,
+    },
+}
+
+
+def saved_key(form: Form, keys: tuple[str, ...]) -> KeyFact | None:
+    """Return what is known of the key that `keys` lead to, with `-` for the items of lists."""
+    return saved_keys(form, keys[:-1]).get(keys[-1]) if keys else None
+
+
+def saved_keys(form: Form, path: tuple[str, ...]) -> Mapping[str, KeyFact]:
+    """Return the keys of the mapping at `path`; none if they are the user's own."""
+    return _TABLES[form].get(path, {})
+
+
+def saved_prompt_in(data: Any) -> SavedPrompt | None:
+    """Return the saved prompt that a file's data are; None for other files, and for those that are broken."""
+    if form_of(data) is None:
+        return None
+    try:
+        return read_saved(data)
+    except PromptObjectError:
+        return None
+
+
+def example_inputs(prompt: SavedPrompt) -> list[Mapping[str, Any]]:
+    """Return the inputs of those examples that have all of them."""
+    return [inputs for inputs, _ in prompt.examples if not set(prompt.input_keys) - set(inputs)]

@@ -1,0 +1,135 @@
+"""What a run may see of the environment, and what it sends where: known before the user's code is run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from promptls.models.grants import (
+    Destination,
+    destination_of,
+    granting,
+    is_allowed,
+    missing_among,
+    missing_grants,
+    ray_grants,
+    require,
+    what_is_asked,
+)
+from promptls.models.keys import variables_named_by
+from promptls.models.model import ModelReference
+from promptls.security.environment import network_variables, readable_variables, restricted_environment
+from promptls.security.trust import KeyGrant
+from promptls.text.errors import FilePlace, UserError
+from promptls.workspace.settings import ProjectFile, place_of_setting
+
+if TYPE_CHECKING:
+    from promptls.experiments.request import ProcessRequest
+
+
+class KeyQuestion(NamedTuple):
+    """A grant that the user has not given yet, and where the project's settings ask for it."""
+
+    grant: KeyGrant
+    place: FilePlace | None
+
+    def words(self) -> str:
+        """Return the question."""
+        what = what_is_asked(self.grant)
+        verb, _, rest = what.partition(" ")
+        begin = {"sending": "Send", "connecting": "Connect"}[verb]
+        where = f" ({Path(self.place.path).name}:{(self.place.line or 0) + 1})" if self.place else ""
+        return f"{begin} {rest}? The project's settings ask for it{where}."
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The models that a run may ask, and the other things of the environment that it needs."""
+
+    project: ProjectFile
+    references: tuple[ModelReference, ...]
+    ray_address: str | None = None
+    """The address of a Ray cluster that the settings of the project name, if the run uses it."""
+    opens_models: bool = True
+    """Whether the run itself asks the models; otherwise a function of the user's may ask some of them."""
+
+    @property
+    def environment(self) -> tuple[str, ...]:
+        """The variables that functions and metrics may read because the settings list them."""
+        return readable_variables(self.project.settings.environment, self._of_models)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """All variables that the run may see beside harmless ones: none whose grant is missing."""
+        return self._of_models | network_variables() | set(self.environment)
+
+    @property
+    def key_variables(self) -> frozenset[str]:
+        """The variables among them that an editor's store of keys may fill."""
+        return self._of_models | set(self.environment)
+
+    @property
+    def named_variables(self) -> frozenset[str]:
+        """The variables that the models name, also those that the user has not allowed to be sent yet."""
+        return variables_named_by(self.references)
+
+    @property
+    def _of_models(self) -> frozenset[str]:
+        return variables_named_by(each for each in self.references if is_allowed(each))
+
+    def questions(self) -> list[KeyQuestion]:
+        """Return what the user has to allow before the run begins."""
+        found: dict[KeyGrant, FilePlace | None] = {}
+        for reference in self.references if self.opens_models else ():
+            for grant in missing_grants(reference):
+                found.setdefault(grant, self._place("models", reference.name, "base_url", "api_key_env"))
+        if self.ray_address is not None:
+            shipped = sorted(name for name in self.key_variables if name in os.environ)
+            for grant in missing_among(ray_grants(self.ray_address, shipped)):
+                found.setdefault(grant, self._place("ray", "address"))
+        return [KeyQuestion(grant, place) for grant, place in found.items()]
+
+    def check(self) -> None:
+        """Raise NotAllowedError where the user has not allowed what the run needs."""
+        questions = self.questions()
+        require([each.grant for each in questions], questions[0].place if questions else None)
+
+    def _place(self, *keys: str) -> FilePlace | None:
+        table, name, *others = keys
+        if table == "ray":
+            return place_of_setting(self.project, (table, name))
+        places = (place_of_setting(self.project, (table, name, key)) for key in others)
+        return next((place for place in places if place is not None), None)
+
+
+def named_variables(request: ProcessRequest) -> frozenset[str]:
+    """Return the variables that the models of a request name; none if the request cannot be carried out."""
+    try:
+        return request.access().named_variables
+    except (UserError, LookupError, TypeError, ValueError):
+        # The process itself reports what is wrong with the request, or with the manifest that it continues.
+        return frozenset()
+
+
+def sends_of(references: Iterable[ModelReference], ray_address: str | None) -> list[dict[str, Any]]:
+    """Return what is sent where, as a plan tells it: `model`, `host`, `variable` and `allowed` of each."""
+    found = [destination_of(each) for each in references]
+    sends = [asdict(each) for each in found if each is not None]
+    sends += [
+        asdict(Destination("", grant.origin, None, not missing_among([grant])))
+        for grant in ray_grants(ray_address, ())
+    ]
+    return [each for number, each in enumerate(sends) if each not in sends[:number]]
+
+
+@contextmanager
+def limited_to(accesses: Iterable[Access], grants: Iterable[KeyGrant] = ()) -> Iterator[None]:
+    """Show this process only what the runs may see, and allow the grants, inside the `with` block."""
+    with granting(grants):
+        names = frozenset().union(*(each.variables for each in accesses))
+        with restricted_environment(names):
+            yield

@@ -1,0 +1,95 @@
+"""What a run executes or uses of a folder, and which folders decide, so that the user can be asked before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from promptls.experiments.definition import define_experiment
+from promptls.experiments.experiment import Experiment
+from promptls.experiments.find_run import find_run, find_unfinished
+from promptls.experiments.manifest import manifest_of
+from promptls.experiments.python.request import python_request
+from promptls.experiments.request import RunRequest
+from promptls.experiments.unfinished import read_header
+from promptls.security.trust import FolderCode
+from promptls.workspace.settings import folder_to_trust
+
+
+def folders_of_run(request: RunRequest) -> tuple[Path, ...]:
+    """Return the folders that must be trusted: those of the prompt, the Python file and the former run.
+
+    Raises UsageError for a former run or a Python file that is not there.
+    """
+    return tuple(dict.fromkeys(map(folder_to_trust, files_of_run(request))))
+
+
+def code_of_run(request: RunRequest) -> FolderCode:
+    """Return the Python files and the models that the run takes from its folders.
+
+    Raises UsageError and UserError for an experiment that cannot be run.
+    """
+    code_defined = python_request(request)
+    if code_defined is not None:
+        return FolderCode((Path(code_defined.experiment.file).name,), tuple(request.models))
+    former = _former(request)
+    if former is not None:
+        file, header = former
+        names = [each.get("name") for each in header.get("models") or () if isinstance(each, dict)]
+        request = replace(
+            request,
+            prompt=str(_prompt_of(file, header)),
+            experiment=str(header.get("experiment")),
+            models=[name for name in names if isinstance(name, str)],
+        )
+    experiment = define_experiment(
+        Path(request.prompt),
+        request.experiment,
+        unsaved=request.unsaved,
+        models=request.models,
+        models_base=Path(request.models_base) if request.models_base else None,
+    )
+    models = (*experiment.models, *experiment.judges.values(), *experiment.embedders.values())
+    python = dict.fromkeys(_python_of(experiment))
+    return FolderCode(tuple(python), tuple(dict.fromkeys(model.name for model in models)))
+
+
+def _python_of(experiment: Experiment) -> Iterator[str]:
+    if experiment.functions is not None:
+        yield experiment.functions.name
+    for name in experiment.metrics:
+        named = experiment.named_metrics.get(name)
+        file, _, _ = (named.use if named is not None else name).rpartition(":")
+        if file.endswith(".py"):
+            yield Path(file).name
+
+
+def files_of_run(request: RunRequest) -> Iterator[Path]:
+    """Return the prompt, the Python file and the former run that the run is made from; raises UsageError."""
+    if request.prompt:
+        yield Path(request.prompt)
+    former = _former(request)
+    if former is not None:
+        file, header = former
+        yield file
+        yield _prompt_of(file, header)
+    code_defined = python_request(request)
+    if code_defined is not None:
+        yield Path(code_defined.experiment.file)
+
+
+def _prompt_of(file: Path, header: Mapping[str, Any]) -> Path:
+    return (file.parent / str(header.get("prompt"))).resolve()
+
+
+def _former(request: RunRequest) -> tuple[Path, Mapping[str, Any]] | None:
+    """Return the file of the run that is continued or retried, and what it says of the run."""
+    if request.resume is not None:
+        path = find_unfinished(request.resume).absolute()
+        return path, read_header(path)
+    if request.retry_errors is not None:
+        run = find_run(request.retry_errors)
+        return run.manifest.absolute(), manifest_of(run.manifest)
+    return None

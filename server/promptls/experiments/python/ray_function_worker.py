@@ -1,0 +1,82 @@
+"""What runs on a node of a Ray cluster for a code-defined experiment: its file, and calls of its function."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import promptls
+from promptls.experiments.python.module import loaded_module, value_of
+from promptls.experiments.python.row_function import FunctionOutcome, RowFunction, failed_row
+from promptls.models.ray_worker import Declined, Opened
+from promptls.text.errors import UserError
+
+
+class SentFunction(NamedTuple):
+    """The function of a file, and what it is called with beside a row, for each repeat."""
+
+    path: str
+    text: bytes
+    name: str
+    arguments: Sequence[Mapping[str, Any]]
+    timeout: float | None
+
+
+class FunctionWorker:
+    """The function of one run in one process of the cluster. No call raises for what the function does."""
+
+    def __init__(self) -> None:
+        self._functions: list[RowFunction] = []
+
+    async def open(self, sent: SentFunction, environment: Mapping[str, str]) -> Opened | Declined:
+        """Return the function's file is run, in its folder; `environment` are the variables that it names."""
+        path = Path(sent.path)
+        os.environ.update(environment)
+        if (other := _difference(path, sent.text)) is not None:
+            return other
+        os.chdir(path.parent)
+        try:
+            made = value_of(loaded_module(path), sent.name, path)
+        except UserError as failure:
+            return Declined(failure.message, failure.remedy)
+        function, model = getattr(made, "func", made), getattr(made, "experiment_model", None)
+        self._functions = [
+            RowFunction(function, (), arguments, model, sent.timeout) for arguments in sent.arguments
+        ]
+        return Opened({}, promptls.__version__)
+
+    async def call(self, repeat: int, row: Any) -> FunctionOutcome:
+        """Return the outcome of the row as plain columns."""
+        from ray import cloudpickle
+
+        # Ray's own copy has no types.
+        dumps: Callable[[Any], bytes] = cloudpickle.dumps
+
+        result, error = await self._functions[repeat - 1].call(row)
+        outcome = FunctionOutcome(result if isinstance(result, dict) else dict(result.model_dump()), error)
+        try:
+            dumps(outcome)
+        except Exception as reason:  # noqa: BLE001 - values of a user may refuse in any way
+            return failed_row(row, f"the result cannot be sent from its node: {reason}")
+        return outcome
+
+    async def close(self) -> None:
+        """Do nothing: there is nothing to close."""
+
+
+def _difference(path: Path, text: bytes) -> Declined | None:
+    """Return why the file on this node is not the one that the run has; None if it is."""
+    try:
+        if path.read_bytes() == text:
+            return None
+    except OSError:
+        return Declined(
+            f"the file `{path.name}` of the experiment is not there",
+            "have the project in the same folder on every node, such as a shared one",
+        )
+    return Declined(
+        f"the file `{path.name}` of the experiment is another one",
+        "bring the project up to date on every node",
+    )

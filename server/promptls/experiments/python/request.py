@@ -1,0 +1,173 @@
+"""Which code-defined experiment a request is for, found by reading Python files, and not by running them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from promptls.experiments.access import Access
+from promptls.experiments.find_run import find_run, find_unfinished
+from promptls.experiments.manifest import manifest_of
+from promptls.experiments.request import RunRequest
+from promptls.experiments.unfinished import read_header
+from promptls.models.model import ModelReference
+from promptls.models.registry import find_model
+from promptls.semantic.template import Template
+from promptls.text.errors import FilePlace, UsageError
+from promptls.text.suggest import did_you_mean
+from promptls.workspace.disk import source_of, text_on_disk
+from promptls.workspace.python_experiments import (
+    PythonExperiment,
+    PythonFindings,
+    experiments_for,
+    findings_in_file,
+    scanned_experiments,
+)
+from promptls.workspace.settings import ProjectFile, find_project
+
+# Files and folders that are looked at where there is no project.
+_MAX_STEPS = 1000
+
+# Experiments that are named where there are several to choose from.
+_SHOWN = 4
+
+
+class PythonRequest(NamedTuple):
+    """A request for a code-defined experiment, and that experiment."""
+
+    request: RunRequest
+    experiment: PythonExperiment
+
+
+def python_request(request: RunRequest) -> PythonRequest | None:
+    """Return the code-defined experiment that a request is for.
+
+    None if it is for one that a prompt declares.
+
+    It is named by its name or as `file.py:name`, or is that of a run that is to be gone on with or whose
+    failed rows are to be asked again. Python files are read, and not run. Raises UsageError for a
+    file without such an experiment.
+    """
+    if request.resume is not None:
+        path = find_unfinished(request.resume)
+        return _again(request, read_header(path), path.absolute().parent)
+    if request.retry_errors is not None:
+        run = find_run(request.retry_errors)
+        return _again(request, manifest_of(run.manifest), run.manifest.absolute().parent)
+    if not request.prompt:
+        return None
+    prompt = Path(request.prompt)
+    name = request.experiment
+    if name is None:
+        _check_declared(prompt, request.unsaved)
+        return None
+    file, colon, function = name.rpartition(":")
+    if colon and file.endswith(".py"):
+        return PythonRequest(request, _in_file((prompt.parent / file).resolve(), function))
+    project = find_project(prompt)
+    declared = _declared(prompt, request.unsaved)
+    if name in declared or name in project.settings.experiments:
+        return None
+    offered = {each.name: each for each in _offered(prompt, project, name)}
+    if name in offered:
+        return PythonRequest(request, offered[name])
+    known = [*declared, *project.settings.experiments, *offered]
+    if not offered:
+        return None  # the prompt alone has a say, and tells what it declares
+    raise UsageError(
+        f"the prompt has no experiment `{name}`{did_you_mean(name, known)}",
+        FilePlace(prompt),
+        f"its experiments are {', '.join(f'`{each}`' for each in known)}",
+    )
+
+
+def _declared(prompt: Path, unsaved: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return the experiments in the prompt's header."""
+    text = unsaved.get(str(prompt)) or text_on_disk(str(prompt)) or ""
+    return Template(source_of(str(prompt), text)).declarations.settings.experiments or {}
+
+
+def _check_declared(prompt: Path, unsaved: Mapping[str, str]) -> None:
+    """Raise UsageError where a prompt declares no experiment, and Python files have some for it."""
+    project = find_project(prompt)
+    if not prompt.is_file() or project.settings.experiments or _declared(prompt, unsaved):
+        return
+    offered = [each.name for each in _offered(prompt, project, "")]
+    if offered:
+        raise UsageError(
+            "the prompt declares no experiment, and Python files have some for it",
+            FilePlace(prompt),
+            f"name one: {' or '.join(f'`--experiment {name}`' for name in offered[:_SHOWN])}, "
+            "or declare one in the header, as `promptls run --help` shows",
+        )
+
+
+def _offered(prompt: Path, project: ProjectFile, name: str) -> list[PythonExperiment]:
+    """Return the experiments of Python files that may be run on the prompt.
+
+    Without a project, nobody says how far the folders reach: those beside the prompt come first, and around
+    its folder only so many are looked at.
+    """
+    is_bounded = project.path is not None
+    roots = [project.root] if is_bounded else [prompt.parent, prompt.parent.parent]
+    scanned: dict[str, PythonFindings] = {}
+    for root in roots:
+        for _ in islice(scanned_experiments([str(root)], scanned), None if is_bounded else _MAX_STEPS):
+            pass
+        found = experiments_for(scanned, str(prompt))
+        if any(each.name == name for each in found):
+            return list(found)
+    return list(experiments_for(scanned, str(prompt)))
+
+
+def _again(request: RunRequest, header: Mapping[str, Any], folder: Path) -> PythonRequest | None:
+    """Return the request for a former run of a code-defined experiment, with its model, seed and rows."""
+    written_in = header.get("written_in")
+    if not isinstance(written_in, str):
+        return None
+    settings = header["settings"]
+    model = settings.get("model")
+    again = replace(
+        request,
+        prompt=os.path.normpath(folder / header["prompt"]),
+        experiment=header["experiment"],
+        models=[model] if model else [],
+        seed=settings.get("seed"),
+        repeats=settings.get("repeats"),
+        rows=(header.get("dataset") or {}).get("rows"),
+        # A run on a cluster goes on there, unless somebody says otherwise.
+        engine=request.engine or settings.get("engine"),
+    )
+    path = Path(os.path.normpath(folder / written_in))
+    return PythonRequest(again, _in_file(path, header["experiment"]))
+
+
+def _in_file(path: Path, name: str) -> PythonExperiment:
+    found = {each.name: each for each in findings_in_file(str(path)).experiments}
+    if name not in found:
+        raise UsageError(
+            f"the file has no experiment `{name}`{did_you_mean(name, found)}",
+            FilePlace(path),
+            "an experiment is a function under `@experiment()`",
+        )
+    return found[name]
+
+
+def python_access(code_defined: PythonRequest) -> Access:
+    """Return what the experiment's function may see: what its models, and those of its project, name."""
+    request = code_defined.request
+    project = find_project(Path(request.prompt))
+    settings = project.settings
+    names = [*request.models, settings.default_model, settings.judge, *settings.models]
+    references: list[ModelReference] = []
+    for name in dict.fromkeys(filter(None, names)):
+        with suppress(UsageError):  # a name that only the function knows
+            references.append(find_model(name, settings.models, project.root))
+    engine = request.engine or ("ray" if request.ray_address else settings.engine)
+    on_ray = engine == "ray" and not request.ray_address
+    return Access(project, tuple(references), settings.ray.address if on_ray else None, opens_models=False)

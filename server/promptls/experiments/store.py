@@ -1,0 +1,284 @@
+"""The SQLite file of a results folder: answers, unfinished runs, and an index of the finished ones.
+
+It is `experiments/.cache/results.sqlite`, in WAL mode, and may be used by several processes at once, any of
+which may be killed at any moment. The table (CSV) and the manifest (JSON) of a finished run are published
+beside it and do not depend on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sqlite3
+import time
+import uuid
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import IO, Any, Final
+
+from promptls.security.private_files import ensure_private_file, make_private_folder, open_private
+from promptls.text.errors import FilePlace, UserError
+
+FOLDER: Final = ".cache"
+FILE: Final = "results.sqlite"
+LOCK_SUFFIX: Final = ".lock"
+FORMAT: Final = 1
+BUSY_SECONDS: Final = 10.0
+"""Seconds that one process waits for another that is writing."""
+SYNC_SECONDS: Final = 1.0
+_APPLICATION: Final = 0x70726C73  # "prls"
+_TABLES: Final = """
+CREATE TABLE answers (key BLOB PRIMARY KEY, completion TEXT NOT NULL, made REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE prompts (digest TEXT PRIMARY KEY, messages BLOB NOT NULL, made REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE claims (key BLOB PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, header BLOB NOT NULL, owner TEXT NOT NULL
+);
+CREATE TABLE results (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+  number INTEGER NOT NULL, model INTEGER NOT NULL, repeat INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('good', 'failed', 'unscored')), result BLOB NOT NULL,
+  UNIQUE (run, number, model, repeat)
+);
+CREATE TABLE calls (
+  run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+  number INTEGER NOT NULL, model INTEGER NOT NULL, repeat INTEGER NOT NULL, call TEXT NOT NULL
+);
+CREATE INDEX calls_of_result ON calls (run, number, model, repeat);
+CREATE TABLE finished (
+  file TEXT PRIMARY KEY, changed INTEGER NOT NULL, size INTEGER NOT NULL, name TEXT, started TEXT,
+  prompt TEXT, experiment TEXT, text_hash TEXT, known TEXT
+);
+"""
+
+
+class Store:
+    """An open connection; belongs to one thread.
+
+    Raises `UserError` if the file is damaged or another program's, OSError and `sqlite3.OperationalError` if
+    it cannot be created or opened.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Open the store of the results folder, and create it if it is missing."""
+        self.path = folder / FOLDER / FILE
+        self._owner: _Owner | None = None
+        make_cache_folder(self.path.parent)
+        ensure_private_file(self.path)
+        for suffix in ("-wal", "-shm"):
+            if (side := self.path.with_name(f"{FILE}{suffix}")).is_symlink():
+                raise OSError(f"`{side}` is a symbolic link")
+        self._connection = _connected(self.path)
+
+    def query(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Execute one statement; outside `transaction` it is one of its own."""
+        return self._connection.execute(sql, values)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Run the block as one transaction, which is on disk at its end."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            # SQLite has rolled back itself after some errors, such as a full disk.
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+            raise
+
+    @property
+    def owner(self) -> str:
+        """The name under which this store claims calls and runs; others can see whether it is alive."""
+        if self._owner is None:
+            self._remove_dead_locks()
+            self._owner = _Owner(self.path.parent)
+        return self._owner.name
+
+    def is_alive(self, owner: str) -> bool:
+        """Return whether the process that has claimed something under this name still has its store open."""
+        return _is_locked(self.path.with_name(f"{owner}{LOCK_SUFFIX}"))
+
+    def sync(self) -> None:
+        """Make what was written so far survive a power cut; may be called in another thread."""
+        with contextlib.suppress(OSError), self.path.with_name(f"{FILE}-wal").open("r+b") as log:
+            os.fsync(log.fileno())
+
+    def vacuum(self) -> None:
+        """Give the space of deleted rows back to the file system."""
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA incremental_vacuum").fetchall()
+
+    def close(self) -> None:
+        """Close the file, and give up what was claimed."""
+        with contextlib.suppress(sqlite3.Error):
+            if self._owner is not None:
+                self.query("DELETE FROM claims WHERE owner = ?", (self._owner.name,))
+            self._connection.close()
+        if self._owner is not None:
+            self._owner.close()
+            self._owner = None
+
+    def _remove_dead_locks(self) -> None:
+        """Remove what killed processes have left; files younger than a minute may not be locked yet."""
+        before = time.time() - 60
+        for path in self.path.parent.glob(f"*{LOCK_SUFFIX}"):
+            with contextlib.suppress(OSError):
+                if path.lstat().st_mtime < before and not _is_locked(path):
+                    path.unlink()
+
+
+def store_exists(folder: Path) -> bool:
+    """Return whether the results folder has a store."""
+    return (folder / FOLDER / FILE).is_file()
+
+
+def message_of(error: sqlite3.Error | OSError) -> str:
+    """Return what went wrong with a write, as a part of a sentence."""
+    if isinstance(error, OSError):
+        return (error.strerror or str(error)).lower()
+    if "full" in str(error):
+        return "no space left on device"
+    return str(error)
+
+
+@asynccontextmanager
+async def synced(*stores: Store, every: float = SYNC_SECONDS) -> AsyncIterator[None]:
+    """Call `sync` of the stores every so many seconds while the block runs.
+
+    A killed process loses nothing that it has written. Only a power cut can take what the system has not
+    brought to the disk yet; waiting for that after each row would slow a run down.
+    """
+
+    async def sync() -> None:
+        while True:
+            await asyncio.sleep(every)
+            for store in stores:
+                await asyncio.to_thread(store.sync)
+
+    syncing = asyncio.create_task(sync())
+    try:
+        yield
+    finally:
+        syncing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await syncing
+
+
+def make_cache_folder(folder: Path) -> None:
+    """Create the folder, which git ignores; raises OSError."""
+    make_private_folder(folder)
+    ignored = folder / ".gitignore"
+    if not ignored.exists():
+        with open_private(ignored, "w", encoding="utf-8") as stream:
+            stream.write("*\n")
+
+
+class _Owner:
+    """A file that is locked while this process works; the system frees it however the process ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self.name = uuid.uuid4().hex
+        self._path = folder / f"{self.name}{LOCK_SUFFIX}"
+        self._stream = open_private(self._path, "xb")
+        _lock(self._stream)
+
+    def close(self) -> None:
+        # Windows removes no open file.
+        with contextlib.suppress(PermissionError):
+            self._path.unlink(missing_ok=True)
+        self._stream.close()
+        self._path.unlink(missing_ok=True)
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        with path.open("r+b", buffering=0) as stream:
+            return not _lock(stream)
+    except OSError:
+        return False
+
+
+def _lock(stream: IO[bytes]) -> bool:
+    """Lock the file for this process; return False if another has it."""
+    import portalocker
+
+    try:
+        portalocker.lock(stream, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+    except portalocker.AlreadyLocked:
+        return False
+    except portalocker.LockException:
+        # A file system without locks must not keep a run from starting.
+        return True
+    return True
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        _prepare(connection, path)
+    except sqlite3.OperationalError:
+        connection.close()
+        raise
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise _foreign(path, str(error)) from None
+    except UserError:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    # In this order: another process may create the tables at this moment, all at once.
+    is_empty = connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application == 0 and is_empty:
+        _create(connection)
+    elif application != _APPLICATION:
+        raise _foreign(path, "another program has written it")
+    elif version != FORMAT:
+        raise _foreign(path, "another version of promptls has written it")
+    # What is committed survives the death of the process at once; a power cut may take what follows `sync`.
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    _use_write_ahead_log(connection)
+    connection.execute("BEGIN IMMEDIATE")
+    if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
+        for statement in _TABLES.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute("COMMIT")
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    give_up = time.monotonic() + BUSY_SECONDS
+    # SQLite does not wait here for another process that does the same.
+    while not _has_write_ahead_log(connection, is_last=time.monotonic() > give_up):
+        time.sleep(0.02)
+
+
+def _has_write_ahead_log(connection: sqlite3.Connection, *, is_last: bool) -> bool:
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError as error:
+        if is_last or "locked" not in str(error):
+            raise
+        return False
+    return True
+
+
+def _foreign(path: Path, why: str) -> UserError:
+    return UserError(
+        f"the file of answers and unfinished runs cannot be used: {why}",
+        FilePlace(path),
+        "move it away, and another is created: finished runs are in their CSV files, and are not affected",
+    )

@@ -1,0 +1,285 @@
+"""Runs that have not finished: every result is in the store of the results folder as soon as it is there.
+
+A run that finishes writes its table and manifest from there and is removed from the store; one that is
+cancelled or killed stays, and can be resumed. It is identified by its path: that of its table, without the
+ending. Only one process at a time works on a run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from promptls.experiments.row_result import RowResult
+from promptls.experiments.store import Store, message_of, store_exists
+from promptls.experiments.under_way import CallUnderWay
+from promptls.text.errors import FilePlace, UsageError, UserError
+
+Header: TypeAlias = dict[str, Any]
+"""What is known of a run before its first row: its manifest without results."""
+
+
+class UnwrittenError(UserError):
+    """A result could not be written; the run can be resumed."""
+
+
+class UnfinishedRun:
+    """A run that this process works on."""
+
+    def __init__(self, store: Store, folder: Path, run: int, header: Header) -> None:
+        self.store = store
+        self.header = header
+        self.path = folder / str(header["run"])
+        self._run = run
+        self._models = {str(model["name"]): index for index, model in enumerate(header["models"])}
+        (self.count,) = store.query("SELECT count(*) FROM results WHERE run = ?", (run,)).fetchone()
+
+    @property
+    def name(self) -> str:
+        """The name of the run: `20261121-143000-triage_v2`."""
+        return self.path.name
+
+    @property
+    def calls_in_flight(self) -> list[CallUnderWay]:
+        """The calls that were begun, and whose results are missing."""
+        rows = self.store.query("SELECT call FROM calls WHERE run = ? ORDER BY rowid", (self._run,))
+        return [CallUnderWay.from_json(json.loads(call)) for (call,) in rows]
+
+    def note_call(self, number: int, model: str, repeat: int, asked: str, key: bytes | None) -> None:
+        """Store that this call is about to be made; raises `UserError` if that is impossible.
+
+        `asked` is the model itself or a judge of its answer, and `key` that of the answer in the cache.
+        """
+        call = CallUnderWay(number, model, repeat, asked, key.hex() if key else "")
+        with self._explained():
+            self.store.query(
+                "INSERT INTO calls VALUES (?, ?, ?, ?, ?)",
+                (self._run, *self._place(number, model, repeat), json.dumps(call)),
+            )
+
+    def append(self, result: RowResult) -> None:
+        """Store the result in place of an earlier one; raises `UserError` if that is impossible."""
+        state = "failed" if result.error is not None else "unscored" if result.unscored else "good"
+        text = json.dumps(result.to_json(), ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
+        place = (self._run, *self._place(result.number, result.model, result.repeat))
+        with self._explained(), self.store.transaction():
+            replaced = self.store.query(f"DELETE FROM results WHERE {_OF_RESULT}", place)  # noqa: S608 - a constant
+            # The identifier rises with every write, which readers who follow the run rely on.
+            self.store.query(
+                "INSERT INTO results (run, number, model, repeat, state, result) VALUES (?, ?, ?, ?, ?, ?)",
+                (*place, state, text),
+            )
+            self.store.query(f"DELETE FROM calls WHERE {_OF_RESULT}", place)  # noqa: S608 - a constant
+        self.count += 1 - replaced.rowcount
+
+    def has_answer(self, number: int, model: str, repeat: int) -> bool:
+        """Return whether there is a result without an error, and with all of its scores."""
+        found = self._result("good", number, model, repeat)
+        return found is not None
+
+    def unscored(self, number: int, model: str, repeat: int) -> RowResult | None:
+        """Return the result that has a response and lacks scores."""
+        found = self._result("unscored", number, model, repeat)
+        return None if found is None else RowResult.from_json(json.loads(found))
+
+    def forget_failed(self) -> None:
+        """Remove the results with an error, so that each is asked for again."""
+        with self._explained():
+            removed = self.store.query("DELETE FROM results WHERE run = ? AND state = 'failed'", (self._run,))
+        self.count -= removed.rowcount
+
+    def results(self) -> Iterator[RowResult]:
+        """Yield every result, by row, then in the order of the models, then by repeat."""
+        rows = self.store.query(
+            "SELECT result FROM results WHERE run = ? ORDER BY number, model, repeat", (self._run,)
+        )
+        return (RowResult.from_json(json.loads(result)) for (result,) in rows)
+
+    def close(self) -> None:
+        """Leave the run to whoever resumes it."""
+        self.store.close()
+
+    def remove(self) -> None:
+        """Remove the run from the store, once its table and manifest are written."""
+        with contextlib.suppress(sqlite3.Error):
+            self.store.query("DELETE FROM runs WHERE id = ?", (self._run,))
+            self.store.vacuum()
+        self.store.close()
+
+    def unwritten(self, error: sqlite3.Error | OSError) -> UnwrittenError:
+        """Return the failure of a write."""
+        return UnwrittenError(
+            f"the results cannot be written: {message_of(error)}",
+            FilePlace(getattr(error, "filename", None) or self.store.path),
+            f"free some space and go on with `promptls run --resume {self.name}`; "
+            f"the {self.count} finished rows are kept",
+        )
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self.unwritten(error) from None
+
+    def _place(self, number: int, model: str, repeat: int) -> tuple[int, int, int]:
+        return number, self._models.get(model, len(self._models)), repeat
+
+    def _result(self, state: str, number: int, model: str, repeat: int) -> bytes | None:
+        found = self.store.query(
+            f"SELECT result FROM results WHERE {_OF_RESULT} AND state = ?",  # noqa: S608 - a constant
+            (self._run, *self._place(number, model, repeat), state),
+        ).fetchone()
+        return None if found is None else bytes(found[0])
+
+
+_OF_RESULT = "run = ? AND number = ? AND model = ? AND repeat = ?"
+
+
+class RunState(NamedTuple):
+    """A run that has not finished: `done` results are stored; `is_running` if a process works on it."""
+
+    path: Path
+    header: Header
+    done: int
+    is_running: bool
+
+
+def planned_results(header: Header) -> int | None:
+    """Return how many results the run is to have."""
+    try:
+        rows, repeats = header["rendered"]["rows"], header["settings"]["repeats"]
+        return int(rows) * len(header["models"]) * int(repeats)
+    except (LookupError, TypeError, ValueError):
+        return None
+
+
+def create_run(folder: Path, stem: str, now: datetime, header: Mapping[str, Any]) -> UnfinishedRun:
+    """Start a run `<YYYYMMDD-HHMMSS>-<stem>`, under a name that no run in `folder` has.
+
+    Two runs that start in the same second get different names.
+    """
+    begin = f"{now:%Y%m%d-%H%M%S}-{stem}"
+    try:
+        store = Store(folder)
+        try:
+            for attempt in range(1, 1000):
+                name = begin if attempt == 1 else f"{begin}-{attempt}"
+                if any((folder / f"{name}{suffix}").exists() for suffix in (".csv", ".json")):
+                    continue
+                named = {**header, "run": name}
+                created = store.query(
+                    "INSERT OR IGNORE INTO runs (name, header, owner) VALUES (?, ?, ?)",
+                    (name, json.dumps(named, default=str).encode(), store.owner),
+                )
+                if created.rowcount and created.lastrowid is not None:
+                    return UnfinishedRun(store, folder, created.lastrowid, named)
+        except BaseException:
+            store.close()
+            raise
+    except (OSError, sqlite3.Error) as error:
+        raise UserError(
+            f"the results cannot be written: {message_of(error)}",
+            FilePlace(folder),
+            "make the folder writable, or free some space",
+        ) from None
+    raise UserError("a thousand runs began in this second", FilePlace(folder), "run again")
+
+
+def reopen_run(path: Path) -> UnfinishedRun:
+    """Take over a run that did not finish; raises `UsageError` while another process works on it."""
+    try:
+        store = Store(path.parent)
+        try:
+            with store.transaction():
+                run, header, owner = _row(store, path)
+                _check_idle(store, owner, path)
+                store.query("UPDATE runs SET owner = ? WHERE id = ?", (store.owner, run))
+            return UnfinishedRun(store, path.parent, run, header)
+        except BaseException:
+            store.close()
+            raise
+    except (OSError, sqlite3.Error) as error:
+        raise UsageError(f"the run cannot be resumed: {message_of(error)}", FilePlace(path)) from None
+
+
+def _check_idle(store: Store, owner: str, path: Path) -> None:
+    if store.is_alive(owner):
+        raise UsageError("this run is going on in another process", FilePlace(path), "wait for its end")
+
+
+def unfinished_runs(folder: Path) -> list[RunState]:
+    """Return the unfinished runs of a results folder by name; none if its store cannot be read."""
+    if not store_exists(folder):
+        return []
+    try:
+        store = Store(folder)
+    except (UserError, OSError, sqlite3.Error):
+        return []
+    try:
+        rows = store.query(
+            "SELECT name, header, owner, (SELECT count(*) FROM results WHERE run = runs.id) FROM runs "
+            "ORDER BY name"
+        ).fetchall()
+        return [
+            RunState(folder / name, json.loads(header), done, store.is_alive(owner))
+            for name, header, owner, done in rows
+            # A run that was killed between its last file and its end has finished.
+            if not (folder / f"{name}.json").exists()
+        ]
+    except sqlite3.Error:
+        return []
+    finally:
+        store.close()
+
+
+def read_header(path: Path) -> Header:
+    """Return the header of an unfinished run; raises `UsageError` if there is no such run."""
+    store = Store(path.parent)
+    try:
+        return _row(store, path)[1]
+    finally:
+        store.close()
+
+
+class RunFollower:
+    """Reads the results of a run that another process works on; belongs to one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._last = 0
+
+    def new_results(self) -> tuple[Header | None, list[RowResult]]:
+        """Return the header and the results since the last call; nothing if the run is gone."""
+        if not store_exists(self._path.parent):
+            return None, []
+        try:
+            store = Store(self._path.parent)
+        except (UserError, OSError, sqlite3.Error):
+            return None, []
+        try:
+            run, header, _ = _row(store, self._path)
+            rows = store.query(
+                "SELECT id, result FROM results WHERE run = ? AND id > ? ORDER BY id", (run, self._last)
+            ).fetchall()
+        except (UsageError, sqlite3.Error):
+            return None, []
+        finally:
+            store.close()
+        self._last = max((number for number, _ in rows), default=self._last)
+        return header, [RowResult.from_json(json.loads(result)) for _, result in rows]
+
+
+def _row(store: Store, path: Path) -> tuple[int, Header, str]:
+    """Return the identifier, header and owner of the run."""
+    found: Sequence[Any] | None = store.query(
+        "SELECT id, header, owner FROM runs WHERE name = ?", (path.name,)
+    ).fetchone()
+    if found is None:
+        raise UsageError("there is no such unfinished run", FilePlace(path))
+    return found[0], json.loads(found[1]), found[2]

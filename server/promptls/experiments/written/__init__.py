@@ -1,1 +1,0 @@
-"""Experiments that are written in Python: a function that is called with each row of a data set."""

@@ -1,0 +1,1 @@
+"""What a computation reads, and whether what came of it still holds."""

@@ -1,0 +1,154 @@
+"""Record what a computation reads, so that its result can be reused until something of that changes.
+
+A result is up to date as long as everything that was read for it is equal to what it was. That is the
+only notion of "affected by a change" in promptls. Nobody declares a dependency, and nobody can forget one.
+Two kinds of things are recorded:
+
+* A *question* is a function of the workspace at one moment and of hashable arguments, such as "is there a
+  file at this path?". It is noted with its answer. What is asked to answer a question is not noted: asking
+  the question again covers it.
+* Of the file that a computation is about, the facts and the chunks that it reads (`promptls.syntax.facts`),
+  so that an edit somewhere else in the file leaves its result valid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
+
+Subject = TypeVar("Subject")
+Answer = TypeVar("Answer")
+Arguments = ParamSpec("Arguments")
+
+
+class Question(NamedTuple):
+    """Something that can be asked again: `ask(subject, *arguments)`."""
+
+    ask: Callable[..., object]
+    arguments: tuple[object, ...]
+
+
+class Reads:
+    """What a computation has read.
+
+    `serial` is the number of the file version that it is about, if it is about one file, and `whole` the
+    question for the text of that file with its answer, if it has a path: readers that are about another
+    file depend on all of its text.
+    """
+
+    __slots__ = ("answers", "chunks", "columns", "facts", "is_whole", "serial", "whole")
+
+    def __init__(self, serial: int | None = None, whole: tuple[Question, object] | None = None) -> None:
+        self.serial: Final = serial
+        self.whole: Final = whole
+        self.answers: Final[dict[Question, object]] = {}
+        self.columns: Final[dict[Callable[..., object], None]] = {}
+        """Facts of chunks; that all chunks have the same ones is what counts."""
+        self.facts: Final[dict[Callable[..., object], object]] = {}
+        """Facts of the file, with their values."""
+        self.chunks: Final[set[object]] = set()
+        """Chunks whose text was read."""
+        self.is_whole = False
+        """Whether the text of the whole file was read."""
+
+    def note(self, question: Question, answer: object) -> None:
+        """Note the answer to a question; what is read of the own file is recorded in detail instead."""
+        if self.whole is None or self.whole[0] != question:
+            self.answers[question] = answer
+
+    def hold(self, subject: object, asked: dict[Question, object] | None = None) -> bool:
+        """Return whether all questions have the same answers when asked about `subject`.
+
+        `asked` holds the answers of questions that were asked about `subject` a moment ago, and gets those
+        that are asked now: many results depend on the same few questions.
+        """
+        if asked is None:
+            asked = {}
+        with ignoring_reads():
+            for question, before in self.answers.items():
+                if question in asked:
+                    now = asked[question]
+                else:
+                    now = asked[question] = question.ask(subject, *question.arguments)
+                if now is not before and now != before:
+                    return False
+        return True
+
+    def mention(self, argument: object) -> bool:
+        """Return whether a question was about `argument`, such as the path of a file."""
+        return any(argument in question.arguments for question in self.answers)
+
+    def pass_on(self) -> None:
+        """Note all of this for whoever records now: a stored result of the computation is used."""
+        reads = current.get()
+        if reads is None or reads is self:
+            return
+        if reads.whole is None:
+            reads.answers.update(self.answers)
+        else:
+            for question, answer in self.answers.items():
+                reads.note(question, answer)
+        if self.serial is not None and self.serial == reads.serial:
+            reads.columns.update(self.columns)
+            reads.facts.update(self.facts)
+            reads.chunks.update(self.chunks)
+            reads.is_whole |= self.is_whole
+        elif self.whole is not None:
+            reads.note(*self.whole)
+
+
+current: Final[ContextVar[Reads | None]] = ContextVar("reads", default=None)
+"""Where reads are recorded now."""
+
+
+@contextmanager
+def recording(reads: Reads | None = None) -> Iterator[Reads]:
+    """Record what is read in the `with` block; an outer recording gets it, too."""
+    inner = Reads() if reads is None else reads
+    token = current.set(inner)
+    try:
+        yield inner
+    finally:
+        current.reset(token)
+        inner.pass_on()
+
+
+@contextmanager
+def ignoring_reads() -> Iterator[None]:
+    """Record nothing in the `with` block."""
+    token = current.set(None)
+    try:
+        yield
+    finally:
+        current.reset(token)
+
+
+def question(
+    ask: Callable[Concatenate[Subject, Arguments], Answer],
+) -> Callable[Concatenate[Subject, Arguments], Answer]:
+    """Make a function a question about its first argument; the others are hashable and positional."""
+
+    @wraps(ask)
+    def asked(subject: Subject, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Answer:
+        reads = current.get()
+        if reads is None:
+            return ask(subject, *arguments, **named)
+        token = current.set(None)
+        try:
+            answer = ask(subject, *arguments, **named)
+        finally:
+            current.reset(token)
+        reads.note(Question(ask, arguments), answer)
+        return answer
+
+    return asked
+
+
+def note(ask: Callable[..., Any], arguments: tuple[object, ...], answer: object) -> None:
+    """Note the answer of `ask(subject, *arguments)` for whoever records, if anybody does."""
+    reads = current.get()
+    if reads is not None:
+        reads.note(Question(ask, arguments), answer)

@@ -1,1 +1,0 @@
-"""Semantic tokens: Jinja and YAML together, by what each word means."""

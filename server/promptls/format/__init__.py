@@ -1,0 +1,1 @@
+"""The formatter, which never changes what a prompt renders to."""

@@ -1,0 +1,412 @@
+"""The layout of a chunk's frame: its keys and the lines between them, and never what a scalar holds."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
+from promptls.format.proof import same_yaml
+from promptls.lint.rule import Edit
+from promptls.semantic.parts import chunk_items, line_start, value_end
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.text.positions import Span, line_end
+
+_DEEPEST: Final = 50
+
+
+@chunk_fact
+def scalar_texts(chunk: Chunk) -> tuple[Span, ...]:
+    """Return the stretches that hold the texts of the chunk's scalars, in any of its readings."""
+    return tuple(_written(chunk, node) for root in chunk_yaml(chunk).roots for node in _scalars(root, 0))
+
+
+def merged(spans: tuple[Span, ...]) -> list[Span]:
+    """Return the same places as spans that do not overlap, in order; empty ones hold no place."""
+    merged: list[Span] = []
+    for span in sorted(span for span in spans if span.start < span.end):
+        if merged and span.start < merged[-1].end:
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return merged
+
+
+def _written(chunk: Chunk, scalar: Scalar) -> Span:
+    """Return the stretch that holds the scalar's text: behind its header, where it has one."""
+    start = scalar.span.start
+    if scalar.style in {"|", ">"}:
+        start = min(line_end(chunk.text, start), scalar.span.end)
+    return Span(start, scalar.span.end)
+
+
+def _scalars(node: Node, depth: int) -> Iterator[Scalar]:
+    if depth > _DEEPEST:
+        return
+    if isinstance(node, Scalar):
+        yield node
+        return
+    inside = node.items if isinstance(node, Sequence) else ()
+    if isinstance(node, Mapping):
+        inside = tuple(part for entry in node.entries for part in (entry.key, entry.value))
+    for each in inside:
+        yield from _scalars(each, depth + 1)
+
+
+_TO_VALUE: Final = re.compile(r"[ \t]*:([ \t]+)")
+_BLOCK_HEADER: Final = re.compile(r"[|>][-+\d]{0,2}")
+
+
+def key_edits(chunk: Chunk, roots: tuple[Node, ...]) -> Iterator[Edit]:
+    """Yield one space between key and value, and none behind a value that ends its line."""
+    for root in roots:
+        for entry in _entries(chunk, root, 0):
+            key, value = entry.key.span, entry.value.span
+            match = _TO_VALUE.fullmatch(chunk.text, key.end, value.start)
+            if match and not value.is_empty() and match.group() != ": ":
+                yield Edit(Span(key.end, value.start), ": ")
+            yield from _trailing(chunk, entry)
+
+
+def _entries(chunk: Chunk, node: Node, depth: int) -> Iterator[Entry]:
+    """Yield the entries of every mapping in block style."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(node, Sequence) and not _is_flow(chunk, node):
+        for item in node.items:
+            yield from _entries(chunk, item, depth + 1)
+    elif isinstance(node, Mapping) and not _is_flow(chunk, node):
+        for entry in node.entries:
+            yield entry
+            yield from _entries(chunk, entry.value, depth + 1)
+
+
+def _is_flow(chunk: Chunk, node: Node) -> bool:
+    return chunk.text[node.span.start : node.span.start + 1] in {"{", "["}
+
+
+def _trailing(chunk: Chunk, entry: Entry) -> Iterator[Edit]:
+    """White space at the end of a key's line, where that line holds no tag and no scalar goes on."""
+    start = entry.key.span.start
+    end = line_end(chunk.text, start)
+    line = chunk.text[start:end]
+    behind = len(line.rstrip(" \t"))
+    if behind == len(line) or "{" in line or "}" in line:
+        return
+    value = entry.value
+    if isinstance(value, Scalar) and value.span.start < end < value.span.end:
+        header = chunk.text[value.span.start : start + behind]
+        if value.style not in {"|", ">"} or not _BLOCK_HEADER.fullmatch(header):
+            return
+        # An empty line of the span is the header's own: the scalar's text begins on the next one.
+    yield Edit(Span(start + behind, end), "")
+
+
+_PRINTING: Final = frozenset({"include", "extends", "call", "filter", "print", "block", "macro", "", "set"})
+"""Statements that print, or whose body is text; `set` is looked at more closely."""
+_SPACE: Final = re.compile(r"\s*")
+_LINE: Final = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
+_COMMENT_LINE: Final = re.compile(r"[ ]*#[^\r\n]*")
+
+
+def is_blank(text: str, start: int, end: int) -> bool:
+    """Return whether nothing but white space stands between two places.
+
+    Looks no further than to the first text.
+    """
+    found = _SPACE.match(text, start, max(start, end))
+    return found is not None and found.end() >= end
+
+
+def is_silent(chunk: Chunk, gap: Span, column: int) -> bool:
+    """Return whether every line of the gap prints no more than `column` spaces, or is a comment of YAML.
+
+    Such lines are outside of every scalar, whatever the data is: the text of a scalar is
+    indented by more than the key in front of it.
+    """
+    tags = [tag for tag in chunk.tags if gap.start < tag.span.end and tag.span.start < gap.end]
+    if _is_glued(chunk, gap) or any(
+        _prints(tag) or not gap.start <= tag.span.start < tag.span.end <= gap.end for tag in tags
+    ):
+        return False
+    pieces = []
+    position = gap.start
+    for tag in tags:
+        # A tag over several lines leaves them out of what is rendered.
+        pieces += [chunk.text[position : tag.span.start], "\0"]
+        position = tag.span.end
+    text = "".join([*pieces, chunk.text[position : gap.end]])
+    return all(_is_silent_line(line, column) for line in text.splitlines())
+
+
+def _is_glued(chunk: Chunk, gap: Span) -> bool:
+    """Return whether a tag ahead of the gap trims into it, so that the text before the tag goes on in it."""
+    before = [tag for tag in chunk.tags if tag.span.end <= gap.start]
+    if not before or not before[-1].trims_after:
+        return False
+    return is_blank(chunk.text, before[-1].span.end, gap.start)
+
+
+def _is_silent_line(line: str, column: int) -> bool:
+    rendered = line.replace("\0", "")
+    if not rendered.strip(" \t"):
+        return len(rendered) <= column
+    return (
+        bool(_COMMENT_LINE.fullmatch(line)) and "\0" not in line and len(line) - len(line.lstrip()) <= column
+    )
+
+
+def _prints(tag: Tag) -> bool:
+    if tag.unclosed or tag.kind in {"output", "raw"}:
+        return True
+    if tag.kind == "comment":
+        return False
+    statement = tag_tree(tag).statement
+    keyword = statement.keyword.removeprefix("end")
+    if keyword == "set" and not statement.opens_block and statement.keyword == "set":
+        return False
+    return keyword in _PRINTING
+
+
+def gap_edits(chunk: Chunk, gap: Span, *, is_last: bool) -> Iterator[Edit]:
+    """No white space on blank lines and behind comments, and one blank line in place of several.
+
+    What stands behind a tag stays: where the tag's block is left out, it may end the text before it.
+
+    With `is_last` the blank lines at the end stay: they show where another file includes this one.
+    """
+    waiting = [tag.span for tag in reversed(chunk.tags) if gap.start <= tag.span.start < gap.end]
+    kept_until = gap.end
+    if is_last:
+        kept_until = gap.start + len(chunk.text[gap.start : gap.end].rstrip())
+    blank_before = 0
+    for match in _LINE.finditer(chunk.text, gap.start, gap.end):
+        start, end = match.span(1)
+        if match.start() >= kept_until or match.start() == gap.end:
+            return
+        while waiting and waiting[-1].end <= start:
+            waiting.pop()
+        if waiting and waiting[-1].start < end:
+            blank_before = 0
+            continue
+        written = match.group(1).rstrip(" \t")
+        if written:
+            blank_before = 0
+        else:
+            blank_before += 1
+            if blank_before > 1 and match.group(2):
+                yield Edit(Span(match.start(), match.end()), "")
+                continue
+        if len(written) < len(match.group(1)):
+            yield Edit(Span(start + len(written), end), "")
+
+
+_KEY_COLUMN: Final = 2
+"""The column of a part's keys, two behind the dash."""
+_DASH: Final = re.compile(r"-([ \t]+)")
+_HEADERS: Final = ("|", ">", "|-", ">-", "|+", ">+")
+_FAR: Final = 200
+"""More characters than stand between a header and the text under it."""
+REUSED: Final = frozenset({"macro", "set", "call", "filter", "block"})
+"""Blocks whose text may be used as something else than a frame."""
+
+
+class FrameEdits(NamedTuple):
+    """Edits that hold one by one, and edits that hold only together; spans count from the chunk's start."""
+
+    single: tuple[Edit, ...] = ()
+    together: tuple[Edit, ...] = ()
+
+
+@chunk_fact
+def frame_edits(chunk: Chunk) -> FrameEdits:
+    """Return the edits that lay out the frame of a chunk with text behind it.
+
+    None if its YAML could change.
+    """
+    return _proven(chunk, is_last=False)
+
+
+@chunk_fact
+def last_frame_edits(chunk: Chunk) -> FrameEdits:
+    """As `frame_edits`, for a file's last chunk, whose last lines show where the file is included."""
+    return _proven(chunk, is_last=True)
+
+
+def applied(text: str, edits: tuple[Edit, ...]) -> str:
+    """Return the text with the edits, none of which overlap."""
+    pieces = []
+    position = 0
+    for edit in sorted(edits, key=lambda edit: edit.span):
+        pieces += [text[position : edit.span.start], edit.text]
+        position = edit.span.end
+    return "".join([*pieces, text[position:]])
+
+
+def _proven(chunk: Chunk, *, is_last: bool) -> FrameEdits:
+    """Return the edits, as far as the YAML is the same with them, alone and together."""
+    found = _edits(chunk, is_last=is_last)
+    at_items = chunk.text.startswith("-") or not chunk_yaml(chunk).roots
+    both = applied(chunk.text, (*found.single, *found.together))
+    if both == chunk.text:
+        return FrameEdits()
+    if same_yaml(chunk, both, at_items=at_items):
+        return found
+    if same_yaml(chunk, applied(chunk.text, found.single), at_items=at_items):
+        return FrameEdits(found.single)
+    return FrameEdits(
+        tuple(
+            edit for edit in found.single if same_yaml(chunk, applied(chunk.text, (edit,)), at_items=at_items)
+        )
+        if len(found.single) <= _MAX_TRIED
+        else ()
+    )
+
+
+_MAX_TRIED: Final = 20
+
+
+def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
+    yaml = chunk_yaml(chunk)
+    if yaml.problems or yaml.aliases:
+        return FrameEdits()
+    if not yaml.roots:
+        if is_silent(chunk, Span(0, len(chunk.text)), 0):
+            return FrameEdits(tuple(gap_edits(chunk, Span(0, len(chunk.text)), is_last=is_last)))
+        return FrameEdits()
+    owners = _owners(chunk, yaml.roots)
+    if not owners:
+        return FrameEdits()
+    texts = merged(scalar_texts(chunk))
+    text_starts = [span.start for span in texts]
+    reused = _reused(chunk)
+
+    def is_frame(place: Span) -> bool:
+        """Return whether no scalar goes on over the place, and its text is used where it stands."""
+        before = bisect_left(text_starts, place.end)
+        if before and place.start < texts[before - 1].end:
+            return False
+        return not any(span.start <= place.start < span.end for span in reused)
+
+    known = {edit.span: edit for edit in key_edits(chunk, yaml.roots) if is_frame(edit.span)}
+    gaps = _gaps(chunk, owners)
+    silent = [gap for gap in gaps if is_silent(chunk, gap, _column(chunk, owners[0].entries))]
+    for gap in silent:
+        last = is_last and gap.end == len(chunk.text)
+        known.update({edit.span: edit for edit in gap_edits(chunk, gap, is_last=last) if is_frame(edit.span)})
+    is_sure = len(silent) == len(gaps) and not reused and not _ends_header(chunk) and not runs_on(chunk)
+    together = _indentation(chunk, owners) if is_sure else ()
+    spans = [edit.span for edit in together]
+    single = (edit for edit in known.values() if not any(_overlap(edit.span, span) for span in spans))
+    return FrameEdits(tuple(sorted(single, key=lambda edit: edit.span)), together)
+
+
+def _ends_header(chunk: Chunk) -> bool:
+    """Return whether Jinja may print an indentation into the header of a block scalar."""
+    for tag in chunk.tags:
+        before = chunk.text[max(tag.span.start - _FAR, 0) : tag.span.start]
+        if (before.rstrip() if tag.trims_before else before).endswith(_HEADERS):
+            return True
+    return False
+
+
+@chunk_fact
+def runs_on(chunk: Chunk) -> bool:
+    """Return whether the chunk's last tag trims the line end away that parts its text from the next chunk."""
+    last = chunk.tags[-1] if chunk.tags else None
+    if last is None or not last.trims_after or not is_blank(chunk.text, last.span.end, len(chunk.text)):
+        return False
+    starts_line = line_start(chunk, last.span.start) == last.span.start
+    return last.kind == "output" or last.trims_before or not starts_line
+
+
+def _overlap(first: Span, second: Span) -> bool:
+    return first.start < second.end and second.start < first.end
+
+
+class _Owner(NamedTuple):
+    """A mapping of the frame, with the entries of every reading in the order of their places."""
+
+    start: int
+    entries: tuple[Entry, ...]
+
+
+def _owners(chunk: Chunk, roots: tuple[Node, ...]) -> tuple[_Owner, ...]:
+    """Return the parts of the chunk, or the mapping that it is; none if it may be anything else."""
+    if all(isinstance(root, Sequence) for root in roots):
+        items = chunk_items(chunk)
+        if items.others or not all(_is_part(part.entries) for part in items.parts):
+            return ()
+        return tuple(_Owner(part.span.start, part.entries) for part in items.parts)
+    if all(isinstance(root, Mapping) for root in roots):
+        entries = {
+            entry.key.span: entry for root in roots if isinstance(root, Mapping) for entry in root.entries
+        }
+        return (_Owner(0, tuple(entries[span] for span in sorted(entries))),) if entries else ()
+    return ()
+
+
+def _is_part(entries: tuple[Entry, ...]) -> bool:
+    keys = {entry.key.text for entry in entries if isinstance(entry.key, Scalar) and not entry.key.dynamic}
+    return len(keys & {"name", "content", "sections", "role"}) > 1 and keys <= set(PART_KEYS)
+
+
+def _reused(chunk: Chunk) -> list[Span]:
+    return [
+        Span(chunk.tags[pair.opening].span.start, chunk.tags[pair.closing].span.end)
+        for pair in chunk_blocks(chunk).pairs
+        if pair.keyword in REUSED
+    ]
+
+
+# -- lines between keys -----------------------------------------------------------
+
+
+def _gaps(chunk: Chunk, owners: tuple[_Owner, ...]) -> list[Span]:
+    """Return the lines between a value and the next key, before the first key and after the last one."""
+    places = sorted(
+        (line_start(chunk, entry.key.span.start), value_end(chunk, entry))
+        for owner in owners
+        for entry in owner.entries
+    )
+    gaps = []
+    behind = 0
+    for start, end in places:
+        if start > behind:
+            gaps.append(Span(behind, start))
+        behind = max(behind, end)
+    if behind < len(chunk.text):
+        gaps.append(Span(behind, len(chunk.text)))
+    return gaps
+
+
+def _column(chunk: Chunk, entries: tuple[Entry, ...]) -> int:
+    """Return the least column of the keys: a blank line that is no longer is never part of a scalar."""
+    columns = [entry.key.span.start - line_start(chunk, entry.key.span.start) for entry in entries]
+    return min(columns, default=0)
+
+
+def _indentation(chunk: Chunk, owners: tuple[_Owner, ...]) -> tuple[Edit, ...]:
+    """Move every key of every part to the second column; nothing if one shares its line with something."""
+    edits: list[Edit] = []
+    for owner in owners:
+        if not chunk.text.startswith("-"):
+            return ()
+        for entry in owner.entries:
+            start = line_start(chunk, entry.key.span.start)
+            before = chunk.text[start : entry.key.span.start]
+            if match := _DASH.fullmatch(before):
+                if len(match.group(1)) != 1:
+                    edits.append(Edit(Span(start + 1, entry.key.span.start), " "))
+            elif before.strip(" "):
+                return ()
+            elif len(before) != _KEY_COLUMN:
+                edits.append(Edit(Span(start, entry.key.span.start), " " * _KEY_COLUMN))
+    return tuple(edits)

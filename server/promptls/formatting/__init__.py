@@ -1,1 +1,0 @@
-"""One layout for prompt files, which never changes what they render to."""

@@ -1,0 +1,83 @@
+"""What is wrong with the calls in a Python file that load templates, told in that file; nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from promptls.lint.analysis.call_objections import Objection, call_objections
+from promptls.lint.analysis.suppression import silenced
+from promptls.lint.rule import Finding, RelatedPlace
+from promptls.lint.rules.header.missing_template_data import RULE
+from promptls.lint.runner import severity_of
+from promptls.semantic.template import Template
+from promptls.text.positions import Span
+from promptls.workspace.callers import template_of
+from promptls.workspace.python_calls import TemplateCall, calls_in_text
+from promptls.workspace.python_keys import key_spans
+from promptls.workspace.snapshot import Snapshot
+
+
+def findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...] | None:
+    """Return the diagnostics of the Python file at `path`, with rule and severity, in text order.
+
+    None if nothing in it loads a template of the workspace. A call is left alone where the template
+    itself silences the rule.
+    """
+    own = severity_of(RULE, snapshot.project(path).settings)
+    calls = [
+        (target, call)
+        for call in calls_in_text(text, path)
+        if (target := template_of(snapshot, call)) is not None and snapshot.kind(target) in RULE.kinds
+    ]
+    if not calls or snapshot.project(path).excludes(path):
+        return None
+    found = {
+        finding.of(RULE.name, finding.severity or own): None
+        for target, call in calls
+        if own is not None
+        for finding in _found(snapshot, target, call, text)
+    }
+    return tuple(sorted(found, key=lambda finding: (finding.span, finding.message)))
+
+
+def _found(snapshot: Snapshot, target: str, call: TemplateCall, text: str) -> Iterator[Finding]:
+    template = snapshot.template(target)
+    if template is None:
+        return
+    hidden = silenced(template.source)
+    for each in call_objections(snapshot, target, template, [call]):
+        if not hidden.hides(RULE.name, template.source.place(each.span.start).line):
+            yield _finding(each, target, template, text)
+
+
+def _finding(each: Objection, target: str, template: Template, text: str) -> Finding:
+    name = f"`{PurePath(target).name}`"
+    related: tuple[RelatedPlace, ...] = ()
+    if each.kind in {"missing", "misfit"}:
+        words = template.source.slice(each.span)
+        said = "it is read here" if words == each.name else "this reads it"
+        related = (RelatedPlace(target, each.span, said),)
+    match each.kind:
+        case "missing":
+            when = f", which is read where {each.words}" if each.words else ""
+            meant = f"; `{each.meant}` is, which it does not read" if each.meant else ""
+            message = f"`{each.name}` is not given to {name}{when}{meant}"
+            return Finding(_place(each, text, each.meant), message, related=related)
+        case "misfit":
+            return Finding(_place(each, text, each.name), f"{name}: {each.words}", related=related)
+        case "refused":
+            message = f"Prompt Poet refuses `{each.name}` in the data"
+            return Finding(_place(each, text, each.name), message)
+        case "unread":
+            message = f"{name} does not read `{each.name}`"
+            return Finding(_place(each, text, each.name), message, severity="hint")
+
+
+def _place(each: Objection, text: str, key: str) -> Span:
+    """Return where a key stands that the call gives.
+
+    The call's name, where it is not written in a call alone.
+    """
+    spans = key_spans(text, each.call, (key,)) if key else ()
+    return spans[0] if len(spans) == 1 else each.call.span

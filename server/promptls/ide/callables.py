@@ -1,0 +1,286 @@
+"""What can be called at a place, with its signature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from promptls.dialects.prompt_poet.vocabulary import RESERVED_INPUTS
+from promptls.semantic.header import OPENING
+from promptls.semantic.kind import Kind
+from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.scopes import Binding
+from promptls.semantic.names.visible import visible_at
+from promptls.semantic.template import Template
+from promptls.syntax.jinja.builtins import (
+    FILTERS,
+    FUNCTIONS,
+    LOOP,
+    TESTS,
+    Signature,
+    Taken,
+    filter_documentation,
+    filter_signature,
+    markdown,
+    python_signature,
+    test_documentation,
+    test_signature,
+)
+from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Name, Statement
+from promptls.syntax.jinja.nodes import Attribute as AttributeNode
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.jinja.token_context import OpenCall, open_call
+from promptls.text.escape import markdown_code, markdown_prose, markdown_text
+from promptls.text.positions import NOWHERE
+from promptls.workspace.contract import functions_path
+from promptls.workspace.python_functions import PythonFunction, functions_in
+from promptls.workspace.snapshot import Snapshot
+
+ESCAPE = "escape_special_characters"
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A signature, what it does in Markdown, and in a few words where it comes from."""
+
+    signature: Signature
+    documentation: str
+    origin: str
+    code: str = ""
+    """The signature as Python has it, with annotations; empty for macros and Jinja's own."""
+
+
+def called_at(snapshot: Snapshot, path: str, offset: int, function: Expression | None) -> Described | None:
+    """Return what the expression that is called at `offset` is; None if that is not known."""
+    template = snapshot.template(path)
+    if template is None:
+        return None
+    if isinstance(function, Name):
+        return named_at(snapshot, path, offset, function.name)
+    if isinstance(function, AttributeNode) and isinstance(function.target, Name):
+        module = module_at(snapshot, path, offset, function.target.name)
+        return exported_macro(snapshot, module, function.name) if module else None
+    return None
+
+
+def named_at(snapshot: Snapshot, path: str, offset: int, name: str) -> Described | None:
+    """Return what a name can be called as at `offset`: a macro, an imported one, a function."""
+    template = snapshot.template(path)
+    if template is None:
+        return None
+    binding = visible_at(template, offset).bindings.get(name)
+    if binding is None:
+        late = next((each for each in template.names.bindings_of("macro") if each.name == name), None)
+        return function_named(snapshot, path, name) or (late and macro_of(template, late, Path(path).name))
+    if binding.kind == "macro":
+        return macro_of(template, binding, Path(path).name)
+    if binding.kind == "import":
+        return _imported(snapshot, path, template, binding)
+    if name == "caller":
+        return Described(Signature("caller"), "The text that the `call` block passes to the macro.", "Jinja")
+    return None
+
+
+def function_named(snapshot: Snapshot, path: str, name: str) -> Described | None:
+    """Return a function that no template makes: of the functions file, of Prompt Poet, or of Jinja."""
+    for function in functions_of(snapshot, path):
+        if function.name == name:
+            return described_function(function, Path(functions_path(snapshot, path) or "").name)
+    if name == ESCAPE:
+        return Described(
+            Signature(ESCAPE, (Taken("text", "text", is_required=True),)),
+            RESERVED_INPUTS[ESCAPE],
+            "Prompt Poet",
+        )
+    if name in FUNCTIONS:
+        return Described(*FUNCTIONS[name], "Jinja")
+    return None
+
+
+def functions_of(snapshot: Snapshot, path: str) -> tuple[PythonFunction, ...]:
+    """Return the functions of the file that the template's header or its project names."""
+    file = functions_path(snapshot, path)
+    return (functions_in(file) or ()) if file else ()
+
+
+def described_function(function: PythonFunction, file: str) -> Described:
+    """Return a function of a Python file."""
+    return Described(
+        Signature(function.name, function.parameters),
+        markdown_prose(markdown(function.documentation)),
+        markdown_text(file),
+        function.signature,
+    )
+
+
+# -- macros --------------------------------------------------------------------------------
+
+
+def macro_of(template: Template, binding: Binding, file: str) -> Described | None:
+    """Return the macro that is defined at a binding; its documentation is the comment right above it."""
+    found = tag_of(template, binding)
+    if found is None:
+        return None
+    tag, statement, documentation = found
+    parameters = tuple(
+        Taken(
+            each.name,
+            each.name if each.default is None else f"{each.name}={_text(tag, each.default)}",
+            is_required=each.default is None,
+        )
+        for each in statement.parameters
+    )
+    return Described(
+        Signature(statement.name, parameters),
+        markdown_prose(documentation),
+        f"macro of {markdown_code(file)}",
+    )
+
+
+def _text(tag: Tag, node: Expression) -> str:
+    return " ".join(tag.text[node.span.start : node.span.end].split())
+
+
+def tag_of(template: Template, binding: Binding) -> tuple[Tag, Statement, str] | None:
+    """Return the tag that makes a binding, its statement, and the comment right above it."""
+    if binding.span == NOWHERE and binding.kind == "implied":
+        return None
+    located = template.source.located(binding.span.start)
+    above = ""
+    behind = 0
+    for tag in located.chunk.tags:
+        between = located.chunk.text[behind : tag.span.start]
+        behind = tag.span.end
+        if tag.kind == "comment":
+            is_header = tag.text.startswith(OPENING)
+            above = "" if tag.unclosed or is_header else tag.text[tag.inner_start : tag.inner_end].strip()
+            continue
+        if between.strip():
+            above = ""
+        if tag.kind == "statement" and tag.span.contains(binding.span.start - located.start):
+            documentation = "" if above.startswith("promptls:") else above
+            return tag, tag_tree(tag).statement, documentation
+        above = ""
+    return None
+
+
+def exports_of(template: Template) -> dict[str, Binding]:
+    """Return the macros and variables that a template which imports this one gets."""
+    visible = visible_at(template, len(template.source))
+    outermost = max(visible.scopes.values(), default=0)
+    return {
+        name: binding
+        for name, binding in visible.bindings.items()
+        if visible.scopes[name] == outermost and binding.kind != "implied" and not name.startswith("_")
+    }
+
+
+def exported_macro(snapshot: Snapshot, path: str, name: str) -> Described | None:
+    """Return a macro of the file at `path`, as others import it."""
+    template = snapshot.template(path)
+    binding = exports_of(template).get(name) if template else None
+    if template is None or binding is None or binding.kind != "macro":
+        return None
+    return macro_of(template, binding, Path(path).name)
+
+
+def module_at(snapshot: Snapshot, path: str, offset: int, name: str) -> str | None:
+    """Return the file that a name stands for at `offset`, where an `import … as` makes it."""
+    template = snapshot.template(path)
+    if template is None:
+        return None
+    binding = visible_at(template, offset).bindings.get(name)
+    found = tag_of(template, binding) if binding and binding.kind == "import" else None
+    if found is None or found[1].keyword != "import":
+        return None
+    return _target(snapshot, path, found[1])
+
+
+def _imported(snapshot: Snapshot, path: str, template: Template, binding: Binding) -> Described | None:
+    found = tag_of(template, binding)
+    if found is None or found[1].keyword != "from":
+        return None
+    target = _target(snapshot, path, found[1])
+    original = next((each.name for each in found[1].imported if each.alias == binding.name), "")
+    return exported_macro(snapshot, target, original) if target else None
+
+
+def _target(snapshot: Snapshot, path: str, statement: Statement) -> str | None:
+    node = statement.template
+    if not isinstance(node, Constant) or not isinstance(node.value, str):
+        return None
+    return snapshot.resolve(path, TemplateReference(statement.keyword, node.value, node.span))
+
+
+_METHOD_OWNERS: Final[tuple[type, ...]] = (str, dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureHelp:
+    """A signature, what it does in Markdown, and the index of the parameter being written.
+
+    `active` is None if the arguments are more than there are parameters.
+    """
+
+    signature: Signature
+    documentation: str
+    active: int | None
+
+
+def signature_help(snapshot: Snapshot, path: str, offset: int) -> SignatureHelp | None:
+    """Return the signature of the innermost call that is open at `offset`; None if it is not known."""
+    template = snapshot.template(path)
+    if template is None or snapshot.kind(path) is Kind.OTHER:
+        return None
+    offset = min(max(offset, 0), len(template.source))
+    # The completion of calls needs this module.
+    from promptls.ide.completion.place import TagPlace, place_in
+
+    place = place_in(template, offset)
+    if not isinstance(place, TagPlace) or place.tag.kind == "comment":
+        return None
+    call = open_call(place.tag.text, place.tag.inner_start, place.place)
+    described = _described(snapshot, path, offset, call) if call else None
+    if call is None or described is None:
+        return None
+    signature = described.signature
+    text = "\n\n".join(each for each in (described.documentation, described.origin) if each)
+    return SignatureHelp(signature, text, signature.active(call.arguments, call.keyword))
+
+
+def _described(snapshot: Snapshot, path: str, offset: int, call: OpenCall) -> Described | None:
+    if call.kind == "filter":
+        known = call.name in FILTERS
+        return Described(filter_signature(call.name), filter_documentation(call.name), "") if known else None
+    if call.kind == "test":
+        known = call.name in TESTS
+        return Described(test_signature(call.name), test_documentation(call.name), "") if known else None
+    if call.kind != "function":
+        return None
+    return called_at(snapshot, path, offset, call.target) or _method(call)
+
+
+def _method(call: OpenCall) -> Described | None:
+    """Return a method of the loop, of a text or of a mapping, by its name alone."""
+    if not isinstance(call.target, Attribute):
+        return None
+    owner, name = call.target.target, call.target.name
+    if isinstance(owner, Name) and owner.name == "loop" and name in {"cycle", "changed"}:
+        return Described(Signature(name, (Taken("values", "*values", "rest"),)), LOOP[name], "")
+    return _python_method(name)
+
+
+@lru_cache(maxsize=128)
+def _python_method(name: str) -> Described | None:
+    for owner in _METHOD_OWNERS:
+        method: Any = getattr(owner, name, None)
+        if callable(method) and not name.startswith("_"):
+            whole = python_signature(name, method)
+            origin = "method of a text" if owner is str else "method of a mapping"
+            if whole.parameters:
+                own = Signature(name, whole.parameters[1:])
+                return Described(own, markdown(method.__doc__), origin)
+    return None

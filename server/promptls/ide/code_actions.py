@@ -1,0 +1,132 @@
+"""The edits that fix what the rules have found, one by one or all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Final, NamedTuple
+
+from promptls.lint.rule import Edit, Finding, Fix
+from promptls.lint.runner import check
+from promptls.text.positions import Span
+from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class QuickFix:
+    """One fix of one finding."""
+
+    finding: Finding
+    fix: Fix
+
+
+def quick_fixes(findings: Iterable[Finding], within: Span) -> tuple[QuickFix, ...]:
+    """Return the fixes of the findings that touch the span `within`."""
+    return tuple(
+        QuickFix(finding, fix)
+        for finding in findings
+        if finding.span.start <= within.end and within.start <= finding.span.end
+        for fix in finding.fixes
+    )
+
+
+def fixes_together(findings: Iterable[Finding]) -> tuple[Fix, ...]:
+    """Return the preferred fixes that can be applied at once; of two that touch, the first."""
+    fixes: list[Fix] = []
+    chosen: list[Edit] = []
+    for finding in findings:
+        fix = next((fix for fix in finding.fixes if fix.preferred), None)
+        if fix is not None and not any(_touch(edit, other) for edit in fix.edits for other in chosen):
+            fixes.append(fix)
+            chosen += fix.edits
+    return tuple(fixes)
+
+
+def _touch(first: Edit, second: Edit) -> bool:
+    return first.span.start <= second.span.end and second.span.start <= first.span.end
+
+
+MAX_PASSES: Final = 50
+"""A fix may make the next one possible; no file needs more passes than this."""
+_SYNTAX_RULES: Final = frozenset({"jinja-syntax", "yaml-syntax"})
+
+
+class Mended(NamedTuple):
+    """A file's text before and after its fixes, and how many were applied.
+
+    `refused` says that fixes were left out because they would have broken the file's syntax.
+    """
+
+    path: str
+    before: str
+    after: str
+    fixes: int
+    refused: bool = False
+
+
+def mend(
+    workspace: Workspace,
+    path: str,
+    wanted: Callable[[Finding], bool],
+    find: Callable[[Snapshot, str], Sequence[Finding]] = check,
+) -> Mended:
+    """Apply the preferred fixes of the wanted findings, again and again until none is left.
+
+    `find` gives the findings of the file.
+
+    The workspace takes the new text as unsaved; nothing is written. Ends when a text comes back,
+    when a pass would add an error of syntax (that pass is taken back), or after `MAX_PASSES`.
+    """
+    template = workspace.snapshot.template(path)
+    text = before = template.source.text if template else ""
+    findings = find(workspace.snapshot, path)
+    seen = {before}
+    fixes = 0
+    for _ in range(MAX_PASSES):
+        chosen = fixes_together(finding for finding in findings if wanted(finding))
+        after = edited(text, [edit for fix in chosen for edit in fix.edits])
+        if after in seen:
+            break
+        seen.add(after)
+        workspace.open(path, after, len(seen))
+        found = find(workspace.snapshot, path)
+        if _syntax_errors(found) > _syntax_errors(findings):
+            workspace.open(path, text, len(seen) + 1)
+            return Mended(path, before, text, fixes, refused=True)
+        fixes += len(chosen)
+        text, findings = after, found
+    return Mended(path, before, text, fixes)
+
+
+def mending_edits(snapshot: Snapshot, path: str) -> tuple[Edit, ...]:
+    """Return the edits that apply every preferred fix, and those that become possible after them."""
+    workspace = Workspace()
+    workspace.snapshot = snapshot
+    mended = mend(workspace, path, lambda _finding: True)
+    return tuple(line_edits(mended.before, mended.after))
+
+
+def line_edits(before: str, after: str) -> Iterator[Edit]:
+    """Yield edits over whole lines that turn one text into the other."""
+    old, new = (text.splitlines(keepends=True) for text in (before, after))
+    starts = [0]
+    for line in old:
+        starts.append(starts[-1] + len(line))
+    for tag, first, last, other, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield Edit(Span(starts[first], starts[last]), "".join(new[other:end]))
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    """`text` with edits applied that do not overlap; line ends that they bring are the text's own."""
+    line_end = "\r\n" if "\r\n" in text and text.count("\n") == text.count("\r\n") else "\n"
+    for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):
+        brought = edit.text.replace("\r\n", "\n").replace("\n", line_end)
+        text = text[: edit.span.start] + brought + text[edit.span.end :]
+    return text
+
+
+def _syntax_errors(findings: Sequence[Finding]) -> int:
+    return sum(finding.rule in _SYNTAX_RULES for finding in findings)

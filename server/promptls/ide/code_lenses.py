@@ -1,0 +1,271 @@
+"""Code lenses above a prompt and its examples: preview, experiments to run, and their results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from promptls.ide.experiments import ExperimentRuns, change_text, shows_examples
+from promptls.models.grants import Destination
+from promptls.semantic.kind import Kind
+from promptls.text.format import in_dollars
+from promptls.workspace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from promptls.experiments.events import Planned
+    from promptls.experiments.history import MetricSummary, RunSummary
+
+_MAX_RESPONSE = 60
+_MINUTE = 100
+"""Seconds from which on a time is told in minutes."""
+
+
+class Running(NamedTuple):
+    """How far a run is: results that are there, of how many, and the seconds that are left, if known."""
+
+    done: int
+    total: int
+    left: float | None = None
+
+
+def running_text(experiment: str, running: Running) -> str:
+    """Return `Running triage: 12 of 50 · 3 s left`."""
+    if not running.total:
+        return f"Running {experiment}: rendering the rows"
+    left = f" · {seconds_text(running.left)} left" if running.left is not None else ""
+    return f"Running {experiment}: {running.done} of {running.total}{left}"
+
+
+def progress_text(done: int, total: int, rate: float | None, left: float | None) -> str:
+    """`12 of 50 rows, 1.5 a second, 25 s left`; of a run that is done, or has just begun, only the rows."""
+    words = [f"{done:,} of {total:,} rows"]
+    if rate is not None and done < total:
+        words.append(f"{rate:.1f} a second")
+    if left is not None and done < total:
+        words.append(f"{seconds_text(left)} left")
+    return ", ".join(words)
+
+
+def plan_text(planned: Planned) -> str:
+    """Return the plan in one sentence: `12 of 50 rendered prompts are changed by the edit; 12 calls, …`."""
+    words = [f"{planned.rows} rows" if planned.changed is None else changed_text(planned)]
+    words.append(f"{planned.calls} calls to make, {planned.cached} answered before")
+    cost = planned.longest_cost if planned.longest_cost is not None else planned.prompt_cost
+    if cost is not None:
+        words.append(f"about {in_dollars(cost)}" if cost else "free")
+    if planned.failing:
+        words.append(f"{planned.failing} rows cannot be rendered")
+    if planned.over_limit:
+        words.append(f"{planned.over_limit} rows are over the token limit")
+    words += dict.fromkeys(Destination(**each).words() for each in planned.sends)
+    return "; ".join(words)
+
+
+def changed_text(planned: Planned) -> str:
+    """Return what the edit has changed: `12 of 50 rendered prompts differ from the last run`."""
+    return f"{planned.changed} of {planned.rows} rendered prompts differ from the last run"
+
+
+def seconds_text(seconds: float) -> str:
+    """Return a time in words, whole seconds or minutes."""
+    return f"{seconds:.0f} s" if seconds < _MINUTE else f"{seconds / 60:.0f} min"
+
+
+def verdict_text(run: RunSummary, cells: Mapping[str, str]) -> str:
+    """Return what one result came to: its scores or its error.
+
+    Without metrics the beginning of the answer.
+    """
+    error = cells.get("error")
+    scores = [f"{metric.name} {score}" for metric in run.metrics if (score := cells.get(metric.name))]
+    words = (
+        f"failed: {_cut(error)}" if error else ", ".join(scores) or _cut(cells.get("response") or "answered")
+    )
+    return f"{words} · stale" if run.stale else words
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_RESPONSE else f"{line[:_MAX_RESPONSE]}…"
+
+
+PREVIEW = "promptls.preview"
+RUN = "promptls.runExperiment"
+CANCEL = "promptls.cancelRun"
+RESULTS = "promptls.showResults"
+
+RUNNABLE = frozenset({Kind.PARTS, Kind.OBJECT, Kind.EVALUATION})
+"""The kinds of files that experiments are run on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A command that can be given for a file: its words, its name, its arguments beside the URI."""
+
+    title: str
+    command: str
+    arguments: dict[str, Any]
+    tooltip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """An action that is offered above the line of `offset`."""
+
+    offset: int
+    action: Action
+
+
+def actions(snapshot: Snapshot, path: str, experiments: Iterable[str]) -> tuple[Action, ...]:
+    """Return what can be done with the file at `path`: preview it, and run each experiment."""
+    if snapshot.kind(path) not in RUNNABLE:
+        return ()
+    return (
+        Action("Preview", PREVIEW, {}),
+        *(Action(f"Run {name}", RUN, {"experiment": name}) for name in experiments),
+    )
+
+
+def code_lenses(
+    snapshot: Snapshot,
+    path: str,
+    runs: Iterable[ExperimentRuns],
+    running: Mapping[str, Running] | None = None,
+) -> tuple[Lens, ...]:
+    """Return the lenses of the file at `path`, from left to right: over the file, then over its examples.
+
+    `running` are the experiments that are being run, by name.
+    """
+    runs = tuple(runs)
+    return (
+        *(Lens(0, action) for action in _over_file(snapshot, path, runs, running or {})),
+        *_over_examples(snapshot, path, runs),
+    )
+
+
+def _over_file(
+    snapshot: Snapshot, path: str, runs: tuple[ExperimentRuns, ...], running: Mapping[str, Running]
+) -> Iterator[Action]:
+    known = {each.name: each for each in runs}
+    for action in actions(snapshot, path, known):
+        name = action.arguments.get("experiment", "")
+        if name in running:
+            tooltip = "Cancel the run; its finished rows are kept"
+            yield Action(running_text(name, running[name]), CANCEL, {"experiment": name}, tooltip)
+        else:
+            yield action
+        last = known[name].last if name in known else None
+        if last is not None:
+            arguments = {"experiment": name, "run": str(last.results)}
+            yield Action(scores_text(known[name]), RESULTS, arguments, scores_tooltip(last))
+
+
+def _over_examples(snapshot: Snapshot, path: str, runs: tuple[ExperimentRuns, ...]) -> Iterator[Lens]:
+    template = snapshot.template(path)
+    if template is None or not runs or not template.declarations.examples:
+        return
+    from promptls.experiments.example_choice import one_example
+    from promptls.experiments.example_results import example_result
+
+    output = template.declarations.settings.output_key
+    for number, example in enumerate(template.declarations.examples, start=1):
+        start = example.span.start
+        chosen = {"experiment": runs[0].name, "rows": one_example(number)}
+        yield Lens(start, Action("Run", RUN, chosen, f"Run {runs[0].name} on this example"))
+        for each in runs:
+            found = example_result(number, example.data, output, each.newest_first)
+            if found is None:
+                continue
+            words = verdict_text(found.run, found.cells)
+            words = f"{each.name}: {words}" if len(runs) > 1 else words
+            arguments = {"experiment": each.name, "run": str(found.run.results)}
+            yield Lens(start, Action(words, RESULTS, arguments, found.cells.get("response") or ""))
+
+
+def scores_text(runs: ExperimentRuns) -> str:
+    """Return the scores of the last run, their change since the previous one, and whether they are stale."""
+    last = runs.last
+    if last is None:
+        return ""
+    scores = [f"{metric.name} {metric.text}{_details(last, metric)}" for metric in last.metrics]
+    failed = [f"{last.failed} of {last.rows} rows failed"] if last.failed else []
+    words = ", ".join([*scores, *failed]) or f"{last.rows} rows"
+    some = f" · only rows {last.rows_chosen}" if last.rows_chosen is not None else ""
+    if last.stale:
+        return f"{words}{some} · stale"
+    return f"{words}{some} · other dataset" if runs.has_other_dataset else f"{words}{some}"
+
+
+def _details(run: RunSummary, metric: MetricSummary) -> str:
+    """Return the change since the run before; of several models the score of each."""
+    if len(run.by_model) < 2:  # noqa: PLR2004 - one model has the whole run's score
+        return change_text(run, metric)
+    each = [
+        f"{model} {score.text}"
+        for model, scores in run.by_model.items()
+        for score in scores
+        if score.name == metric.name
+    ]
+    return f"{change_text(run, metric)} [{', '.join(each)}]"
+
+
+def scores_tooltip(run: RunSummary) -> str:
+    """Return what is known of the run beside its scores, in a line."""
+    words = [f"{run.name}: {run.rows} results of {' and '.join(run.models)}"]
+    if run.previous is not None:
+        words.append(f"compared with {run.previous.name}")
+    if run.stale:
+        words.append("the prompt, or what it includes, has changed since")
+    return "; ".join(words)
+
+
+COMPARE = "promptls.compareRuns"
+LEAVE_ONE_OUT = "promptls.leaveOneOut"
+
+FIRST_ROWS = 5
+"""How many of the first rows are run by an action."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunAction:
+    """An action, and the last word of its kind: `example`, `failing`, `first`, `compare`, `leaveOneOut`."""
+
+    kind: str
+    action: Action
+
+
+def run_actions(
+    snapshot: Snapshot, path: str, offset: int, runs: tuple[ExperimentRuns, ...]
+) -> Iterator[RunAction]:
+    """Yield the actions for the file at `path`: for the example at `offset`, then for each experiment."""
+    template = snapshot.template(path)
+    if template is None or snapshot.kind(path) not in RUNNABLE:
+        return
+    yield from _on_example(snapshot, path, offset, runs)
+    examples = shows_examples(snapshot, path) if runs else False
+    for each in runs:
+        named = {"experiment": each.name}
+        if each.last is not None:
+            title = f"Run the failing rows of {each.name}"
+            yield RunAction("failing", Action(title, RUN, {**named, "rows": "failing"}))
+        title = f"Run the first {FIRST_ROWS} rows of {each.name}"
+        yield RunAction("first", Action(title, RUN, {**named, "rows": str(FIRST_ROWS)}))
+        if each.last is not None and each.last.previous is not None:
+            yield RunAction("compare", Action(f"Compare {each.name} with its run before", COMPARE, named))
+        if examples:
+            title = f"Find the examples that earn their tokens in {each.name}"
+            yield RunAction("leaveOneOut", Action(title, LEAVE_ONE_OUT, named))
+
+
+def _on_example(
+    snapshot: Snapshot, path: str, offset: int, runs: tuple[ExperimentRuns, ...]
+) -> Iterator[RunAction]:
+    from promptls.experiments.example_choice import one_example
+
+    template = snapshot.template(path)
+    for number, example in enumerate(template.declarations.examples if template else (), start=1):
+        if example.span.contains(offset):
+            for each in runs:
+                arguments = {"experiment": each.name, "rows": one_example(number)}
+                yield RunAction("example", Action(f"Run {each.name} on this example", RUN, arguments))

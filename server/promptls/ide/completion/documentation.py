@@ -1,0 +1,195 @@
+"""What is known of one completed item, worked out when the editor shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from promptls.dialects.prompt_poet.vocabulary import RESERVED_INPUTS, SPACE_MARKER
+from promptls.ide.callables import exported_macro, module_at, named_at
+from promptls.ide.completion.in_json import json_documentation
+from promptls.ide.completion.items import SETTING, Request
+from promptls.ide.completion.keys import declared_documentation, key_documentation, piece_documentation
+from promptls.ide.completion.members import member_documentation
+from promptls.ide.completion.values import value_documentation
+from promptls.ide.completion.variables import declared_inputs
+from promptls.ide.hover.hover import code, shown_value
+from promptls.ide.hover.names import described_text
+from promptls.lint.registry import RULES
+from promptls.rendering.file_rendering import FileRendering
+from promptls.semantic.kind import Kind
+from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.types.schemas import declared_over, shape_of_schema
+from promptls.semantic.types.shape import UNKNOWN
+from promptls.syntax.jinja.builtins import (
+    LOOP,
+    Signature,
+    filter_documentation,
+    filter_signature,
+    test_documentation,
+    test_signature,
+)
+from promptls.syntax.jinja.keywords import TAGS, end_documentation
+from promptls.text.escape import markdown_prose
+from promptls.text.format import plural
+from promptls.text.positions import NOWHERE
+from promptls.workspace.contract import needed_shapes
+from promptls.workspace.snapshot import Snapshot
+
+_SPACE: Final = "Becomes one space once the white space around a part is stripped."
+_WORDS: Final = {
+    "if": "`a if b else c`: `a` where `b` holds, else `c`; behind a loop's list, the elements to take.",
+    "is": "Asks a test of a value: `name is defined`.",
+    "in": "Whether a value is in a list, a key in a mapping, or a piece in a text.",
+    "ignore missing": "Includes nothing where there is no such template.",
+    "with context": "The template sees the variables of this place.",
+    "without context": "The template sees no variables of this place.",
+    "recursive": "The loop may call itself: `loop(item.children)`.",
+}
+
+
+def documentation(
+    snapshot: Snapshot,
+    path: str,
+    label: str,
+    source: str,
+    where: tuple[str, ...],
+    offset: int,
+    newest: FileRendering | None = None,
+) -> str:
+    """Return what is known of the item `label`, in Markdown; empty where that is no more than its name.
+
+    `source` and `where` are those of the completion that the item is of, and `offset` its place.
+    """
+    if source == SETTING:
+        from promptls.ide.settings_file.explain import setting_names, setting_text
+
+        return setting_text((*where[1:], *setting_names(path, label)))
+    template = snapshot.template(path)
+    if template is None:
+        return ""
+    kind = snapshot.kind(path)
+    request = Request(
+        snapshot,
+        path,
+        template,
+        Kind.PARTS if kind is Kind.OTHER else kind,
+        min(max(offset, 0), len(template.source)),
+        newest,
+    )
+    by_label = _BY_LABEL.get(source)
+    if by_label is not None:
+        return by_label(label)
+    in_request = _IN_REQUEST.get(source)
+    return in_request(request, label, where) if in_request is not None else ""
+
+
+def _signed(signature: Signature, text: str) -> str:
+    return f"```jinja\n{signature.text if signature.parameters else signature.name}\n```\n\n{text}".strip()
+
+
+def _tag(label: str) -> str:
+    if label.startswith("end"):
+        return end_documentation(label[3:])
+    fact = TAGS.get(label)
+    return fact.documentation if fact else ""
+
+
+def _expression(request: Request, label: str) -> str:
+    described = named_at(request.snapshot, request.path, request.offset, label)
+    if described is not None:
+        return described_text(described)
+    if label in RESERVED_INPUTS:
+        return RESERVED_INPUTS[label]
+    return "" if label in request.visible.bindings else "\n\n".join(_input(request, label))
+
+
+def _input(request: Request, name: str) -> Iterator[str]:
+    key = declared_inputs(request).get(name)
+    if key is not None and (description := key.schema.get("description")):
+        yield markdown_prose(str(description))
+    shape = needed_shapes(request.snapshot, request.path).get(name, UNKNOWN)
+    if key is not None:
+        shape = declared_over(shape_of_schema(key.schema), shape)
+    if shape.kind not in {"unknown", "any"}:
+        yield markdown_prose(shape.words)
+    if key is not None and isinstance(key.schema.get("enum"), list):
+        yield f"one of {', '.join(code(shown_value(value)) for value in key.schema['enum'])}"
+    if name in request.data:
+        origin = f"in {code(request.newest.sample.name)}" if request.newest else "in the first example"
+        yield f"{origin}: {code(shown_value(request.data[name]))}"
+
+
+def _attribute(request: Request, label: str) -> str:
+    """Return what stands behind `loop.` or behind the name of an import."""
+    line = request.template.source.line_span(request.template.source.place(request.offset).line)
+    before = request.template.source.slice(line)[: request.offset - line.start].rstrip()
+    owner = before.rsplit(".", 1)[0].split()[-1:] if "." in before else []
+    name = owner[0].lstrip("{(%") if owner else ""
+    if name == "loop":
+        return LOOP.get(label, "")
+    module = module_at(request.snapshot, request.path, request.offset, name)
+    described = exported_macro(request.snapshot, module, label) if module else None
+    return described_text(described) if described else member_documentation(request, label)
+
+
+def _imported(request: Request, template: tuple[str, ...], label: str) -> str:
+    name = template[0] if template else ""
+    target = request.snapshot.resolve(request.path, TemplateReference("from", name, NOWHERE))
+    described = exported_macro(request.snapshot, target, label) if target else None
+    return described_text(described) if described else ""
+
+
+def _file(request: Request, label: str) -> str:
+    target = request.snapshot.resolve(request.path, TemplateReference("include", label, NOWHERE))
+    template = request.snapshot.template(target) if target else None
+    if target is None or template is None:
+        return ""
+    texts = []
+    if template.declarations.settings.description:
+        texts.append(markdown_prose(template.declarations.settings.description))
+    names = [code(placed.part.name or "?") for placed in template.parts]
+    if names:
+        texts.append(f"{plural(len(names), 'part')}: {', '.join(names)}")
+    macros = sorted(template.names.bound_names("macro"))
+    if macros:
+        texts.append(f"macros: {', '.join(map(code, macros))}")
+    return "\n\n".join(texts) or code(Path(target).name)
+
+
+def _rule(label: str) -> str:
+    """Return what a rule does: the first words of its page and its first chapter."""
+    page = next((rule.page for rule in RULES if rule.name == label), "")
+    summary, _, rest = page.strip().partition("\n\n")
+    chapter = rest.partition("## What it does\n\n")[2].partition("\n## ")[0].strip()
+    return f"{summary}\n\n{chapter}".strip()
+
+
+_BY_LABEL: Final[dict[str, Callable[[str], str]]] = {
+    "tag": _tag,
+    "filter": lambda label: _signed(filter_signature(label), filter_documentation(label)),
+    "test": lambda label: _signed(test_signature(label), test_documentation(label)),
+    "operator": lambda label: _WORDS.get(label, ""),
+    "words": lambda label: _WORDS.get(label, ""),
+    "rule": _rule,
+    "text": lambda label: _SPACE if label == SPACE_MARKER else "",
+}
+_IN_REQUEST: Final[dict[str, Callable[[Request, str, tuple[str, ...]], str]]] = {
+    "expression": lambda request, label, _where: _expression(request, label),
+    "attribute": lambda request, label, _where: _attribute(request, label),
+    "element": lambda request, label, _where: member_documentation(request, label),
+    "path": lambda request, label, _where: _file(request, label),
+    "template": lambda request, label, _where: _file(request, label) or _expression(request, label),
+    "imported": lambda request, label, where: _imported(request, where[1:2], label),
+    "key": lambda request, label, where: (
+        member_documentation(request, label)
+        or key_documentation(request, where[1:], label, in_header=where[:1] == ("header",))
+        or declared_documentation(request, where[1:], label)
+        or piece_documentation(label)
+    ),
+    "json": json_documentation,
+    "piece": lambda _request, label, _where: piece_documentation(label),
+    "value": lambda request, label, where: value_documentation(request, where[1:], label),
+    "listed": lambda request, label, where: value_documentation(request, where[1:], label),
+}

@@ -1,0 +1,303 @@
+"""Completion inside tags: keywords, filters, tests, blocks, imported names and suppressed rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from promptls.ide.callables import exported_macro, exports_of
+from promptls.ide.completion.items import FIRST, Item, ItemKind, Request
+from promptls.ide.symbols.jinja import block_names, family
+from promptls.lint.registry import RULES
+from promptls.semantic.names.file_names import chunk_bindings
+from promptls.semantic.names.references import TemplateReference
+from promptls.syntax.jinja.builtins import FILTERS, TESTS, Signature, filter_signature, test_signature
+from promptls.syntax.jinja.keywords import MIDDLES, TAGS
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.text.positions import NOWHERE, Span
+
+_USUAL_FILTERS: Final = frozenset(
+    [
+        "default",
+        "join",
+        "length",
+        "trim",
+        "indent",
+        "tojson",
+        "upper",
+        "lower",
+        "title",
+        "replace",
+        "truncate",
+        "first",
+        "last",
+        "list",
+        "map",
+        "selectattr",
+        "sort",
+        "int",
+    ]
+)
+"""Filters that prompts use most: they come first."""
+_HTML_FILTERS: Final = frozenset(
+    {"e", "escape", "forceescape", "safe", "striptags", "urlize", "xmlattr", "urlencode"}
+)
+_SHORT: Final = frozenset({"d", "e", "count"})
+_USUAL_TESTS: Final = frozenset(
+    {"defined", "none", "string", "mapping", "number", "iterable", "in", "undefined"}
+)
+
+
+def filter_items() -> Iterator[Item]:
+    """Yield every filter; with parentheses where it cannot do without arguments."""
+    for name in sorted(FILTERS):
+        rank = 10 if name in _USUAL_FILTERS else 40 if name in _HTML_FILTERS or name in _SHORT else 20
+        yield _item(filter_signature(name), "filter", rank)
+
+
+def test_items(words: tuple[str, ...]) -> Iterator[Item]:
+    """Yield every test that is a word, and the `words` that may stand in its place."""
+    for name in sorted(TESTS):
+        if name.isidentifier():
+            yield _item(test_signature(name), "test", 10 if name in _USUAL_TESTS else 20)
+    yield from word_items(words, 30)
+
+
+def word_items(words: tuple[str, ...], rank: int = 10) -> Iterator[Item]:
+    """Yield words of Jinja, the first of them first."""
+    for index, word in enumerate(words):
+        yield Item(word, "keyword", rank + index, text=f"{word} ")
+
+
+def _item(signature: Signature, detail: str, rank: int) -> Item:
+    name = signature.name
+    shown = ", ".join(each.text for each in signature.parameters)
+    needs = signature.needs_arguments
+    return Item(
+        name,
+        "function",
+        rank,
+        snippet=f"{name}($1)$0" if needs else "",
+        detail=detail,
+        parameters=f"({shown})" if shown else "",
+        commits="" if needs else "|",
+    )
+
+
+_INDENT: Final = "  "
+
+
+def tag_items(request: Request, tag: Tag, start: int) -> Iterator[Item]:
+    """Yield what the tag that begins at offset `start` may be."""
+    visible = request.visible
+    innermost = visible.blocks[-1] if visible.blocks else ""
+    close = _close(request, tag, start)
+    if visible.due:
+        yield Item(
+            f"end{visible.due}",
+            "keyword",
+            FIRST,
+            text=f"end{visible.due}{close}",
+            detail="due",
+            is_preselected=True,
+        )
+    for middle, owners in MIDDLES.items():
+        if innermost in owners:
+            yield _tag(request, tag, start, middle, FIRST + 1 if middle == "else" else FIRST + 2)
+    # Where a block is closed already, its end is offered to the tag that closes it.
+    is_end = tag_tree(tag).statement.keyword.startswith("end")
+    for keyword in dict.fromkeys(reversed(visible.blocks)) if is_end else ():
+        if keyword != visible.due:
+            rank = FIRST if keyword == innermost else 30
+            yield Item(f"end{keyword}", "keyword", rank, text=f"end{keyword}{close}")
+    for rank, keyword in enumerate(TAGS):
+        if keyword not in MIDDLES:
+            yield _tag(request, tag, start, keyword, 10 + rank)
+
+
+def _tag(request: Request, tag: Tag, start: int, keyword: str, rank: int) -> Item:
+    """Return a tag with its end, laid out as the line around it: on lines of its own, or within the line."""
+    fact = TAGS[keyword]
+    close = _close(request, tag, start)
+    plain = f"{keyword}{close}" if fact.form == keyword and not fact.opens_block else f"{keyword} "
+    snippet = _quoted(fact.form)
+    if fact.opens_block and keyword not in request.visible.due:
+        end_close = close or ""
+        opening = _delimiters(tag)
+        is_alone = _is_alone(request, tag, start)
+        body = "\n$0\n" if is_alone else "$0"
+        snippet = f"{snippet} {opening[1]}{body}{opening[0]} end{keyword}{end_close}"
+    elif snippet != keyword:
+        snippet = f"{snippet}{close}$0" if close else f"{snippet}$0"
+    else:
+        snippet = ""
+    return Item(keyword, "keyword", rank, text=plain, snippet=snippet)
+
+
+def _quoted(form: str) -> str:
+    """Return the form with quotes around a template's name, which completion fills in next."""
+    for keyword in ("include", "import", "from", "extends"):
+        if form.startswith(f"{keyword} ${{1:"):
+            return form.replace("${1:name}", '"${1:name.yml.j2}"', 1)
+    return form
+
+
+def _delimiters(tag: Tag) -> tuple[str, str]:
+    """Return how a tag like this one opens and closes: with the signs for white space that it has."""
+    sign = tag.text[2:3] if tag.text[2:3] in {"-", "+"} and tag.inner_start > 2 else ""  # noqa: PLR2004  (the sign)
+    closing = "-%}" if tag.trims_after and not tag.unclosed else "%}"
+    return f"{{%{sign}", closing
+
+
+def _close(request: Request, tag: Tag, start: int) -> str:
+    """Return what closes the tag, where nothing does yet; with nothing but the word in it."""
+    if not tag.unclosed:
+        return ""
+    rest = tag.text[request.offset - start :].strip()
+    if rest in {"", request.typed}:
+        return " %}"
+    # The brace that an editor has put behind the one that was typed.
+    return " %" if rest in {"}", f"{request.typed}}}"} else ""
+
+
+def _is_alone(request: Request, tag: Tag, start: int) -> bool:
+    """Return whether nothing else stands on the tag's line."""
+    source = request.template.source
+    line = source.line_span(source.place(start).line)
+    text = source.slice(line)
+    before = text[: start - line.start]
+    behind = text[max(start + len(tag.text) - line.start, 0) :]
+    return not before.strip() and not behind.strip()
+
+
+_LIST: Final = re.compile(r"promptls:\s*ignore(?:-file)?\[([^\]\n]*)$")
+_BEGUN: Final = re.compile(r"^\s*([a-z:]*)$")
+
+
+def suppression_word(text: str, place: int) -> Span | None:
+    """Return the rule's name at `place` of a comment's text; None outside the brackets."""
+    if not _LIST.search(text[:place]):
+        return None
+    start = place
+    while start and re.match(r"[\w-]", text[start - 1]):
+        start -= 1
+    behind = re.compile(r"[\w-]*").match(text, place)
+    return Span(start, behind.end() if behind else place)
+
+
+def rule_items(text: str, place: int) -> Iterator[Item]:
+    """Yield the rules' names, without those that stand there already."""
+    listed = _LIST.search(text[:place])
+    taken = {name.strip() for name in listed[1].split(",")[:-1]} if listed else set()
+    for rule in RULES:
+        if rule.name not in taken:
+            yield Item(rule.name, "enum", 10, detail=rule.summary)
+
+
+def comment_word(text: str, place: int) -> Span | None:
+    """Return the word that begins a comment, where it may become promptls's own."""
+    begun = _BEGUN.match(text[:place])
+    if not begun or not begun[1] or not "promptls: ignore".startswith(begun[1]):
+        return None
+    return Span(place - len(begun[1]), place)
+
+
+def comment_items() -> Iterator[Item]:
+    """Yield the beginning of a comment that silences rules."""
+    yield Item(
+        "promptls: ignore",
+        "snippet",
+        10,
+        text="promptls: ignore[",
+        snippet="promptls: ignore[${1:rule}] ${2:reason}",
+        detail="silence rules on this line",
+    )
+
+
+_OWN: Final = 10
+_NEEDED: Final = 20
+
+
+def block_items(request: Request, keyword: str) -> Iterator[Item]:
+    """Yield what a block may be called: as one of an extended template.
+
+    Behind `endblock`, as the open one.
+    """
+    if keyword == "endblock":
+        name = _open_block(request)
+        if name:
+            yield Item(name, "module", FIRST, detail="the open block")
+        return
+    snapshot = request.snapshot
+    own = set(block_names(request.template))
+    for path in family(snapshot, request.path)[1:]:
+        template = snapshot.template(path)
+        for name in block_names(template) if template is not None else ():
+            if name not in own or name == request.typed:
+                yield Item(name, "module", _OWN, detail=f"block of {Path(path).name}")
+
+
+def own_block_items(request: Request) -> Iterator[Item]:
+    """Yield the blocks that `self` has."""
+    for path in family(request.snapshot, request.path):
+        template = request.snapshot.template(path)
+        for name in block_names(template) if template is not None else ():
+            yield Item(name, "method", _OWN, text=f"{name}()", detail=f"block of {Path(path).name}")
+
+
+def _open_block(request: Request) -> str:
+    """Return the name of the innermost block that is open at the place."""
+    opened: list[str] = []
+    located = request.template.source.located(request.offset)
+    for chunk, start in zip(request.template.source.chunks, request.template.source.starts, strict=False):
+        if start > located.start:
+            break
+        for tag in chunk.tags:
+            if start + tag.span.end >= request.offset:
+                break
+            statement = tag_tree(tag).statement if tag.kind == "statement" else None
+            if statement is not None and statement.keyword == "block":
+                opened.append(statement.name)
+            elif statement is not None and statement.keyword == "endblock" and opened:
+                opened.pop()
+    return opened[-1] if opened else ""
+
+
+def target_items(request: Request, tag: Tag, start: int) -> Iterator[Item]:
+    """Yield variables that may be set: those that the file sets elsewhere, and what its includes wait for."""
+    snapshot = request.snapshot
+    inside = range(start, start + len(tag.text) + 1)
+    found: dict[str, None] = {}
+    for located_start, chunk in zip(
+        request.template.source.starts, request.template.source.chunks, strict=False
+    ):
+        for binding in chunk_bindings(chunk):
+            if binding.kind == "set" and located_start + binding.span.start not in inside:
+                found[binding.name] = None
+    for name in found:
+        yield Item(name, "variable", _OWN, detail="set elsewhere in the file")
+    for path in snapshot.included(request.path)[1:]:
+        template = snapshot.template(path)
+        for name in sorted(template.names.input_names) if template is not None else ():
+            if name not in found and name.isidentifier():
+                yield Item(name, "variable", _NEEDED, detail=f"read by {Path(path).name}")
+
+
+def imported_items(request: Request, name: str, taken: frozenset[str]) -> Iterator[Item]:
+    """Yield what `{% from name import … %}` may import, without what it imports already."""
+    target = request.snapshot.resolve(request.path, TemplateReference("from", name, NOWHERE))
+    template = request.snapshot.template(target) if target else None
+    if target is None or template is None:
+        return
+    for exported, binding in exports_of(template).items():
+        if exported in taken:
+            continue
+        described = exported_macro(request.snapshot, target, exported)
+        kind: ItemKind = "function" if described else "variable"
+        parameters = (
+            f"({', '.join(each.text for each in described.signature.parameters)})" if described else ""
+        )
+        yield Item(exported, kind, 10 if described else 20, detail=binding.kind, parameters=parameters)

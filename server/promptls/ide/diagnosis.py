@@ -1,0 +1,196 @@
+"""What of promptls's surroundings was found, and what to do about what was not.
+
+The command line's `doctor` and the editor's `promptls.debugInformation` show the same checks.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from packaging.requirements import Requirement
+
+from promptls import __version__
+from promptls.lint.settings_problems import settings_problems
+from promptls.models.grants import destination_of
+from promptls.models.model import ModelError
+from promptls.models.openai_compatible import OPENAI_KEY_ENV
+from promptls.models.providers import TABLE
+from promptls.models.registry import check_model, find_model
+from promptls.models.weights import LOCAL_MODELS
+from promptls.rendering.worker import MAX_MEGABYTES_UNTRUSTED, Limits, limits_of
+from promptls.security.trust import TrustStore
+from promptls.settings.project import Project
+from promptls.text.errors import UsageError, UserError
+from promptls.tokens.encodings import ENCODING_NAMES, VocabularyError, load
+from promptls.workspace.settings import SETTINGS_FILE, ProjectFile, find_project, folder_to_trust
+
+State = Literal["fine", "absent", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked for: `absent` is something optional, `broken` something needed.
+
+    `detail` says what was found, and never holds a secret; `remedy` is what to do about it.
+    """
+
+    topic: str
+    name: str
+    state: State
+    detail: str
+    remedy: str | None = None
+
+
+def diagnose(folder: Path, environment: Mapping[str, str] = os.environ) -> tuple[Check, ...]:
+    """Return all checks, for prompts in `folder`; loads the vocabularies, which takes about half a second."""
+    project = find_project(folder / SETTINGS_FILE)
+    return (
+        *_promptls(),
+        *_packages(),
+        *map(_encoding, ENCODING_NAMES),
+        *_settings(project),
+        _trust(folder, project.settings),
+        *_models(project.settings),
+        *_keys(project.settings, environment),
+        *_extras(),
+        *_programs(environment),
+    )
+
+
+def _promptls() -> Iterator[Check]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Check("promptls", "version", "fine", f"{__version__} in {Path(__file__).parents[1]}")
+    yield Check("promptls", "Python", "fine", f"{version} at {sys.executable}")
+
+
+def _packages() -> Iterator[Check]:
+    for requirement in _requirements(extra=""):
+        yield _package("packages", requirement)
+    if find_spec("yaml._yaml") is None:
+        remedy = "install a wheel of PyYAML, or build it with libyaml"
+        yield Check("packages", "libyaml", "absent", "PyYAML was built without it: checks are slow", remedy)
+    else:
+        yield Check("packages", "libyaml", "fine", "in PyYAML")
+
+
+def _extras() -> Iterator[Check]:
+    for extra in ("local", "remote", "metrics"):
+        for requirement in _requirements(extra):
+            yield _package(f"extra `{extra}`", requirement, extra)
+
+
+def _requirements(extra: str) -> list[Requirement]:
+    """Return what the installed package declares to need: always, or only for `extra`."""
+    declared = map(Requirement, metadata.requires("promptls") or ())
+    return [
+        requirement
+        for requirement in declared
+        if _applies(requirement, extra) and not (extra and _applies(requirement, ""))
+    ]
+
+
+def _applies(requirement: Requirement, extra: str) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+
+
+def _package(topic: str, requirement: Requirement, extra: str = "") -> Check:
+    remedy = f"pip install '{requirement.name}{requirement.specifier}'"
+    try:
+        version = metadata.version(requirement.name)
+    except metadata.PackageNotFoundError:
+        if extra:
+            return Check(
+                topic, requirement.name, "absent", "not installed", f"pip install 'promptls[{extra}]'"
+            )
+        return Check(topic, requirement.name, "broken", "not installed", remedy)
+    if not requirement.specifier.contains(version, prereleases=True):
+        return Check(topic, requirement.name, "broken", f"{version} is too old or too new", remedy)
+    return Check(topic, requirement.name, "fine", version)
+
+
+def _encoding(name: str) -> Check:
+    try:
+        load(name)
+    except VocabularyError as error:
+        return Check("tokens", name, "broken", str(error), "pip install --force-reinstall bpe-openai")
+    return Check("tokens", name, "fine", "loads, without a network")
+
+
+def _settings(project: ProjectFile) -> Iterator[Check]:
+    problems = settings_problems(project)
+    if project.path is None:
+        yield Check("settings", "file", "absent", f"none for {project.root}: the defaults hold")
+    elif not problems:
+        yield Check("settings", "file", "fine", str(project.path))
+    for problem in problems:
+        yield Check("settings", "file", "broken", problem.message, f"correct it in {project.path}")
+
+
+def _trust(folder: Path, settings: Project) -> Check:
+    unit = folder_to_trust(folder)
+    try:
+        decision = TrustStore().decision([unit])
+    except UserError as failure:
+        return Check("settings", "trust", "broken", failure.message, failure.remedy)
+    if decision:
+        return Check("settings", "trust", "fine", f"{unit} is trusted")
+    said = (
+        "is not trusted" if decision is False else "is not trusted yet: commands ask before they run its code"
+    )
+    default = Limits()
+    asked = limits_of(settings.rendering.timeout, settings.rendering.memory, trusted=True)
+    is_lowered = limits_of(settings.rendering.timeout, settings.rendering.memory, trusted=False) != asked
+    limits = (
+        f"; `rendering` is limited to {default.seconds:g} s and {MAX_MEGABYTES_UNTRUSTED} MB"
+        if is_lowered
+        else ""
+    )
+    return Check("settings", "trust", "absent", f"{unit} {said}{limits}", "`promptls trust .` trusts it")
+
+
+def _models(settings: Project) -> Iterator[Check]:
+    local = (f"local:{model}" for model in LOCAL_MODELS)
+    for name in dict.fromkeys([settings.default_model, *local, *settings.models]):
+        yield _model(name, settings)
+
+
+def _model(name: str, settings: Project) -> Check:
+    default = ", and the default" if name == settings.default_model else ""
+    try:
+        reference = find_model(name, settings.models)
+        check_model(reference)
+    except UsageError as failure:
+        return Check("models", name, "broken", failure.message, failure.remedy)
+    except ModelError as failure:
+        return Check("models", name, "absent", failure.message, failure.remedy)
+    destination = destination_of(reference)
+    sends = "" if destination is None else f"; {destination.words()}"
+    return Check("models", name, "fine", f"ready{default}{sends}")
+
+
+def _keys(settings: Project, environment: Mapping[str, str]) -> Iterator[Check]:
+    named = (model.api_key_env for model in settings.models.values() if model.api_key_env)
+    of_providers = [variable for provider in TABLE.values() for variable in provider.key_envs]
+    found = [variable for variable in of_providers if environment.get(variable, "").strip()]
+    for variable in dict.fromkeys([OPENAI_KEY_ENV, *found, *named]):
+        there = bool(environment.get(variable, "").strip())
+        yield Check("keys", variable, "fine" if there else "absent", "is set" if there else "is not set")
+
+
+def _programs(environment: Mapping[str, str]) -> Iterator[Check]:
+    for program, name, purpose in (
+        ("node", "Node.js", "needed only to build the VS Code extension"),
+        ("code", "VS Code", "its command `code` is not on the PATH"),
+        ("nvim", "Neovim", "not on the PATH"),
+        ("emacs", "Emacs", "not on the PATH"),
+    ):
+        path = shutil.which(program, path=environment.get("PATH"))
+        yield Check("editors", name, "fine" if path else "absent", path or purpose)

@@ -1,0 +1,153 @@
+"""The experiments of a prompt file with their last runs, for lenses and hints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from promptls.semantic.few_shot import FewShot, few_shots
+from promptls.semantic.kind import Kind
+from promptls.workspace.python_experiments import experiments_for
+from promptls.workspace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from promptls.experiments.history import MetricSummary, RunSummary
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRuns:
+    """An experiment by its name, with the run whose scores count, which knows the one before.
+
+    `last` is None before the first run. `later` are newer runs over some rows or examples, the newest first.
+    """
+
+    name: str
+    last: RunSummary | None
+    later: tuple[RunSummary, ...] = ()
+    has_other_dataset: bool = False
+    """Whether the dataset has changed since the last run, as far as that is quickly seen."""
+
+    @property
+    def newest_first(self) -> tuple[RunSummary, ...]:
+        """All of its runs, the newest first."""
+        return (*self.later, *([self.last] if self.last is not None else []))
+
+
+def experiment_names(snapshot: Snapshot, path: str) -> tuple[str, ...]:
+    """Return the names of the experiments that the file may run: its own, the project's, those in Python."""
+    template = snapshot.template(path)
+    if template is None or snapshot.kind(path) not in {Kind.PARTS, Kind.OBJECT, Kind.EVALUATION}:
+        return ()
+    own = template.declarations.settings.experiments or {}
+    written = (experiment.name for experiment in experiments_for(snapshot.written, path))
+    return tuple(dict.fromkeys([*own, *snapshot.project(path).settings.experiments, *written]))
+
+
+def experiment_runs(snapshot: Snapshot, path: str) -> tuple[ExperimentRuns, ...]:
+    """Return the file's experiments in the order of their declaration.
+
+    Reads the manifests of their last runs.
+    """
+    names = experiment_names(snapshot, path)
+    if not names:
+        return ()
+    from promptls.experiments.last_runs import last_runs
+
+    unsaved = snapshot.unsaved()
+    found = ((name, last_runs(Path(path), name, unsaved=unsaved)) for name in names)
+    return tuple(
+        ExperimentRuns(name, runs.scored, runs.later, _has_other_dataset(runs.scored)) for name, runs in found
+    )
+
+
+def _has_other_dataset(run: RunSummary | None) -> bool:
+    """Return whether the dataset of the run has changed since; not looked at where it is long."""
+    from promptls.datasets.known import MAX_BYTES
+    from promptls.experiments.failed_rows import unchanged_dataset
+    from promptls.experiments.history import dataset_of
+
+    named = dataset_of(run) if run is not None else None
+    if run is None or named is None:
+        return False
+    try:
+        is_short = named[0].stat().st_size <= MAX_BYTES
+    except OSError:
+        return True
+    return is_short and unchanged_dataset(run) is None
+
+
+def change_text(run: RunSummary, metric: MetricSummary) -> str:
+    """Return the change of a metric since the run before, as ` (+5)` in points or units.
+
+    Empty without one.
+    """
+    before = run.previous.metric(metric.name) if run.previous else None
+    if before is None or before.value is None or metric.value is None:
+        return ""
+    change = metric.value - before.value
+    if metric.kind == "discrete":
+        points = round(change * 100)
+        return f" ({points:+d})" if points else " (±0)"
+    return f" ({change:+.3g})" if change else " (±0)"
+
+
+class KnownWorth(NamedTuple):
+    """An example as it stands now, with the verdict on it and its reasons, of one experiment."""
+
+    example: FewShot
+    experiment: str
+    verdict: str
+    tokens: float
+    words: str
+    stale: bool
+
+
+def known_worths(snapshot: Snapshot, path: str) -> tuple[KnownWorth, ...]:
+    """Return what is known of the examples in the file at `path`, in prompts that include it too.
+
+    An example is known by its text; the verdict is stale where anything of the prompt has changed since.
+    """
+    template = snapshot.template(path)
+    if template is None:
+        return ()
+    entries = dict.fromkeys([path, *snapshot.entries(path)])
+    asked = [(entry, name) for entry in entries for name in experiment_names(snapshot, entry)]
+    if not asked:
+        return ()
+    from promptls.experiments.leave_one_out_report import known_report
+    from promptls.experiments.manifest import hash_of_text
+    from promptls.experiments.results_folder import results_folder
+
+    found: list[KnownWorth] = []
+    for entry, name in asked:
+        folder = results_folder(Path(entry), snapshot.project(entry))
+        report = known_report(folder, Path(entry), name)
+        if report is None:
+            continue
+        text = template.source.text
+        said = {each["digest"]: each for each in report["examples"] if each["file"] == path}
+        stale = any(_hash(snapshot, file) != digest for file, digest in report["files"].items())
+        for example in few_shots(template) if said else ():
+            worth = said.get(hash_of_text(text[example.span.start : example.span.end]))
+            if worth is not None:
+                found.append(
+                    KnownWorth(example, name, worth["verdict"], worth["tokens"], worth["words"], stale)
+                )
+    return tuple(found)
+
+
+def shows_examples(snapshot: Snapshot, path: str) -> bool:
+    """Return whether the prompt, or a file that it includes, has few-shot examples that a model sees."""
+    for file in dict.fromkeys([path, *snapshot.included(path)]):
+        template = snapshot.template(file)
+        if template is not None and few_shots(template):
+            return True
+    return False
+
+
+def _hash(snapshot: Snapshot, path: str) -> str | None:
+    from promptls.experiments.manifest import hash_of_text
+
+    template = snapshot.template(path)
+    return hash_of_text(template.source.text) if template is not None else None

@@ -1,0 +1,54 @@
+"""Hover texts in Markdown. One kind of subject per module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from promptls.ide.experiments import ExperimentRuns
+from promptls.ide.hover.header import hover_header, hover_named
+from promptls.ide.hover.hover import Hover
+from promptls.ide.hover.names import (
+    hover_attribute,
+    hover_block,
+    hover_column,
+    hover_key,
+    hover_variable,
+    hover_word,
+)
+from promptls.ide.hover.prompt import hover_include, hover_part
+from promptls.ide.hover.results import hover_example, hover_few_shot, worth_texts
+from promptls.rendering.file_rendering import FileRendering
+from promptls.semantic.kind import Kind
+from promptls.workspace.snapshot import Snapshot
+
+__all__ = ["Hover", "hover"]
+
+
+def hover(
+    snapshot: Snapshot,
+    path: str,
+    offset: int,
+    newest: FileRendering | None,
+    runs: Callable[[], tuple[ExperimentRuns, ...]] = tuple,
+) -> Hover | None:
+    """Return what is known of what stands at `offset` in the file at `path`.
+
+    None if there is nothing to say.
+    """
+    template = snapshot.template(path)
+    if template is None or snapshot.kind(path) is Kind.OTHER:
+        return None
+    return (
+        hover_include(snapshot, path, template, offset, newest)
+        or hover_word(snapshot, path, template, offset)
+        or hover_block(snapshot, path, template, offset)
+        or hover_attribute(path, template, offset)
+        or hover_key(snapshot, path, template, offset, newest)
+        or hover_variable(snapshot, path, template, offset, newest)
+        or hover_column(path, template, offset, newest)
+        or hover_named(snapshot, path, template, offset, newest)
+        or hover_header(snapshot.kind(path), template, offset, newest, runs)
+        or hover_example(template, offset, newest, runs, worth_texts(snapshot, path, offset))
+        or hover_few_shot(snapshot, path, offset)
+        or hover_part(snapshot, path, template, offset, newest)
+    )

@@ -1,0 +1,492 @@
+"""Hover of names in tags: variables, keys, attributes, blocks, columns, and the words of Jinja."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from pathlib import Path as FilePath
+from typing import Any, Final
+
+from promptls.dialects.prompt_poet.vocabulary import RESERVED_INPUTS
+from promptls.ide.callables import (
+    Described,
+    called_at,
+    exported_macro,
+    function_named,
+    macro_of,
+    module_at,
+    named_at,
+)
+from promptls.ide.hover.hover import Hover, code, sample_words, shown_value
+from promptls.ide.key_facts import declared_schema, value_at
+from promptls.ide.symbols.evaluation_columns import column_places
+from promptls.ide.symbols.jinja import attribute_at, attribute_places, blocks_in, family, namespace_of
+from promptls.ide.symbols.keys import key_symbol_at
+from promptls.ide.symbols.symbol import Occurrence
+from promptls.rendering.file_rendering import FileRendering
+from promptls.semantic.flow.keys import path_along
+from promptls.semantic.flow.paths import Path as AccessPath
+from promptls.semantic.flow.paths import Path as ValuePath
+from promptls.semantic.flow.paths import Step, is_no_input, parameter_of, without_views
+from promptls.semantic.flow.shapes import flow_of, resolved_at, shape_under
+from promptls.semantic.header import InputKey
+from promptls.semantic.names.file_names import chunk_bindings
+from promptls.semantic.names.mentions import mention_at
+from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.scopes import Binding
+from promptls.semantic.template import Template
+from promptls.semantic.types.shape import Shape
+from promptls.syntax.jinja.builtins import (
+    FILTERS,
+    LOOP,
+    TESTS,
+    Signature,
+    filter_documentation,
+    filter_signature,
+    test_documentation,
+    test_signature,
+)
+from promptls.syntax.jinja.keywords import TAGS, end_documentation
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Constant,
+    Expression,
+    Filter,
+    Keyword,
+    Name,
+    Test,
+    walk,
+)
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.text.escape import markdown_fence, markdown_prose, markdown_text
+from promptls.text.positions import Span
+from promptls.workspace.contract import needed_shapes
+from promptls.workspace.macro_calls import paths_from_inputs
+from promptls.workspace.snapshot import Snapshot
+
+_MAX_GIVEN: Final = 3
+"""Of how many calls of a macro it is told what they hand on."""
+
+
+def key_texts(
+    snapshot: Snapshot, path: str, way: AccessPath, data: dict[str, Any], origin: str
+) -> Iterator[str]:
+    """Paragraphs in Markdown; `data` is the sample, and `origin` says which one in words.
+
+    Of a macro's parameter it is told what the calls hand to it.
+    """
+    parameter = parameter_of(way)
+    if parameter is not None:
+        given = paths_from_inputs(snapshot, path, way)
+        if not given:
+            yield f"{code(str(way[-1].key))}: part of the parameter {code(parameter.name)}"
+        for each in given[:_MAX_GIVEN]:
+            of_sample = (data, origin) if each.path == path else ({}, "")
+            yield from key_texts(snapshot, each.path, each.way, *of_sample)
+        return
+    where, schema = declared_schema(snapshot, path, way)
+    shape = shape_under(needed_shapes(snapshot, path), way)
+    kind = schema.get("type")
+    words = f", {markdown_text(kind)}" if isinstance(kind, str) else _used_as(shape)
+    declared = f", declared in {code(FilePath(where).name)}" if schema else ""
+    name = str(way[-1].key) if isinstance(way[-1].key, str) else "element"
+    yield f"{code(name)}: part of the input {code(str(way[0].key))}{words}{declared}"
+    if schema.get("description"):
+        yield markdown_prose(str(schema["description"]))
+    if isinstance(schema.get("enum"), list):
+        yield f"one of {', '.join(code(shown_value(value)) for value in schema['enum'])}"
+    if "default" in schema:
+        yield f"default: {code(shown_value(schema['default']))}"
+    value = value_at(data, way)
+    if value is not None:
+        yield f"in {origin}: {code(shown_value(value))}"
+
+
+def _used_as(shape: Shape | None) -> str:
+    return (
+        f", used as {markdown_prose(shape.words)}"
+        if shape is not None and shape.kind not in {"unknown", "any"}
+        else ""
+    )
+
+
+def hover_key(
+    snapshot: Snapshot, path: str, template: Template, offset: int, newest: FileRendering | None
+) -> Hover | None:
+    """Return what is known of the key of an input's value at `offset`."""
+    symbol = key_symbol_at(template, path, offset)
+    if symbol is None:
+        return None
+    data = newest.sample.data if newest is not None else {}
+    origin = sample_words(newest.sample) if newest is not None else ""
+    return Hover(symbol.span, "\n\n".join(key_texts(snapshot, path, path_along(symbol.way), data, origin)))
+
+
+def hover_attribute(path: str, template: Template, offset: int) -> Hover | None:
+    """Return what is known of the attribute of a namespace whose name stands at `offset`."""
+    symbol = attribute_at(template, path, offset)
+    mention = mention_at(template.source, offset)
+    owner = namespace_of(template, mention) if mention is not None else None
+    if symbol is None or owner is None:
+        return None
+    lines: dict[str, list[int]] = {"declaration": [], "write": [], "read": []}
+    for each in attribute_places(template, symbol):
+        lines[each.use].append(template.source.place(each.span.start).line + 1)
+    texts = [f"{code(symbol.name)}: attribute of the namespace {code(owner.name)}"]
+    for use, words in (("declaration", "begins"), ("write", "set"), ("read", "read")):
+        if lines[use]:
+            texts.append(f"{words} in line {', '.join(map(str, dict.fromkeys(lines[use])))}")
+    return Hover(symbol.span, "\n\n".join(texts))
+
+
+def hover_word(snapshot: Snapshot, path: str, template: Template, offset: int) -> Hover | None:
+    """Return what is known of the word at `offset` of a tag; None for variables and for what says nothing."""
+    located = template.source.located(offset)
+    inside = offset - located.start
+    for tag in located.chunk.tags:
+        if tag.span.start > inside:
+            return None
+        if tag.kind in {"output", "statement"} and tag.span.contains(inside):
+            start = located.start + tag.span.start
+            return _in_tag(snapshot, path, tag, start, offset)
+    return None
+
+
+def described_text(described: Described) -> str:
+    """Return a signature with what it does and where it comes from, in Markdown."""
+    fence = "python" if described.code else "jinja"
+    text = markdown_fence(described.code or described.signature.text, fence)
+    return "\n\n".join(each for each in (text, described.documentation, described.origin) if each)
+
+
+def _in_tag(snapshot: Snapshot, path: str, tag: Tag, start: int, offset: int) -> Hover | None:
+    statement = tag_tree(tag).statement
+    place = offset - start
+    if statement.keyword != "output" and statement.keyword_span.contains(place):
+        text = _tag_text(statement.keyword)
+        return Hover(statement.keyword_span.shifted(start), text) if text else None
+    for imported in statement.imported:
+        if imported.span.contains(place) or imported.alias_span.contains(place):
+            name = statement.template
+            described = _imported(snapshot, path, statement.keyword, name, imported.name)
+            span = imported.span if imported.span.contains(place) else imported.alias_span
+            return Hover(span.shifted(start), described_text(described)) if described else None
+    tests = () if statement.loop_test is None else (statement.loop_test,)
+    for expression in (*statement.expressions, *tests):
+        for node in walk(expression):
+            found = _of_node(snapshot, path, node, place, offset)
+            if found is not None:
+                return Hover(found[0].shifted(start), found[1])
+    return None
+
+
+def _tag_text(keyword: str) -> str:
+    if keyword.startswith("end") and keyword[3:] in TAGS:
+        return end_documentation(keyword[3:])
+    fact = TAGS.get(keyword)
+    return fact.documentation if fact else ""
+
+
+def _imported(
+    snapshot: Snapshot, path: str, keyword: str, template: Expression | None, name: str
+) -> Described | None:
+    if not isinstance(template, Constant) or not isinstance(template.value, str):
+        return None
+    target = snapshot.resolve(path, TemplateReference(keyword, template.value, template.span))
+    return exported_macro(snapshot, target, name) if target else None
+
+
+def _of_node(
+    snapshot: Snapshot, path: str, node: Expression, place: int, offset: int
+) -> tuple[Span, str] | None:
+    if isinstance(node, Filter) and node.name_span.contains(place) and node.name in FILTERS:
+        return node.name_span, _signed("|", filter_signature(node.name), filter_documentation(node.name))
+    if isinstance(node, Test) and node.name_span.contains(place) and node.name in TESTS:
+        return node.name_span, _signed("is", test_signature(node.name), test_documentation(node.name))
+    if isinstance(node, Attribute) and node.name_span.contains(place) and node.name:
+        text = _attribute_text(snapshot, path, node, offset)
+        return (node.name_span, text) if text else None
+    if isinstance(node, Call):
+        return _argument(snapshot, path, node, place, offset)
+    return None
+
+
+def _argument(snapshot: Snapshot, path: str, node: Call, place: int, offset: int) -> tuple[Span, str] | None:
+    """Return the parameter that a keyword argument stands for, with what is called."""
+    for argument in node.arguments:
+        if not isinstance(argument, Keyword):
+            continue
+        start = argument.span.start
+        span = Span(start, start + len(argument.name))
+        described = called_at(snapshot, path, offset, node.function) if span.contains(place) else None
+        parameters = described.signature.parameters if described is not None else ()
+        named = next((each for each in parameters if each.name == argument.name), None)
+        if described is not None and named is not None:
+            return span, f"{code(named.text)}: parameter\n\n{described_text(described)}"
+    return None
+
+
+def _signed(before: str, signature: Signature, text: str) -> str:
+    shown = signature.text if signature.parameters else signature.name
+    return f"```jinja\n{before} {shown}\n```\n\n{text}".strip()
+
+
+def _attribute_text(snapshot: Snapshot, path: str, node: Attribute, offset: int) -> str:
+    """Return what stands behind `loop.` or behind the name of an import; empty for a key of a value."""
+    if not isinstance(node.target, Name):
+        return ""
+    if node.target.name == "loop" and node.name in LOOP:
+        return LOOP[node.name]
+    module = module_at(snapshot, path, offset, node.target.name)
+    if module is None:
+        return ""
+    described = exported_macro(snapshot, module, node.name)
+    return described_text(described) if described else f"{code(node.name)} of {code(Path(module).name)}"
+
+
+_BINDING_WORDS: Final = {
+    "set": "variable set",
+    "for": "loop variable",
+    "with": "variable of a `with` block",
+    "macro": "macro",
+    "import": "import",
+    "from": "import",
+    "parameter": "parameter",
+    "implied": "variable that Jinja sets in this block",
+}
+_STANDS_FOR: Final = frozenset({"set", "for", "with", "parameter"})
+"""How names are bound that may stand for an input or a part of one."""
+_PLAIN_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "null"})
+_MAX_LINES: Final = 12
+
+
+def hover_variable(
+    snapshot: Snapshot, path: str, template: Template, offset: int, newest: FileRendering | None
+) -> Hover | None:
+    """Return what is known of the variable that is read or bound at `offset`, or declared in the header."""
+    for reading in template.names.readings_in(offset):
+        if reading.span.contains(offset):
+            binding = reading.binding
+            return _hover(
+                snapshot, path, reading.name, reading.span, binding, newest, certain=reading.certain
+            )
+    located = template.source.located(offset)
+    for local in chunk_bindings(located.chunk):
+        binding = local._replace(span=local.span.shifted(located.start))
+        if binding.span.contains(offset):
+            return _hover(snapshot, path, binding.name, binding.span, binding, newest, certain=True)
+    for declared in template.declarations.inputs or ():
+        if declared.span.contains(offset):
+            return _hover(snapshot, path, declared.name, declared.span, None, newest, certain=True)
+    return None
+
+
+def _hover(
+    snapshot: Snapshot,
+    path: str,
+    name: str,
+    span: Span,
+    binding: Binding | None,
+    newest: FileRendering | None,
+    *,
+    certain: bool,
+) -> Hover:
+    texts = []
+    if binding is not None:
+        template = snapshot.template(path)
+        assert template is not None
+        line = (
+            ""
+            if binding.kind == "implied"
+            else f" in line {template.source.place(binding.span.start).line + 1}"
+        )
+        sometimes = "" if certain else ", on some ways to this place; else an input"
+        way = _stands_for(template, name, span, binding)
+        used = _variable_used_as(_local_shape(snapshot, path, template, way))
+        texts.append(f"{code(name)}: {_BINDING_WORDS.get(binding.kind, 'variable')}{line}{sometimes}{used}")
+        texts += _local_values(snapshot, path, way, newest)
+        texts += _called_texts(snapshot, path, template, name, span, binding)
+    if binding is None or not certain:
+        texts += _input_texts(snapshot, path, name, newest)
+    texts += _elsewhere(snapshot, path, name, span, binding)
+    return Hover(span, "\n\n".join(texts))
+
+
+def _input_texts(snapshot: Snapshot, path: str, name: str, newest: FileRendering | None) -> Iterator[str]:
+    described = function_named(snapshot, path, name)
+    if described is not None:
+        yield described_text(described)
+        return
+    if name in RESERVED_INPUTS:
+        yield RESERVED_INPUTS[name]
+        return
+    declared = _declared(snapshot, path, name)
+    if declared is None:
+        template = snapshot.template(path)
+        lists = template is not None and template.declarations.inputs is not None
+        unlisted = ", not in `input_keys`" if lists else ""
+        yield f"{code(name)}: input{_variable_used_as(_input_shape(snapshot, path, name))}{unlisted}"
+    else:
+        where, key = declared
+        kind = key.schema.get("type")
+        used = "" if kind in _PLAIN_TYPES else _variable_used_as(_input_shape(snapshot, where, name))
+        words = f", {markdown_text(str(kind))}" if kind else ""
+        yield f"{code(name)}: input{words}, declared in {code(Path(where).name)}{used}"
+        if description := key.schema.get("description"):
+            yield markdown_prose(str(description))
+        if "enum" in key.schema:
+            yield f"one of {', '.join(code(shown_value(value)) for value in key.schema['enum'])}"
+        if "default" in key.schema:
+            yield f"default: {code(shown_value(key.schema['default']))}"
+    if newest is not None and name in newest.sample.data:
+        value = shown_value(newest.sample.data[name])
+        yield f"in {sample_words(newest.sample)}: {code(value)}"
+
+
+def _called_texts(
+    snapshot: Snapshot, path: str, template: Template, name: str, span: Span, binding: Binding
+) -> Iterator[str]:
+    """Yield the signature and documentation of a macro, the file's own or an imported one."""
+    if binding.kind == "macro":
+        described = macro_of(template, binding, Path(path).name)
+    elif binding.kind == "import":
+        described = named_at(snapshot, path, max(span.start, binding.span.end), name)
+    else:
+        return
+    if described is not None:
+        yield described_text(described)
+
+
+def _input_shape(snapshot: Snapshot, path: str, name: str) -> Shape | None:
+    """Return the shape of an input by its uses, in the file at `path` and in those that it includes."""
+    return needed_shapes(snapshot, path).get(name)
+
+
+def _stands_for(template: Template, name: str, span: Span, binding: Binding) -> ValuePath:
+    """Return the path to what a loop's or another variable stands for.
+
+    Empty where that is no part of an input.
+    """
+    if binding.kind not in _STANDS_FOR:
+        return ()
+    place = span.start
+    if binding.span == span:
+        located = template.source.located(place)
+        place = located.start + next(
+            (tag.span.end for tag in located.chunk.tags if tag.span.end > place - located.start), 0
+        )
+    way = resolved_at(template, (Step(name),), place)
+    return way if without_views(way) == way else ()
+
+
+def _local_shape(snapshot: Snapshot, path: str, template: Template, way: ValuePath) -> Shape | None:
+    """Return the shape of what a variable stands for; None if nothing is known of it."""
+    if not way:
+        return None
+    is_own = is_no_input(way[0].key)
+    return shape_under(flow_of(template).shapes if is_own else needed_shapes(snapshot, path), way)
+
+
+def _local_values(
+    snapshot: Snapshot, path: str, way: ValuePath, newest: FileRendering | None
+) -> Iterator[str]:
+    """Yield a variable's value in the sample: the first iteration of a loop, the first argument."""
+    for each in paths_from_inputs(snapshot, path, way)[:1]:
+        value = value_at(newest.sample.data, each.way) if newest is not None and each.path == path else None
+        if newest is not None and value is not None:
+            yield f"in {sample_words(newest.sample)}: {code(shown_value(value))}"
+
+
+def _variable_used_as(shape: Shape | None) -> str:
+    """Return what the uses of a value say of it, as the end of a sentence; empty where that is little."""
+    if shape is None or shape.kind in {"unknown", "any", "scalar"}:
+        return ""
+    return f", used as {markdown_prose(shape.words)}"
+
+
+def _declared(snapshot: Snapshot, path: str, name: str) -> tuple[str, InputKey] | None:
+    """Return the declaration of an input: in the file, or in one through which the file is reached."""
+    for candidate in dict.fromkeys([path, *snapshot.entries(path)]):
+        template = snapshot.template(candidate)
+        for key in (template.declarations.inputs or ()) if template else ():
+            if key.name == name:
+                return candidate, key
+    return None
+
+
+def _elsewhere(
+    snapshot: Snapshot, path: str, name: str, span: Span, binding: Binding | None
+) -> Iterator[str]:
+    """Yield the other places that read the variable: lines of this file, and files that share the input."""
+    template = snapshot.template(path)
+    assert template is not None
+    lines: dict[int, None] = {}
+    for reading in template.names.readings_of(name):
+        if reading.binding == binding and reading.span != span:
+            lines[template.source.place(reading.span.start).line + 1] = None
+        if len(lines) > _MAX_LINES:
+            break
+    if lines:
+        shown = ", ".join(map(str, list(lines)[:_MAX_LINES]))
+        more = ", …" if len(lines) > _MAX_LINES else ""
+        yield f"also read in line {shown}{more}"
+    if binding is not None:
+        return
+    around = dict.fromkeys([*snapshot.entries(path), *snapshot.included(path)])
+    files = [
+        Path(other).name
+        for other in around
+        if other != path and (its := snapshot.template(other)) is not None and name in its.names.input_names
+    ]
+    if files:
+        yield f"also an input of {', '.join(map(code, files))}"
+
+
+def hover_block(snapshot: Snapshot, path: str, template: Template, offset: int) -> Hover | None:
+    """Return what is known of the block whose name stands at `offset`."""
+    mention = mention_at(template.source, offset)
+    if mention is None or mention.kind != "block":
+        return None
+    places = []
+    for other in family(snapshot, path):
+        file = snapshot.template(other)
+        for each in blocks_in(file, other, mention.name) if file is not None else ():
+            if each.use == "declaration" and file is not None:
+                line = file.source.place(each.span.start).line + 1
+                places.append(f"- {code(Path(other).name)}, line {line}{' (here)' if other == path else ''}")
+    said = f"{code(mention.name)}: block, which a template that extends this one may fill in"
+    return Hover(mention.span, "\n\n".join([said, "\n".join(places)]) if places else said)
+
+
+def hover_column(path: str, template: Template, offset: int, newest: FileRendering | None) -> Hover | None:
+    """Return what is known of the column that the reader names, or a text prints, at `offset`."""
+    places = list(column_places(template, path, None))
+    here = next((each for each in places if each.span.contains(offset)), None)
+    if here is None:
+        return None
+    name = template.source.slice(here.span)
+    same = [each for each in places if template.source.slice(each.span) == name]
+    return Hover(here.span, "\n\n".join(_texts(template, name, here, same, newest)))
+
+
+def _texts(
+    template: Template, name: str, here: Occurrence, same: list[Occurrence], newest: FileRendering | None
+) -> Iterator[str]:
+    reader = template.declarations.data.get("reader_cfg")
+    answer = reader.get("output_column") if isinstance(reader, dict) else None
+    if name == answer:
+        yield f"{code(name)}: column with the answer, which OpenCompass takes out of the row that is asked"
+    elif any(each.use == "declaration" for each in same):
+        yield f"{code(name)}: column with an input"
+    else:
+        yield f"{code(name)}: column that the reader does not name"
+    if newest is not None and newest.sample.name != "placeholders" and name in newest.sample.data:
+        value = shown_value(newest.sample.data[name])
+        yield f"in {sample_words(newest.sample)}: {code(value)}"
+    lines = dict.fromkeys(
+        template.source.place(each.span.start).line + 1 for each in same if each.span != here.span
+    )
+    if lines:
+        yield f"also in line {', '.join(map(str, lines))}"

@@ -1,0 +1,172 @@
+"""How many tokens each part has, behind its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import PurePath
+
+from promptls.ide.experiments import known_worths
+from promptls.rendering.file_rendering import FileRendering, PartRange, rendered_parts, template_text, varying
+from promptls.rendering.make import brought_in, tokens_of, told_names
+from promptls.rendering.outcome import RenderedPart
+from promptls.semantic.kind import Kind
+from promptls.semantic.template import PlacedPart, Template
+from promptls.text.format import plural
+from promptls.text.positions import Span
+from promptls.workspace.contract import included_part_names
+from promptls.workspace.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class InlayHint:
+    """A text to show behind `offset`, and what it means."""
+
+    offset: int
+    label: str
+    tooltip: str
+
+
+def inlay_hints(
+    snapshot: Snapshot, path: str, within: Span, newest: FileRendering | None
+) -> tuple[InlayHint, ...]:
+    """Return the hints in the span `within`; none of tokens before the file was rendered or counted once."""
+    template = snapshot.template(path)
+    if template is None:
+        return ()
+    worths = tuple(hint for hint in _worth_hints(snapshot, path, template) if within.contains(hint.offset))
+    if newest is None or not snapshot.project(path).settings.inlay_hints.tokens:
+        return worths
+    kind = snapshot.kind(path)
+    if kind is Kind.OBJECT:
+        found = _object_hint(template, newest)
+    elif kind in {Kind.PARTS, Kind.SECTION}:
+        found = chain(
+            _part_hints(snapshot, path, template, newest), _include_hints(snapshot, path, template, newest)
+        )
+    else:
+        return worths
+    return (*(hint for hint in found if within.contains(hint.offset)), *worths)
+
+
+def _worth_hints(snapshot: Snapshot, path: str, template: Template) -> Iterator[InlayHint]:
+    """Behind few-shot examples that were left out in turn, what they are worth."""
+    for each in known_worths(snapshot, path):
+        line = template.source.line_span(template.source.place(each.example.span.start).line)
+        stale = ", stale" if each.stale else ""
+        yield InlayHint(
+            line.end, f"{each.tokens:.0f} tokens: {each.verdict}{stale}", f"{each.experiment}: {each.words}"
+        )
+
+
+def _part_hints(
+    snapshot: Snapshot, path: str, template: Template, newest: FileRendering
+) -> Iterator[InlayHint]:
+    became: tuple[tuple[RenderedPart, ...], ...] = ()
+    if newest.rendering is not None:
+        became = rendered_parts(template, included_part_names(snapshot, path), newest.rendering)
+    for index, placed in enumerate(template.parts):
+        rendered = became[index] if became else ()
+        offset = _behind_name(template, placed)
+        varied = varying(newest, placed.part.name)
+        if rendered or varied:
+            label = _rendered_label(rendered) if rendered else plural(0, "token")
+            tooltip = _rendered_tooltip(rendered, newest)
+            if varied is not None:
+                label = f"{label} ({varied.least:,}-{varied.most:,})"
+                tooltip = f"{tooltip}; {range_words(varied)}"
+            yield InlayHint(offset, label, tooltip)
+        elif (tokens := newest.template_tokens.get(template_text(template, placed))) is not None:
+            yield InlayHint(offset, f"~{plural(tokens, 'token')}", _template_tooltip(newest))
+
+
+def _include_hints(
+    snapshot: Snapshot, path: str, template: Template, newest: FileRendering
+) -> Iterator[InlayHint]:
+    """Behind includes, the tokens of the parts that they bring in."""
+    told = told_names(snapshot, path) if newest.rendering is not None and template.references else {}
+    for reference in template.references if told else ():
+        target = snapshot.resolve(path, reference) if reference.keyword == "include" else None
+        names = brought_in(snapshot, told, target) if target is not None else ()
+        if newest.rendering is None or target is None or not names:
+            continue
+        tokens = tokens_of(names, newest.rendering)
+        parts = f"{plural(len(tokens), 'part')}, " if len(tokens) > 1 else ""
+        label = f"{parts}{plural(sum(tokens), 'token')}"
+        tooltip = f"what `{PurePath(target).name}` brings in, rendered with {_sample(newest)}"
+        varied = varying(newest, target)
+        if varied is not None:
+            label = f"{label} ({varied.least:,}-{varied.most:,})"
+            tooltip = f"{tooltip}; {range_words(varied)}"
+        yield InlayHint(_behind_tag(template, reference.span.start), label, tooltip)
+
+
+def _behind_tag(template: Template, offset: int) -> int:
+    located = template.source.located(offset)
+    inside = offset - located.start
+    return located.start + next(
+        (tag.span.end for tag in located.chunk.tags if tag.span.start <= inside < tag.span.end), inside
+    )
+
+
+def _sample(newest: FileRendering) -> str:
+    return f"`{newest.sample.name}` ({newest.sample.source}), {newest.job.encoding}"
+
+
+def range_words(varied: PartRange) -> str:
+    """Return a range of tokens as a sentence has it."""
+    return (
+        f"{varied.least:,} to {plural(varied.most, 'token')}, mostly {varied.typical:,},"
+        f" with {varied.times} samples and rows"
+    )
+
+
+def _rendered_label(parts: tuple[RenderedPart, ...]) -> str:
+    counts = [part.tokens for part in parts]
+    cut = (
+        ""
+        if all(part.kept for part in parts)
+        else ", cut"
+        if not any(part.kept for part in parts)
+        else ", partly cut"
+    )
+    if len(parts) == 1:
+        return plural(counts[0], "token") + cut
+    least, most = min(counts), max(counts)
+    each = plural(most, "token") if least == most else f"{least:,}-{most:,} tokens"
+    return f"{len(parts)} parts of {each}{cut}"
+
+
+def _rendered_tooltip(parts: tuple[RenderedPart, ...], newest: FileRendering) -> str:
+    tokens = sum(part.tokens for part in parts)
+    limit = newest.token_limit
+    share = f", {tokens / limit:.0%} of the limit of {limit:,}" if limit else ""
+    return f"{plural(tokens, 'token')}{share}, rendered with {_sample(newest)}"
+
+
+def _template_tooltip(newest: FileRendering) -> str:
+    why = (
+        f"the prompt does not render: {newest.failure.message}"
+        if newest.failure
+        else f"what it renders to with `{newest.sample.name}` cannot be told, or it is left out"
+    )
+    return f"tokens of the template text, {newest.job.encoding}; {why}"
+
+
+def _behind_name(template: Template, placed: PlacedPart) -> int:
+    value = placed.part.value("name")
+    if value is not None and not value.span.is_empty():
+        return value.span.end + placed.start
+    source = template.source
+    return source.line_span(source.place(placed.span.start).line).end
+
+
+def _object_hint(template: Template, newest: FileRendering) -> Iterator[InlayHint]:
+    place = template.declarations.key_span("instruction")
+    if place is None or newest.rendering is None or not newest.rendering.parts:
+        return
+    line = template.source.line_span(template.source.place(place.start).line)
+    yield InlayHint(
+        line.end, plural(newest.rendering.tokens, "token"), _rendered_tooltip(newest.rendering.parts, newest)
+    )

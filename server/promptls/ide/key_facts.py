@@ -1,0 +1,246 @@
+"""Which keys a mapping may have, and what is known of their values."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Annotated, Any, Final, Union, get_args, get_origin
+
+from promptls.dialects.key_fact import KeyFact, needed, optional, table
+from promptls.dialects.opencompass import vocabulary as evaluation_keys
+from promptls.dialects.opencompass import vocabulary as retriever_keys
+from promptls.dialects.opencompass import vocabulary as template_keys
+from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
+from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
+from promptls.semantic.flow.paths import Each, Path
+from promptls.semantic.header import InputKey as DeclaredInput
+from promptls.semantic.kind import Kind
+from promptls.semantic.template import Template
+from promptls.syntax.yaml.expected import ITEM
+from promptls.text.positions import Span
+from promptls.workspace.snapshot import Snapshot
+
+NO_KEYS: Final[Mapping[str, KeyFact]] = {}
+_SCHEMA_FACTS: Final = (
+    ("type", "text", "JSON Schema type: `string`, `array`, `object`, …"),
+    ("description", "text", "What the value holds, for people."),
+    ("default", "any value", "The value where none is given."),
+    ("enum", "list", "The only values that there may be."),
+    ("items", "mapping", "The schema of a list's elements."),
+    ("properties", "mapping", "The schemas of a mapping's keys."),
+    ("required", "list of names", "The keys that must be there."),
+    ("additionalProperties", "yes or no", "Whether other keys may be there as well."),
+    ("minItems", "integer", "The fewest elements of a list."),
+    ("maxItems", "integer", "The most elements of a list."),
+    ("minLength", "integer", "The fewest characters of a text."),
+    ("maxLength", "integer", "The most characters of a text."),
+    ("minimum", "number", "The least value of a number."),
+    ("maximum", "number", "The greatest value of a number."),
+    ("pattern", "text", "A regular expression that a text must match."),
+    ("format", "text", "A format that a text has, such as `date` or `email`."),
+    ("anyOf", "list of mappings", "Schemas of which one must fit."),
+    ("const", "any value", "The one value that there may be."),
+)
+SCHEMA_KEYS: Final = table(*(optional(*fact) for fact in _SCHEMA_FACTS))
+"""The keywords of JSON Schema that inputs and outputs are described with."""
+_TYPE_WORDS: Final = {
+    str: "text",
+    int: "integer",
+    float: "number",
+    bool: "yes or no",
+    list: "list",
+    dict: "mapping",
+}
+_EVALUATION_TABLES: Final[dict[str, Mapping[str, KeyFact]]] = {
+    "ice_template": template_keys.TEMPLATE_KEYS,
+    "prompt_template": template_keys.TEMPLATE_KEYS,
+    "retriever": retriever_keys.RETRIEVER_KEYS,
+    "inferencer": evaluation_keys.INFERENCER_KEYS,
+    "reader_cfg": evaluation_keys.READER_KEYS,
+    "infer_cfg": evaluation_keys.INFER_KEYS,
+    "meta_template": template_keys.META_KEYS,
+}
+_MESSAGE_KEYS: Final = table(
+    needed("role", "text", "Who speaks: `system`, `user` or `assistant`."),
+    needed("content", "text", "What is said, with `{column}` fields."),
+)
+
+
+def keys_at(kind: Kind, path: tuple[str, ...], *, in_header: bool) -> Mapping[str, KeyFact]:
+    """Return the keys that the mapping at `path` may have.
+
+    None if the keys are the user's own, or unknown.
+
+    `path` holds keys and, for the items of lists, `-`; it counts from the header's top where the
+    mapping stands in a header.
+    """
+    if in_header:
+        return _header(path)
+    if kind in {Kind.PARTS, Kind.SECTION}:
+        if path == (ITEM,):
+            return PART_KEYS
+        return SECTION_KEYS if path == (ITEM, "sections", ITEM) else NO_KEYS
+    if kind is Kind.OBJECT:
+        return {**_header_keys(), **PROMPT_KEYS} if not path else _header(path)
+    if kind is Kind.EVALUATION:
+        if not path:
+            return {**_header_keys(), **evaluation_keys.INFER_KEYS, **evaluation_keys.EVALUATION_KEYS}
+        return _evaluation(path) or _header(path)
+    return NO_KEYS
+
+
+def fact_at(kind: Kind, keys: tuple[str, ...], *, in_header: bool) -> KeyFact | None:
+    """Return what is known of the key that `keys` lead to."""
+    return keys_at(kind, keys[:-1], in_header=in_header).get(keys[-1]) if keys else None
+
+
+def _header(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
+    from promptls.settings.header import BudgetKey, ExperimentKey, InputKey, NamedMetric
+
+    if not path:
+        return _header_keys()
+    if path[0] == "input_keys" and len(path) > 1:
+        return {**SCHEMA_KEYS, **_model_keys(InputKey)} if len(path) == 2 else _schema(path[2:])  # noqa: PLR2004  (an input)
+    if path[0] == "experiments" and len(path) == 2:  # noqa: PLR2004  (an experiment)
+        return _model_keys(ExperimentKey)
+    if path[0] == "experiments" and path[2:] == ("budget",):
+        return _model_keys(BudgetKey)
+    if path[0] == "metrics" and len(path) == 2:  # noqa: PLR2004  (a metric with options)
+        return _model_keys(NamedMetric)
+    if path[0] == "experiments" and path[2:3] == ("json_schema",):
+        return _schema(path[3:])
+    return _schema(path[1:]) if path[0] == "output_schema" else NO_KEYS
+
+
+def _schema(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
+    """Return the keywords of a schema inside a schema; none if its keys are names of properties."""
+    index = 0
+    while index < len(path):
+        if path[index] in {"properties", "patternProperties", "$defs", "definitions"} or (
+            path[index] in {"anyOf", "oneOf", "allOf"} and path[index + 1 : index + 2] == (ITEM,)
+        ):
+            index += 2
+        elif path[index] in {"items", "additionalProperties", "not"}:
+            index += 1
+        else:
+            return NO_KEYS
+    return SCHEMA_KEYS if index == len(path) else NO_KEYS
+
+
+def _evaluation(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
+    path = path[1:] if path[0] == "infer_cfg" and len(path) > 1 else path
+    if len(path) == 1:
+        return _EVALUATION_TABLES.get(path[0], NO_KEYS)
+    if path[0] == "meta_templates" and len(path) > 1:
+        # Each of its values is a meta template under a name.
+        path = ("meta_template", *path[2:])
+        if len(path) == 1:
+            return template_keys.META_KEYS
+    if path[0] == "meta_template":
+        is_role = path[1:] in {("round", ITEM), ("reserved_roles", ITEM)}
+        return template_keys.META_ROLE_KEYS if is_role else NO_KEYS
+    if path[0] not in {"ice_template", "prompt_template"}:
+        return NO_KEYS
+    rest = path[1:]
+    if rest == ("messages", ITEM):
+        return _MESSAGE_KEYS
+    if rest[0] != "template":
+        return NO_KEYS
+    for dialogue in (rest[1:], rest[2:]):
+        if not dialogue and rest[1:2] != (ITEM,):
+            return template_keys.DIALOGUE_KEYS
+        if len(dialogue) == 2 and dialogue[0] in {"round", "begin", "end"} and dialogue[1] == ITEM:  # noqa: PLR2004  (a turn)
+            return template_keys.TURN_KEYS
+    return NO_KEYS
+
+
+@lru_cache(maxsize=1)
+def _header_keys() -> Mapping[str, KeyFact]:
+    from promptls.settings.header import Header
+
+    return _model_keys(Header)
+
+
+@lru_cache(maxsize=8)
+def _model_keys(model: Any) -> Mapping[str, KeyFact]:
+    """Return the fields of a pydantic model as facts."""
+    return table(
+        *(
+            KeyFact(name, field.is_required(), _type_words(field.annotation), field.description or "")
+            for name, field in model.model_fields.items()
+        )
+    )
+
+
+def _type_words(annotation: Any) -> str:
+    """Return the values of an annotation in words, such as `list of texts or mapping`."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _type_words(get_args(annotation)[0])
+    if origin in {Union, types.UnionType}:
+        return " or ".join(
+            dict.fromkeys(_type_words(each) for each in get_args(annotation) if each is not type(None))
+        )
+    known = _TYPE_WORDS.get(origin or annotation, "any value")
+    if origin is list:
+        inside = _type_words(get_args(annotation)[0])
+        return {"text": "list of texts", "mapping": "list of mappings"}.get(inside, "list")
+    return known
+
+
+def schema_along(inputs: Iterable[DeclaredInput], path: Path) -> dict[str, Any]:
+    """Return the JSON Schema of the value at a path from one of the inputs; empty where none is declared."""
+    schema: Any = next((key.schema for key in inputs if path and key.name == path[0].key), {})
+    for step in path[1:]:
+        if not isinstance(schema, dict):
+            return {}
+        properties = schema.get("properties")
+        if isinstance(step.key, str):
+            schema = properties.get(step.key) if isinstance(properties, dict) else None
+        else:
+            schema = schema.get("additionalProperties" if step.key is Each.VALUE else "items")
+    return schema if isinstance(schema, dict) else {}
+
+
+def declared_schema(snapshot: Snapshot, path: str, way: Path) -> tuple[str, dict[str, Any]]:
+    """Return the schema of the value at `way` and the file that declares it: `path` or an entry template."""
+    for candidate in dict.fromkeys([path, *snapshot.entries(path)]):
+        template = snapshot.template(candidate)
+        declared = template.declarations.inputs if template is not None else None
+        schema = schema_along(declared or (), way)
+        if schema:
+            return candidate, schema
+    return path, {}
+
+
+def value_at(data: Any, path: Path) -> Any:
+    """Return the value at a path in some data, of the first element where there are many.
+
+    None if there is none.
+
+    Of a list of mappings the element has every key that one of them has.
+    """
+    value = data
+    for step in path:
+        if isinstance(step.key, str):
+            value = value.get(step.key) if isinstance(value, dict) else None
+        elif isinstance(value, dict):
+            value = next(iter(value.values()), None) if step.key is Each.VALUE else None
+        elif isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+            value = {key: each[key] for each in reversed(value) for key in each}
+        else:
+            value = value[0] if isinstance(value, list) and value else None
+        if value is None:
+            return None
+    return value
+
+
+def bare_span(template: Template, span: Span, text: str) -> Span | None:
+    """Return the span of a scalar without its quotes; None if it does not stand on one line."""
+    written = template.source.slice(span)
+    if written == text:
+        return span
+    if len(written) > 1 and written[0] == written[-1] and written[0] in "'\"" and "\n" not in written:
+        return Span(span.start + 1, span.end - 1)
+    return None

@@ -1,0 +1,264 @@
+"""Where a symbol comes from, and the files that a prompt file names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final, NamedTuple
+
+from promptls.ide.key_facts import bare_span
+from promptls.ide.named_values import NamedValue, file_beside, metric_file, named_value_at, named_values
+from promptls.ide.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
+from promptls.ide.symbols.jinja import macro_meant
+from promptls.ide.symbols.keys import declared_key_places
+from promptls.ide.symbols.occurrences import NO_VARIABLES, holds_prompt, symbol_variable
+from promptls.ide.symbols.variables import imported_file
+from promptls.semantic.names.mentions import mention_at
+from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding
+from promptls.semantic.names.variables import NamePlace, name_at
+from promptls.semantic.template import Template
+from promptls.text.positions import Span
+from promptls.text.steps import Steps
+from promptls.workspace.contract import functions_path
+from promptls.workspace.python_functions import functions_in
+from promptls.workspace.settings import place_of_setting
+from promptls.workspace.snapshot import Snapshot
+
+_QUOTED: Final = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentLink:
+    """A stretch of the file that leads to the file at `target`."""
+
+    span: Span
+    target: str
+
+    @property
+    def tooltip(self) -> str:
+        """What following the link does, in words."""
+        return f"Open {PurePath(self.target).name}"
+
+
+def document_links(snapshot: Snapshot, path: str) -> tuple[DocumentLink, ...]:
+    """Return the links of the file at `path`: includes and imports, and the header's files that are there."""
+    template = snapshot.template(path)
+    if template is None:
+        return ()
+    links = [
+        link for reference in template.references for link in _named(snapshot, path, template, reference)
+    ]
+    for value in named_values(template):
+        target = _target(snapshot, path, value)
+        if target is not None and snapshot.exists(target):
+            links.append(DocumentLink(value.span, target))
+    return tuple(sorted(links, key=lambda link: link.span))
+
+
+def _target(snapshot: Snapshot, path: str, value: NamedValue) -> str | None:
+    """Return the file that a value of the declarations leads to."""
+    if value.file is not None:
+        return file_beside(path, value.file)
+    project = snapshot.project(path)
+    is_named = value.kind == "model" and value.name in project.settings.models and project.path is not None
+    return str(project.path) if is_named else None
+
+
+def _named(
+    snapshot: Snapshot, path: str, template: Template, reference: TemplateReference
+) -> Iterator[DocumentLink]:
+    """Yield the files that one include, import or `extends` names: each of a list that is there."""
+    written = template.source.slice(reference.span)
+    for match in _QUOTED.finditer(written):
+        name = match.group(1) or match.group(2) or ""
+        if name in (reference.alternatives or (reference.name,)):
+            target = snapshot.resolve(path, reference._replace(name=name, alternatives=()))
+            start = reference.span.start + match.start() + 1
+            if target is not None:
+                yield DocumentLink(Span(start, start + len(name)), target)
+
+
+def link_at(snapshot: Snapshot, path: str, offset: int) -> DocumentLink | None:
+    """Return the link at `offset`, or None if there is none."""
+    return next((link for link in document_links(snapshot, path) if link.span.contains(offset)), None)
+
+
+class Target(NamedTuple):
+    """Where to go: `span` in the file at `path`; `origin` is what stands at the place asked about."""
+
+    path: str
+    span: Span
+    origin: Span
+
+
+_TOP = Span(0, 0)
+
+
+def definition_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[Target, ...]]:
+    """Yield where the symbol at `offset` gets what it is: the likeliest place first."""
+    in_prompt = holds_prompt(snapshot, path)
+    near = _bound_nearby(snapshot, path, offset) if in_prompt else None
+    if near is not None:
+        return near
+    symbol = symbol_at(snapshot, path, offset)
+    if in_prompt and (symbol is None or symbol.kind == "named metric"):
+        template = snapshot.template(path)
+        value = named_value_at(template, offset) if template is not None else None
+        if value is not None:
+            return tuple(Target(*place, value.span) for place in _definition_named(snapshot, path, value))
+    if symbol is None:
+        link = link_at(snapshot, path, offset) if in_prompt else None
+        return (Target(link.target, _TOP, link.span),) if link is not None else ()
+    places = dict.fromkeys((yield from _defined(snapshot, symbol)))
+    return tuple(Target(file, span, symbol.span) for file, span in places)
+
+
+def declaration_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[Target, ...]]:
+    """Yield the declarations of the symbol at `offset`: the import, if its definition is elsewhere.
+
+    Of an input its declaration, of a metric with options where it has its name, of everything else its
+    definition.
+    """
+    symbol = symbol_at(snapshot, path, offset)
+    variable = symbol_variable(snapshot, symbol) if symbol is not None else None
+    if symbol is not None and symbol.kind == "import" and variable is not None:
+        return tuple(Target(symbol.home, binding.span, symbol.span) for binding in variable.bindings)
+    if symbol is not None and symbol.kind in {"input", "named metric"}:
+        declared = _of_use((yield from occurrence_steps(snapshot, symbol, in_data=False)), "declaration")
+        if declared:
+            return tuple(Target(*place, symbol.span) for place in declared)
+    return (yield from definition_steps(snapshot, path, offset))
+
+
+def _bound_nearby(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ...] | None:
+    """Return what certainly makes the variable at `offset`, without its other places.
+
+    None if that is open.
+    """
+    template = snapshot.template(path)
+    place = name_at(template, offset) if template is not None else None
+    if template is None or place is None:
+        return None
+    reading = next((each for each in template.names.readings_in(offset) if each.span == place.span), None)
+    if reading is None or not reading.certain:
+        return None
+    if reading.binding is not None:
+        goes_on = reading.binding.kind in {"import", "implied"}
+        return None if goes_on else (Target(path, reading.binding.span, place.span),)
+    if place.name in GLOBALS or place.name in INJECTED:
+        return ()
+    for key in template.declarations.inputs or ():
+        if key.name == place.name:
+            return (Target(path, bare_span(template, key.span, key.name) or key.span, place.span),)
+    return None
+
+
+def _defined(snapshot: Snapshot, symbol: Symbol) -> Steps[list[tuple[str, Span]]]:
+    if symbol.kind == "file":
+        return [(symbol.home, _TOP)]
+    template = snapshot.template(symbol.home)
+    if template is not None and symbol.kind == "key":
+        declared = _of_use(declared_key_places(template, symbol.home, symbol.way), "declaration")
+        return declared or list(_where_given((yield from occurrence_steps(snapshot, symbol))))
+    if symbol.kind in NO_VARIABLES:
+        return _of_use((yield from occurrence_steps(snapshot, symbol)), "declaration")
+    variable = symbol_variable(snapshot, symbol)
+    if template is None or variable is None or symbol.kind == "own":
+        return []
+    if symbol.kind == "function":
+        return list(_function(snapshot, symbol))
+    places: list[tuple[str, Span]] = []
+    for binding in _newest_first(variable.bindings, symbol, template):
+        places += _behind(snapshot, symbol.home, template, binding)
+    if variable.is_input:
+        found = yield from occurrence_steps(snapshot, symbol, in_data=False)
+        given = [(each.path, each.span) for each in found if each.use == "write" and each.where == "template"]
+        passed = [(each.path, each.span) for each in found if each.where == "python"]
+        places += _of_use(found, "declaration") or given or passed
+    return places
+
+
+def _where_given(places: tuple[Occurrence, ...]) -> Iterator[tuple[str, Span]]:
+    """Yield where a key is declared; else where it first gets a value, in each file that gives it one."""
+    declared = _of_use(places, "declaration")
+    if declared:
+        yield from declared
+        return
+    first: dict[str, Span] = {}
+    for each in places:
+        if each.use == "write":
+            first.setdefault(each.path, each.span)
+    yield from first.items()
+
+
+def _newest_first(bindings: tuple[Binding, ...], symbol: Symbol, template: Template) -> list[Binding]:
+    """Return the bindings, with that first that the symbol's own place refers to."""
+    meant = None
+    if symbol.anchor is not None:
+        for reading in template.names.readings_in(symbol.anchor.start):
+            if reading.span == symbol.anchor:
+                meant = reading.binding
+        meant = meant or next((each for each in bindings if each.span == symbol.anchor), None)
+    return sorted(bindings, key=lambda binding: (binding != meant, binding.span))
+
+
+def _behind(
+    snapshot: Snapshot, path: str, template: Template, binding: Binding
+) -> Iterator[tuple[str, Span]]:
+    """Yield the binding, or what it imports."""
+    if binding.kind != "import":
+        yield path, binding.span
+        return
+    macro = macro_meant(snapshot, path, NamePlace(binding.name, binding.span))
+    if macro is not None:
+        yield macro.path, macro.span
+        return
+    mention = mention_at(template.source, binding.span.start)
+    target = imported_file(snapshot, path, template, mention) if mention is not None else None
+    yield (target, _TOP) if target is not None else (path, binding.span)
+
+
+def _of_use(places: Iterable[Occurrence], use: str) -> list[tuple[str, Span]]:
+    return [(each.path, each.span) for each in places if each.use == use]
+
+
+def _definition_named(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[tuple[str, Span]]:
+    """Yield what a value of the header names: a file, a metric's function, a model of the project."""
+    if value.kind == "metric":
+        file, name = metric_file(snapshot, path, value)
+        places = tuple(_in_program(snapshot, file, name)) if file is not None else ()
+        if file is not None and (places or snapshot.exists(file)):
+            yield file, next(iter(places), _TOP)
+    elif value.kind == "model":
+        place = place_of_setting(snapshot.project(path), ("models", value.name))
+        settings = snapshot.template(str(place.path)) if place is not None else None
+        if place is not None and settings is not None:
+            line = settings.source.line_span(place.line or 0)
+            at = settings.source.slice(line).find(value.name)
+            start = line.start + max(at, 0)
+            yield str(place.path), Span(start, start + len(value.name)) if at >= 0 else line
+    elif value.file is not None and snapshot.exists(file_beside(path, value.file)):
+        yield file_beside(path, value.file), _TOP
+
+
+def _function(snapshot: Snapshot, symbol: Symbol) -> Iterator[tuple[str, Span]]:
+    """Yield the function of the functions file."""
+    file = functions_path(snapshot, symbol.home)
+    if file is not None:
+        for span in _in_program(snapshot, file, symbol.name):
+            yield file, span
+
+
+def _in_program(snapshot: Snapshot, file: str, name: str) -> Iterator[Span]:
+    """Yield where a Python file defines a function of this name."""
+    program = snapshot.template(file)
+    if program is None:
+        return
+    for function in functions_in(file) or ():
+        if function.name == name:
+            line = program.source.line_span(function.line)
+            at = max(program.source.slice(line).find(name), 0)
+            yield Span(line.start + at, line.start + at + len(name))

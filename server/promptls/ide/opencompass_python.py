@@ -1,0 +1,494 @@
+"""Check an OpenCompass configuration in Python; nothing of it is run."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+import tokenize
+import warnings
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from promptls.convert.opencompass_python import (
+    MixedText,
+    PythonPlaces,
+    TextPiece,
+    configured,
+    parsed,
+    pieces_of,
+    placed,
+    placed_part,
+    placed_together,
+    read_names,
+)
+from promptls.convert.python_values import Names, Reader, Symbol
+from promptls.ide.call_findings import findings_in_calls
+from promptls.lint.analysis.suppression import silenced_by
+from promptls.lint.registry import RULES
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix
+from promptls.lint.runner import check, severity_of
+from promptls.semantic.kind import Kind
+from promptls.settings.project import Project
+from promptls.syntax.source import Source
+from promptls.text.errors import UserError
+from promptls.text.positions import Span, line_starts, place_of
+from promptls.workspace.beside import beside
+from promptls.workspace.snapshot import Snapshot
+
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_NO_TEXT_IN_YAML: Final = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
+_JINJA: Final = re.compile(r"\{[{%#]")
+_UNKNOWN: Final = "{{ unknown }}"
+_DEEPEST: Final = 30
+
+
+class WrittenText(NamedTuple):
+    """A text of the dataset: where it stands in the YAML, and what wrote it.
+
+    `places` says where each of its characters begins in the YAML. `holder` is the number of the key that
+    it stands below, None at the top.
+    """
+
+    span: Span
+    places: tuple[int, ...]
+    pieces: tuple[TextPiece, ...]
+    holder: int | None
+
+
+class WrittenDataset(NamedTuple):
+    """The YAML, and its keys and texts in their order."""
+
+    text: str
+    texts: tuple[WrittenText, ...]
+
+
+def written_dataset(dataset: Mapping[Any, Any]) -> WrittenDataset:
+    """Return the dataset as YAML under Jinja; raises RecursionError for one that is too deep."""
+    writer = _Writer()
+    writer.mapping(dataset, 0, None)
+    return WrittenDataset("".join(writer.written), tuple(writer.texts))
+
+
+class _Writer:
+    """The YAML that is written so far, and how long it is."""
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+        self.length = 0
+        self.texts: list[WrittenText] = []
+
+    def mapping(self, value: Mapping[Any, Any], depth: int, holder: int | None) -> None:
+        """One line for each key, and the lines of its value."""
+        if depth > _DEEPEST:
+            raise RecursionError
+        for key, inner in value.items():
+            self._add("  " * depth)
+            own = len(self.texts)
+            self._key(key, holder)
+            self._add(":")
+            self._value(inner, depth + 1, own, is_class=key == "type")
+
+    def _value(self, value: Any, depth: int, holder: int, *, is_class: bool = False) -> None:
+        """Write the value after a key or a dash, to the end of its last line."""
+        if isinstance(value, dict) and value:
+            self._add("\n")
+            self.mapping(value, depth, holder)
+            return
+        if isinstance(value, list | tuple) and value:
+            self._add("\n")
+            for item in value:
+                self._add("  " * depth + "-")
+                self._value(item, depth + 1, holder)
+            return
+        self._add(" ")
+        if isinstance(value, str | MixedText):
+            self._quoted(pieces_of(value), holder)
+        elif isinstance(value, Symbol) and is_class:
+            # A class is known by its name, whatever module it is of.
+            self._add(json.dumps(value.text.rpartition(".")[2]))
+        else:
+            self._add(_without_text(value))
+        self._add("\n")
+
+    def _key(self, key: Any, holder: int | None) -> None:
+        start = self.length
+        if not isinstance(key, str):
+            self._add(_without_text(key))
+            self.texts.append(WrittenText(Span(start, self.length), (), (), holder))
+        elif _PLAIN_KEY.fullmatch(key) and key.lower() not in _NO_TEXT_IN_YAML:
+            self._add(str(key))
+            places = tuple(range(start, self.length))
+            self.texts.append(WrittenText(Span(start, self.length), places, pieces_of(key), holder))
+        else:
+            self._quoted(pieces_of(key), holder)
+
+    def _quoted(self, pieces: tuple[TextPiece, ...], holder: int | None) -> None:
+        start = self.length
+        self._add('"')
+        places: list[int] = []
+        for piece in pieces:
+            if piece.is_symbol:
+                places += [self.length] * len(piece.text)
+                self._add(_UNKNOWN)
+                continue
+            has_end = "endraw" in piece.text
+            is_raw = _JINJA.search(piece.text) is not None and not has_end
+            self._add("{% raw %}" if is_raw else "")
+            for character in piece.text:
+                places.append(self.length)
+                self._add("{{ '{' }}" if has_end and character == "{" else _escaped(character))
+            self._add("{% endraw %}" if is_raw else "")
+        self._add('"')
+        self.texts.append(WrittenText(Span(start, self.length), tuple(places), pieces, holder))
+
+    def _add(self, text: str) -> None:
+        self.written.append(text)
+        self.length += len(text)
+
+
+def _escaped(character: str) -> str:
+    """Return a character as it stands between the double quotes of YAML."""
+    if character in '"\\':
+        return f"\\{character}"
+    if character == "\n":
+        return "\\n"
+    return character if character.isprintable() else f"\\U{ord(character):08x}"
+
+
+def _without_text(value: Any) -> str:
+    """Return a non-text value: numbers, booleans and null as YAML has them, else what Jinja would print."""
+    if value is None or isinstance(value, bool | int | float):
+        return json.dumps(value)
+    if isinstance(value, dict):
+        return "{}"
+    return "[]" if isinstance(value, list | tuple) else _UNKNOWN
+
+
+_HARMLESS: Final = re.compile(r"[\w .:;,()<>/!?-]*")
+"""A text that stands in every literal as it is."""
+_ENTRY: Final = re.compile(r'\s*(\w+): "([\w<>/]*)",?\s*')
+"""A key with a plain text that a fix adds to a mapping."""
+
+
+class LeadingBack:
+    """Leads back to one text of Python, whose expressions are those of `tree`."""
+
+    def __init__(self, places: PythonPlaces, tree: ast.Module) -> None:
+        self._places = places
+        # The tree is kept, so that no other expression gets the number of one of its own.
+        self._tree = tree
+        self._own = {id(node) for node in ast.walk(tree) if isinstance(node, ast.expr | ast.keyword)}
+
+    def finding(self, finding: Finding, written: WrittenDataset) -> Finding | None:
+        """Return the finding at its place in the Python, or None if that place is not in this text.
+
+        Of its fixes those are left that change nothing but words of this text.
+        """
+        number = _text_at(written, finding.span)
+        if number is None or (span := self._span(written, number, finding.span)) is None:
+            return None
+        fixes = tuple(led for fix in finding.fixes if (led := self._fix(fix, written)) is not None)
+        return Finding(span, finding.message, fixes, severity=finding.severity)
+
+    def _span(self, written: WrittenDataset, number: int, span: Span) -> Span | None:
+        """Return the position in the Python source of the text at `span`, or of the code that produced it."""
+        place: int | None = number
+        while place is not None:
+            text = written.texts[place]
+            pieces = [piece for piece in text.pieces if piece.node is not None]
+            if pieces:
+                is_inside = place == number and not _is_whole(text, span)
+                return self._words(text, span) if is_inside else self._all_of(pieces)
+            place = text.holder
+        return None
+
+    def _all_of(self, pieces: list[TextPiece]) -> Span | None:
+        """Return where the expressions of a text stand; of keys, without their quotes."""
+        spans = []
+        for piece in pieces:
+            if piece.node is None or id(piece.node) not in self._own:
+                return None
+            spans.append(self._places.span(piece.node))
+        return Span(min(span.start for span in spans), max(span.end for span in spans))
+
+    def _words(self, text: WrittenText, span: Span) -> Span | None:
+        """Return the place of some of a text's words; or the expression that wrote them."""
+        first = bisect_right(text.places, span.start) - 1
+        last = bisect_left(text.places, span.end)
+        start = 0
+        found: list[Span] = []
+        for piece in text.pieces:
+            inside = range(max(first, start), min(last, start + len(piece.text)))
+            if inside:
+                exact = self._in_piece(piece, inside.start - start, inside.stop - start)
+                if exact is None:
+                    return None
+                found.append(exact)
+            start += len(piece.text)
+        return Span(found[0].start, found[-1].end) if found and found[0].start <= found[-1].end else None
+
+    def _in_piece(self, piece: TextPiece, first: int, last: int) -> Span | None:
+        if piece.node is None or id(piece.node) not in self._own:
+            return None
+        characters = self._places.characters(piece.node, piece.whole)
+        first, last = first + piece.start, last + piece.start
+        if characters is not None:
+            return Span(characters[first].start, characters[last - 1].end)
+        # In an f-string, words that stand there once are those words.
+        whole = self._places.span(piece.node)
+        source, words = self._places.text[whole.start : whole.end], piece.whole[first:last]
+        if source.count(words) != 1:
+            return whole
+        at = whole.start + source.index(words)
+        return Span(at, at + len(words))
+
+    def _fix(self, fix: Fix, written: WrittenDataset) -> Fix | None:
+        edits = []
+        adds = False
+        for edit in fix.edits:
+            if edit.span.is_empty():
+                added = self._added(edit, written)
+                if added is None:
+                    return None
+                adds = True
+                edits.append(added)
+                continue
+            number = _text_at(written, edit.span)
+            text = written.texts[number] if number is not None else None
+            if text is None or not _stands_in(text, edit.span):
+                return None
+            span = self._words(text, edit.span)
+            plain = edit.text.strip("{}") if "{" in edit.text else edit.text
+            if span is None or not _HARMLESS.fullmatch(plain) or not self._is_same(text, edit.span, span):
+                return None
+            edits.append(Edit(span, edit.text))
+        # What is added may reach other prompts too, which share a variable.
+        return Fix(fix.title, tuple(edits), fix.preferred and not adds)
+
+    def _added(self, edit: Edit, written: WrittenDataset) -> Edit | None:
+        """Return an argument or a key that is put ahead of others, or words that a text begins with."""
+        entry = _ENTRY.fullmatch(edit.text)
+        if entry is not None:
+            behind = (text for text in written.texts if text.span.start >= edit.span.start)
+            node = next((piece.node for text in behind for piece in text.pieces), None)
+            if node is None or id(node) not in self._own:
+                return None
+            key, value = entry.groups()
+            added = f"{key}='{value}', " if isinstance(node, ast.keyword) else f"'{key}': '{value}', "
+            start = self._places.span(node).start
+            return Edit(Span(start, start), added)
+        number = _text_at(written, edit.span)
+        text = written.texts[number] if number is not None else None
+        if text is None or not text.places or edit.span.start != text.places[0]:
+            return None
+        piece = text.pieces[0]
+        if piece.node is None or id(piece.node) not in self._own or not _HARMLESS.fullmatch(edit.text):
+            return None
+        characters = self._places.characters(piece.node, piece.whole)
+        if characters is None:
+            return None
+        start = characters[piece.start].start
+        return Edit(Span(start, start), edit.text)
+
+    def _is_same(self, text: WrittenText, span: Span, led: Span) -> bool:
+        """Return whether the words in the YAML are, letter for letter, those at the place in the Python."""
+        whole = "".join(piece.text for piece in text.pieces)
+        first, last = bisect_left(text.places, span.start), bisect_left(text.places, span.end)
+        return whole[first:last] == self._places.text[led.start : led.end]
+
+
+def _text_at(written: WrittenDataset, span: Span) -> int | None:
+    """Return the number of the key or text at a place; of what is neither, the key that it stands behind."""
+    found = bisect_right([text.span.start for text in written.texts], span.start) - 1
+    return found if found >= 0 else None
+
+
+def _is_whole(text: WrittenText, span: Span) -> bool:
+    """Return whether a span is all of a text, or reaches out of it."""
+    return not _stands_in(text, span)
+
+
+def _stands_in(text: WrittenText, span: Span) -> bool:
+    """Return whether a span is words of a text."""
+    if not text.places or span.is_empty():
+        return False
+    return text.places[0] <= span.start and span.end <= text.places[-1] + 1 and text.span.end >= span.end
+
+
+_MARKS: Final = ("infer_cfg", "meta_template")
+_KEYS: Final = ("reader_cfg", "infer_cfg")
+_MAX_PROMPTS: Final = 400
+_MAX_VALUES: Final = 100_000
+_RULES: Final = tuple(rule for rule in RULES if rule.kinds == EVALUATION_KINDS and rule.check_chunk)
+
+
+def is_configuration(text: str) -> bool:
+    """Return whether a text of Python may be a configuration with prompts.
+
+    Without, nothing more is looked at.
+    """
+    return any(mark in text for mark in _MARKS)
+
+
+def findings_in_configuration(
+    text: str, open_beside: Callable[[str], str | None], project: Project
+) -> tuple[Finding, ...] | None:
+    """Return the diagnostics in the configuration's own text, with rule and severity, in text order.
+
+    None if the text is no configuration. Findings in files that it imports are those files' own.
+    """
+    if not is_configuration(text):
+        return None
+    without_mark = text.removeprefix("\ufeff")
+    places = PythonPlaces(text, begin=len(text) - len(without_mark))
+    doubted = _Doubted()
+    with warnings.catch_warnings():
+        # What Python says about a text's escapes is for whoever runs it.
+        warnings.simplefilter("ignore")
+        try:
+            own = parsed(without_mark)
+            names = read_names(
+                own, open_beside, Reader(placed, placed_together, placed_part, doubted.add, is_exact=True)
+            )
+        except UserError:
+            return None
+        prompts = list(islice(_prompts(names), _MAX_PROMPTS))
+        leading = LeadingBack(places, own)
+        found = {
+            finding: None
+            for prompt in prompts
+            if not doubted.is_in(prompt)
+            for finding in _found(prompt, project, leading)
+        }
+    return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule))) if prompts else None
+
+
+def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
+    """Yield what the rules look at: the prompts of datasets, and the meta templates of models."""
+    for dataset in configured(names):
+        yield {key: dataset[key] for key in _KEYS if key in dataset}
+    seen: set[int] = set()
+    for name, value in names.items():
+        for model in value if name.endswith("models") and isinstance(value, list | tuple) else ():
+            meta = model.get("meta_template") if isinstance(model, dict) else None
+            if isinstance(meta, dict) and id(meta) not in seen:
+                seen.add(id(meta))
+                yield {"meta_template": meta}
+
+
+def _found(prompt: Mapping[str, Any], project: Project, leading: LeadingBack) -> Iterator[Finding]:
+    try:
+        written = written_dataset(prompt)
+    except RecursionError:
+        return
+    chunk = Source.of(written.text).first_chunk
+    for rule in _RULES:
+        severity = severity_of(rule, project)
+        if severity is None or rule.check_chunk is None:
+            continue
+        for finding in rule.check_chunk(chunk, project):
+            led = leading.finding(finding, written)
+            if led is not None:
+                yield led.of(rule.name, finding.severity or severity)
+
+
+class _Doubted:
+    """The mappings and lists that code which is not read may have changed."""
+
+    def __init__(self) -> None:
+        # The values are kept, so that no other one gets their number.
+        self._known: dict[int, Any] = {}
+
+    def add(self, value: Any) -> None:
+        """Doubt the value, and what it holds."""
+        self._known.update((id(each), each) for each in _held(value))
+
+    def is_in(self, value: Any) -> bool:
+        """Return whether anything in the value is doubted."""
+        return bool(self._known) and any(id(each) in self._known for each in _held(value))
+
+
+def _held(value: Any) -> Iterator[Any]:
+    """Yield the mappings and lists in a value, itself too."""
+    waiting, seen = [value], set[int]()
+    while waiting and len(seen) < _MAX_VALUES:
+        each = waiting.pop()
+        if not isinstance(each, dict | list | tuple) or id(each) in seen:
+            continue
+        seen.add(id(each))
+        waiting += each.values() if isinstance(each, dict) else each
+        if not isinstance(each, tuple):
+            yield each
+
+
+_ENDING: Final = ".py"
+_MARK: Final = "promptls:"
+
+
+class FileFindings(NamedTuple):
+    """What a file is, what is found in it, and what of that a comment in the file silences."""
+
+    kind: Kind
+    findings: tuple[Finding, ...]
+    suppressed: tuple[Finding, ...]
+
+
+def findings_of_file(snapshot: Snapshot, path: str) -> FileFindings:
+    """Return what the rules find in the file at `path`.
+
+    In one of Python, in the configuration that it may be, and in its calls that load templates.
+    """
+    if not path.endswith(_ENDING):
+        return FileFindings(
+            snapshot.kind(path), check(snapshot, path), check(snapshot, path, suppressed=True)
+        )
+    template = snapshot.template(path)
+    text = template.source.text if template else ""
+    configured = findings_in_configuration(text, beside(path), snapshot.project(path).settings)
+    called = findings_in_calls(snapshot, path, text)
+    if (configured is None and called is None) or snapshot.project(path).excludes(path):
+        return FileFindings(Kind.OTHER, (), ())
+    return _told(
+        Kind.PROGRAM if configured is None else Kind.EVALUATION, text, (*(configured or ()), *(called or ()))
+    )
+
+
+def findings_of_program(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...]:
+    """Return what is wrong with the calls of a Python text that load templates, but for what it silences."""
+    return _told(Kind.PROGRAM, text, findings_in_calls(snapshot, path, text) or ()).findings
+
+
+def _told(kind: Kind, text: str, found: tuple[Finding, ...]) -> FileFindings:
+    """Return findings in a Python text without those that its comments silence."""
+    silenced = silenced_by(_comments(text))
+    starts = line_starts(text)
+    hidden = [
+        finding
+        for finding in found
+        if silenced.hides(finding.rule, place_of(starts, finding.span.start).line)
+    ]
+    shown = tuple(finding for finding in found if finding not in hidden)
+    return FileFindings(kind, shown, tuple(hidden))
+
+
+def found_in_file(snapshot: Snapshot, path: str) -> tuple[Finding, ...]:
+    """Return the findings alone."""
+    return findings_of_file(snapshot, path).findings
+
+
+def _comments(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the comments of Python that speak of promptls, each with the line that it is about, from 0."""
+    if _MARK not in text:
+        return
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text.removeprefix("\ufeff"), newline="").readline):
+            if token.type == tokenize.COMMENT and _MARK in token.string:
+                line, column = token.start
+                is_alone = not token.line[:column].strip()
+                yield line if is_alone else line - 1, token.string
+    except (tokenize.TokenError, SyntaxError):
+        return

@@ -1,0 +1,53 @@
+"""Refactorings, one per module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import MappingProxyType
+from typing import Final
+
+from promptls.ide.refactor.convert_file import convert_file
+from promptls.ide.refactor.extract_macro import extract_macro
+from promptls.ide.refactor.header import add_header, declare_input, input_keys_form
+from promptls.ide.refactor.refactoring import Offer, Place
+from promptls.ide.refactor.sections import extract_section, inline_section, sort_parts
+from promptls.ide.refactor.wrap import wrap_in_for, wrap_in_if
+from promptls.text.positions import Span
+from promptls.workspace.snapshot import Snapshot
+
+REFACTORINGS: Final[MappingProxyType[str, Callable[[Place], Offer | None]]] = MappingProxyType(
+    {
+        "extract-section": extract_section,
+        "inline-section": inline_section,
+        "extract-macro": extract_macro,
+        "wrap-in-if": wrap_in_if,
+        "wrap-in-for": wrap_in_for,
+        "sort-parts": sort_parts,
+        "input-keys-form": input_keys_form,
+        "add-header": add_header,
+        "declare-input": declare_input,
+        "convert-file": convert_file,
+    }
+)
+"""Every refactoring by its name: each looks at a place and says what it would do there, or None."""
+
+
+def offers(snapshot: Snapshot, path: str, span: Span) -> Iterator[tuple[str, Offer]]:
+    """Yield what can be done with the selection, by the refactorings' names.
+
+    Also what cannot, with the reason.
+    """
+    place = place_at(snapshot, path, span)
+    if place is not None:
+        for name, look in REFACTORINGS.items():
+            if not place.template.source.has_jinja and name != "convert-file":
+                continue  # what the others write is YAML, and the file is JSON
+            offer = look(place)
+            if offer is not None:
+                yield name, offer
+
+
+def place_at(snapshot: Snapshot, path: str, span: Span) -> Place | None:
+    """Return the selection of a prompt file; None for other files."""
+    template = snapshot.template(path)
+    return None if template is None else Place(snapshot, path, template, span)

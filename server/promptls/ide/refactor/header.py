@@ -1,0 +1,144 @@
+"""Refactorings of the header: add one, declare an input, change the form of `input_keys`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from promptls.convert.parts import flow
+from promptls.ide.contract import input_schema
+from promptls.ide.refactor.refactoring import Change, Offer, Place, line_break, refused
+from promptls.lint.fixes.inputs import added_input
+from promptls.lint.rule import Edit, FileContext
+from promptls.semantic.header import OPENING
+from promptls.semantic.kind import Kind
+from promptls.semantic.names.events import chunk_events
+from promptls.semantic.names.scopes import GLOBALS, INJECTED
+from promptls.syntax.yaml.nodes import Mapping, Node, Sequence
+from promptls.text.positions import Span
+from promptls.workspace.contract import NeededInput, inputs_of
+from promptls.workspace.disk import ENDINGS
+
+_KIND: Final = "refactor.rewrite"
+
+
+def input_keys_form(place: Place) -> Offer | None:
+    """Return the other form of `input_keys`, where the selection stands in the declarations."""
+    declarations = place.template.declarations
+    entry = declarations.tree.entry("input_keys") if declarations.tree else None
+    if entry is None or not entry.key.span.start <= place.span.start <= entry.value.span.end:
+        return None
+    value = Span(entry.key.span.end, entry.value.span.end)
+    names = [key.name for key in declarations.inputs or ()]
+    if not names:
+        return None
+    column = place.template.source.place(entry.key.span.start).column
+    if isinstance(entry.value, Sequence):
+        title = "Write `input_keys` as a mapping, with the types that their uses suggest"
+        if len(names) != len(entry.value.items):
+            return refused(title, _KIND, "an item of the list is no name")
+        return Offer(title, _KIND, lambda: Change((Edit(value, _mapping(place, names, column)),)))
+    if isinstance(entry.value, Mapping):
+        lost = sum(bool(key.schema) for key in declarations.inputs or ())
+        title = "Write `input_keys` as a list"
+        if lost:
+            title += ", without types and descriptions"
+        if _has_comment(place, entry.value):
+            return refused(title, _KIND, "a comment stands among the keys, and would be lost")
+        return Offer(title, _KIND, lambda: Change((Edit(value, f": [{', '.join(map(flow, names))}]"),)))
+    return None
+
+
+def _mapping(place: Place, names: list[str], column: int) -> str:
+    """Return the mapping in block style behind `input_keys`, each schema on the line of its name."""
+    needed = {each.name: each for each in inputs_of(place.snapshot, place.path)}
+    indentation = " " * (column + 2)
+    lines = [f"{indentation}{flow(name)}: {flow(suggested(needed.get(name)))}" for name in names]
+    end = line_break(place.template)
+    return ":" + end + end.join(lines)
+
+
+def suggested(needed: NeededInput | None) -> dict[str, object]:
+    """Return the JSON Schema that the uses of an input suggest: its type, where they tell one."""
+    if needed is None:
+        return {}
+    kind = input_schema(needed, ()).get("type")
+    return {"type": kind} if isinstance(kind, str) else {}
+
+
+def _has_comment(place: Place, node: Node) -> bool:
+    return any(
+        line.lstrip().startswith("#") or " #" in line
+        for line in place.template.source.slice(node.span).splitlines()
+    )
+
+
+def add_header(place: Place) -> Offer | None:
+    """Return a header at the top of a parts template without one; asked for on the file's first line."""
+    if place.kind is not Kind.PARTS or place.template.header is not None:
+        return None
+    if place.template.source.place(place.span.start).line > 0:
+        return None
+    return Offer("Add a header that declares the inputs", _KIND, lambda: added_header(place))
+
+
+def added_header(place: Place, *also: str) -> Change:
+    """Return the edit that adds the header, with the names `also` among its inputs."""
+    needed = {each.name: each for each in inputs_of(place.snapshot, place.path)}
+    names = dict.fromkeys([*(name for name, each in needed.items() if each.shape.kind != "callable"), *also])
+    lines = ["{#---", f"name: {flow(_name(place.path))}"]
+    if names:
+        lines.append("input_keys:")
+        lines += [f"  {flow(name)}: {flow(suggested(needed.get(name)))}" for name in names]
+    else:
+        lines.append("input_keys: []")
+    end = line_break(place.template)
+    at = 1 if place.template.source.first_chunk.text.startswith("\ufeff") else 0
+    return Change((Edit(Span(at, at), end.join([*lines, "---#}", ""])),))
+
+
+def _name(path: str) -> str:
+    name = Path(path).name
+    return next((name[: -len(ending)] for ending in ENDINGS if name.endswith(ending)), name)
+
+
+def declare_input(place: Place) -> Offer | None:
+    """Return the variable at the cursor added to `input_keys`, with a header where there is none."""
+    template = place.template
+    found = template.source.located(place.span.start)
+    here = place.span.start - found.start
+    name = next(
+        (
+            event.name
+            for event in chunk_events(found.chunk)
+            if event.action == "read" and event.span.contains(here) and event.detail != "call"
+        ),
+        None,
+    )
+    if name is None or name in {*GLOBALS, *INJECTED} or name not in template.names.input_names:
+        return None
+    if not any(
+        reading.is_input and reading.span.contains(place.span.start)
+        for reading in template.names.readings_of(name)
+    ):
+        return None
+    if place.kind not in {Kind.PARTS, Kind.OBJECT} or any(
+        key.name == name for key in template.declarations.inputs or ()
+    ):
+        return None
+    title = f"Declare the input `{name}`"
+    tree = template.declarations.tree
+    if tree is not None and tree.entry("input_keys") is not None:
+        project = place.snapshot.project(place.path).settings
+        context = FileContext(place.snapshot, place.path, template, place.kind, project)
+        fixes = added_input(context, name)
+        return Offer(title, _KIND, lambda: Change(fixes[0].edits)) if fixes else None
+    if template.header is None:
+        if place.kind is not Kind.PARTS:
+            return None
+        return Offer(f"{title} in a new header", _KIND, lambda: added_header(place, name))
+    if template.declarations.problems and tree is None:
+        return None
+    start = template.header.span.start + len(OPENING)
+    edit = Edit(Span(start, start), f"{line_break(template)}input_keys: [{name}]")
+    return Offer(title, _KIND, lambda: Change((edit,)))

@@ -1,0 +1,110 @@
+"""What a refactoring looks at, and what it offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from promptls.lint.rule import Edit
+from promptls.semantic.kind import Kind
+from promptls.semantic.parts import Part, chunk_items, next_line, value_end
+from promptls.semantic.template import Template
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.text.positions import Span
+from promptls.workspace.snapshot import Snapshot
+
+RefactoringKind = Literal["refactor.extract", "refactor.inline", "refactor.rewrite"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A selection in a prompt file, which is empty where there is but a cursor."""
+
+    snapshot: Snapshot
+    path: str
+    template: Template
+    span: Span
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the file."""
+        return self.snapshot.kind(self.path)
+
+    @property
+    def selected(self) -> str:
+        """The selected text."""
+        return self.template.source.slice(self.span)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Edits of the file that was looked at, and new files by their paths."""
+
+    edits: tuple[Edit, ...]
+    new_files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A refactoring that can be had, or with a `reason`, one that cannot.
+
+    `change` works out the edits, which may cost more than looking whether they can be had.
+    """
+
+    title: str
+    kind: RefactoringKind
+    change: Callable[[], Change]
+    reason: str = ""
+    makes_files: bool = False
+    preferred: bool = False
+
+
+def refused(title: str, kind: RefactoringKind, reason: str, *, makes_files: bool = False) -> Offer:
+    """Return a refactoring that cannot be had here, with the reason in words."""
+    return Offer(title, kind, lambda: Change(()), reason, makes_files)
+
+
+def line_break(template: Template) -> str:
+    """Return the line end that the file uses."""
+    return "\r\n" if "\r\n" in template.source.first_chunk.text else "\n"
+
+
+def fresh_name(wanted: str, taken: frozenset[str] | set[str]) -> str:
+    """Return the wanted name, with a number behind it where it is taken."""
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
+
+
+class PartRegion(NamedTuple):
+    """One part of a chunk: its lines, counted from the chunk's start, and the part."""
+
+    span: Span
+    part: Part
+
+
+def part_region(chunk: Chunk) -> PartRegion | None:
+    """Return the region of the chunk's only part.
+
+    It ends with a line, and holds every block whole that begins in it; None if it cannot.
+    """
+    items = chunk_items(chunk)
+    if len(items.parts) != 1 or items.others or not chunk.text.startswith("-"):
+        return None
+    part = items.parts[0]
+    end = max(value_end(chunk, entry) for entry in part.entries)
+    grown = True
+    while grown:
+        grown = False
+        for pair in chunk_blocks(chunk).pairs:
+            closing = chunk.tags[pair.closing].span.end
+            if chunk.tags[pair.opening].span.start < end < closing:
+                end, grown = next_line(chunk.text, closing), True
+    if any(chunk.tags[tag.place].span.start < end for tag in chunk_blocks(chunk).loose):
+        return None
+    if any(tag.span.start < end < tag.span.end for tag in chunk.tags):
+        return None
+    return PartRegion(Span(0, end), part)

@@ -1,0 +1,177 @@
+"""The selected lines put into an `if` or a `for`.
+
+Inside a text the tags trim towards the lines before them, so that no blank line is left
+behind; between parts and keys they stand on lines of their own, where those do no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from promptls.format.frame import is_blank, scalar_texts
+from promptls.ide.refactor.refactoring import Change, Offer, Place, line_break, refused
+from promptls.lint.rule import Edit
+from promptls.semantic.kind import Kind
+from promptls.semantic.parts import chunk_items, value_end
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.blocks import block_tags
+from promptls.syntax.projection import project
+from promptls.syntax.yaml.nodes import Mapping, Scalar
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.text.positions import Span, line_end
+
+_KIND: Final = "refactor.rewrite"
+
+
+def wrap_in_if(place: Place) -> Offer | None:
+    """Return the selected lines under a condition."""
+    return _wrap(place, "Wrap the lines in `if`", "if condition", "endif")
+
+
+def wrap_in_for(place: Place) -> Offer | None:
+    """Return the selected lines in a loop."""
+    return _wrap(place, "Wrap the lines in `for`", "for item in items", "endfor")
+
+
+class _Lines(NamedTuple):
+    """Whole lines of a file, without the last line end.
+
+    `in_text` says that they are text of a scalar, and `goes_on` that the scalar has lines behind them.
+    """
+
+    span: Span
+    indentation: str
+    in_text: bool
+    goes_on: bool
+
+
+def _wrap(place: Place, title: str, opening: str, closing: str) -> Offer | None:
+    if place.kind is Kind.OTHER or not place.selected.strip():
+        return None
+    lines = _lines(place)
+    reason = _reason(place, lines)
+    if reason:
+        return refused(title, _KIND, reason)
+
+    def change() -> Change:
+        start, end = lines.span
+        source = place.template.source
+        newline = line_break(place.template)
+        before, behind = f"{{% {opening} %}}", f"{{% {closing} %}}"
+        if not lines.in_text:
+            return Change(
+                (
+                    Edit(Span(start, start), f"{lines.indentation}{before}{newline}"),
+                    Edit(Span(end, end), f"{newline}{lines.indentation}{behind}"),
+                )
+            )
+        above = source.line(source.place(start).line - 1)
+        last = source.line(source.place(end).line)
+        if above.strip() and above == above.rstrip() and last == last.rstrip():
+            before, behind = before.replace("{%", "{%-"), behind.replace("{%", "{%-")
+            return Change(
+                (
+                    Edit(Span(start, start), f"{lines.indentation}{before}{newline}"),
+                    Edit(Span(end, end), f"{newline}{lines.indentation}{behind}"),
+                )
+            )
+        # A tag that trims would take white space with it that belongs to the text.
+        at = source.line_span(source.place(end).line + 1).start if lines.goes_on else end
+        return Change((Edit(Span(start, start), before), Edit(Span(at, at), behind)))
+
+    return Offer(title, _KIND, change)
+
+
+def _lines(place: Place) -> _Lines:
+    source = place.template.source
+    first, last = source.place(place.span.start).line, source.place(place.span.end).line
+    if last > first and source.place(place.span.end).column == 0:
+        last -= 1
+    while first < last and not source.line(first).strip():
+        first += 1
+    while first < last and not source.line(last).strip():
+        last -= 1
+    span = Span(source.line_span(first).start, source.line_span(last).end)
+    line = source.line(first)
+    found = source.located(span.start)
+    inside = span.start - found.start
+    text = next((text for text in _texts(found.chunk) if text.start < inside <= text.end), None)
+    goes_on = text is not None and source.line_span(last + 1).start - found.start < text.end
+    return _Lines(span, line[: len(line) - len(line.lstrip())], text is not None, goes_on)
+
+
+def _texts(chunk: Chunk) -> Iterator[Span]:
+    """Yield the texts of the chunk's scalars, with the lines under a block scalar that Jinja alone prints."""
+    yaml = chunk_yaml(chunk)
+    # Where a printed value decides what the YAML is, nobody knows which lines are text.
+    parts = chunk_items(chunk).parts if yaml.roots or yaml.problems else ()
+    entries = [entry for part in parts for entry in part.entries]
+    entries += [entry for root in yaml.roots if isinstance(root, Mapping) for entry in root.entries]
+    for entry in entries:
+        if isinstance(entry.value, Scalar) and entry.value.style in {"|", ">"}:
+            yield Span(line_end(chunk.text, entry.value.span.start), value_end(chunk, entry))
+    yield from scalar_texts(chunk)
+
+
+def _reason(place: Place, lines: _Lines) -> str:
+    """Return why the lines cannot be wrapped; else an empty text."""
+    source = place.template.source
+    header = place.template.header
+    if header is not None and lines.span.start < header.span.end:
+        return "the lines stand in the header"
+    depth = 0
+    start = source.located(lines.span.start).start
+    while start < lines.span.end:
+        chunk = source.located(start).chunk
+        inside = lines.span.shifted(-start)
+        if any(tag.span.start < edge < tag.span.end for tag in chunk.tags for edge in inside):
+            return "the lines cut a tag"
+        if not lines.in_text and not chunk_yaml(chunk).roots and project(chunk).text.strip():
+            return "the YAML around the lines cannot be read"
+        if _trims(chunk, inside):
+            return "a tag at the edge of the lines trims what stands on its other side"
+        depth = _depth(chunk, inside, depth)
+        if depth < 0:
+            return "the lines cut a block"
+        start += max(len(chunk.text), 1)
+    if depth:
+        return "the lines cut a block"
+    if not lines.in_text:
+        last = source.located(lines.span.end)
+        end = lines.span.end - last.start
+        behind = source.line_span(source.place(lines.span.end).line + 1).start - last.start
+        if any(text.start <= end and behind < text.end for text in _texts(last.chunk)):
+            return "the lines end in the middle of a text"
+        return ""
+    first = source.located(lines.span.start)
+    if lines.span.end - first.start > len(first.chunk.text):
+        return "the lines begin in a text and end outside of it"
+    return ""
+
+
+def _trims(chunk: Chunk, inside: Span) -> bool:
+    """Return whether a tag at an edge of the lines trims what stands on its other side."""
+    for tag in chunk.tags:
+        if tag.trims_after and tag.span.end <= inside.end:
+            edge = inside.start if tag.span.end <= inside.start else inside.end
+            if is_blank(chunk.text, tag.span.end, edge):
+                return True
+        if tag.trims_before and tag.span.start >= inside.start:
+            edge = inside.end if tag.span.start >= inside.end else inside.start
+            if is_blank(chunk.text, edge, tag.span.start):
+                return True
+    return False
+
+
+def _depth(chunk: Chunk, inside: Span, depth: int) -> int:
+    """Return how many blocks are open behind the lines.
+
+    Negative where they close one that is open before them.
+    """
+    for tag in block_tags(chunk):
+        if inside.start <= tag.span.start < inside.end:
+            depth += {"open": 1, "close": -1}.get(tag.action, 0)
+            if depth < 0 or (tag.action == "middle" and depth == 0):
+                return -1
+    return depth

@@ -1,0 +1,584 @@
+"""Renaming: what can be renamed, why not, and the edits that do it in every file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from keyword import iskeyword
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from promptls.dialects.prompt_poet.vocabulary import DICT_METHODS
+from promptls.ide.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
+from promptls.ide.symbols.columns import column_doubt_steps, packed_with
+from promptls.ide.symbols.jinja import is_handed_on, namespace_of
+from promptls.ide.symbols.keys import data_keys, doubt_steps
+from promptls.ide.symbols.occurrences import holds_prompt, symbol_variable
+from promptls.ide.symbols.python_functions import programs_with, uses_in
+from promptls.ide.symbols.variables import imported_file, shared_variable
+from promptls.security.files import is_file
+from promptls.semantic.names.mentions import mention_at
+from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.scopes import GLOBALS, INJECTED
+from promptls.semantic.names.variables import exported_variable
+from promptls.semantic.template import Template
+from promptls.syntax.jinja.builtins import FILTERS, TESTS
+from promptls.syntax.jinja.keywords import KEYWORDS
+from promptls.syntax.source import Source
+from promptls.syntax.yaml.compose import compose
+from promptls.syntax.yaml.nodes import Mapping as MappingNode
+from promptls.syntax.yaml.nodes import Scalar
+from promptls.text.errors import UsageError, UserError
+from promptls.text.positions import Span, word_at
+from promptls.text.steps import Steps
+from promptls.workspace.contract import function_names
+from promptls.workspace.disk import has_prompt_name, text_on_disk
+from promptls.workspace.include_graph import path_in
+from promptls.workspace.python_calls import calls_in
+from promptls.workspace.python_experiments import findings_in
+from promptls.workspace.settings import edited_project
+from promptls.workspace.snapshot import Known, OpenFile, Snapshot
+
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+_DASHED: Final = re.compile(r"[^\W\d][\w-]*")
+_COLUMN: Final = re.compile(r"[^\s\"'\\,{}\[\]:#&*!|>%@`-][^\"'\\,\r\n{}\[\]:#]*")
+"""What can be a column in every format without quotes of its own."""
+_OPERATORS: Final = frozenset(
+    {"and", "or", "not", "in", "is", "true", "false", "none", "True", "False", "None"}
+)
+_IN_BLOCKS: Final = frozenset({"loop", "caller", "varargs", "kwargs", "super"})
+_YAML_WORDS: Final = frozenset({"yes", "no", "on", "off", "true", "false", "null"})
+_IN_PROGRAMS: Final = frozenset({"metric", "experiment"})
+"""Kinds of symbols that are functions in Python."""
+_PACKAGES: Final = frozenset({"site-packages", "node_modules"})
+"""Folders of what is installed, and not written here."""
+_ENVIRONMENT: Final = "pyvenv.cfg"
+"""The file at the root of every virtual environment."""
+
+
+# -- what can be renamed ----------------------------------------------------------
+
+
+def renamable_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Symbol | None]:
+    """Yield the symbol at `offset`; None if a program, data or settings have a name of their own there.
+
+    Raises `UsageError` with the reason where it cannot be renamed.
+    """
+    symbol = symbol_at(snapshot, path, offset)
+    if symbol is None:
+        if not holds_prompt(snapshot, path):
+            return None
+        template = snapshot.template(path)
+        raise UsageError(_nothing(template, offset) if template is not None else "the file cannot be read")
+    name = f"`{symbol.name}`"
+    if symbol.kind == "own":
+        owner = "Prompt Poet gives it to every template" if symbol.name in INJECTED else "it is Jinja's own"
+        raise UsageError(f"{name} cannot be renamed: {owner}")
+    if symbol.kind == "function":
+        raise UsageError(f"{name} is a function of Python code: rename it there")
+    if symbol.kind == "file":
+        raise UsageError("a file is renamed among the files, not in what names it")
+    if symbol.kind == "key" and (reason := (yield from doubt_steps(snapshot, symbol))):
+        raise UsageError(f"{name} cannot be renamed: {reason}")
+    if symbol.kind == "attribute" and (reason := _handed_on(snapshot, symbol)):
+        raise UsageError(f"{name} cannot be renamed: {reason}")
+    if _is_lost_import(snapshot, symbol):
+        raise UsageError(f"{name} cannot be renamed: what it is imported from is not there")
+    if symbol.kind in _IN_PROGRAMS and (reason := (yield from _unclear_steps(snapshot, symbol))):
+        raise UsageError(f"{name} cannot be renamed: {reason}")
+    if symbol.kind == "column" and (reason := (yield from column_doubt_steps(snapshot, symbol, ()))):
+        raise UsageError(f"{name} cannot be renamed: {reason}")
+    if reason := _unchangeable(snapshot, path):
+        raise UsageError(f"{name} cannot be renamed: {reason}")
+    return symbol
+
+
+def refuse_places_steps(snapshot: Snapshot, symbol: Symbol, places: Iterable[Occurrence]) -> Steps[None]:
+    """Raise `UsageError` where the symbol stands, or is known by its name, where nobody can change it."""
+    name = f"`{symbol.name}`"
+    for path in dict.fromkeys(each.path for each in places):
+        yield
+        if reason := _unchangeable(snapshot, path):
+            raise UsageError(f"{name} cannot be renamed: {reason}")
+    if symbol.kind not in {"input", "key"}:
+        return
+    prompts = tuple(dict.fromkeys(each.path for each in places if each.where in {"template", "header"}))
+    keys = (symbol.name,) if symbol.kind == "input" else data_keys(symbol.way)
+    for path in prompts:
+        yield
+        template = snapshot.template(path)
+        packed = packed_with(snapshot, path, template, keys) if template is not None else None
+        if packed is not None:
+            raise UsageError(
+                f"{name} cannot be renamed: it stands in {packed.name}, which is no text to edit"
+            )
+    if symbol.kind == "input" and (reason := (yield from column_doubt_steps(snapshot, symbol, prompts))):
+        raise UsageError(f"{name} cannot be renamed: {reason}")
+
+
+def _unchangeable(snapshot: Snapshot, path: str) -> str:
+    """Return why nothing can be changed in a file; empty if something can, as in an unsaved one."""
+    file = Path(path)
+    if not file.is_absolute():
+        return ""
+    if _PACKAGES & set(file.parts) or _is_in_environment(snapshot, file):
+        return f"{file.name}, where it stands too, belongs to an installed package"
+    if snapshot.roots and not any(file.is_relative_to(root) for root in snapshot.roots):
+        return f"{file.name}, where it stands too, is outside of the workspace"
+    if file.exists() and not os.access(file, os.W_OK):
+        return f"{file.name}, where it stands too, is read-only"
+    return ""
+
+
+def _is_in_environment(snapshot: Snapshot, file: Path) -> bool:
+    for folder in file.parents:
+        if str(folder) in snapshot.roots:
+            return False
+        if (folder / _ENVIRONMENT).is_file():
+            return True
+    return False
+
+
+def _unclear_steps(snapshot: Snapshot, symbol: Symbol) -> Steps[str]:
+    """Yield the first place at which a program may mean something else by a function's name.
+
+    Empty for none.
+    """
+    for path in (yield from programs_with(snapshot, symbol.name)):
+        yield
+        program = snapshot.template(path)
+        unclear = uses_in(snapshot, path, symbol.home, symbol.name).unclear
+        if unclear and program is not None:
+            line = program.source.place(unclear[0].start).line + 1
+            return f"{Path(path).name} gives the name to something else as well, perhaps in line {line}"
+    return ""
+
+
+def _handed_on(snapshot: Snapshot, symbol: Symbol) -> str:
+    """Return why an attribute of a namespace may stand where nobody sees it; empty where it does not."""
+    template = snapshot.template(symbol.home)
+    mention = mention_at(template.source, symbol.span.start) if template is not None else None
+    variable = namespace_of(template, mention) if template is not None and mention is not None else None
+    if template is None or variable is None:
+        return ""
+    shared, further = shared_variable(snapshot, symbol.home, variable)
+    if len(shared) > 1 or further or is_handed_on(template, variable):
+        return f"`{variable.name}` is handed on as a whole"
+    return ""
+
+
+def _nothing(template: Template, offset: int) -> str:
+    """Return why nothing can be renamed at a place without a symbol."""
+    located = template.source.located(offset)
+    inside = offset - located.start
+    in_tag = any(tag.span.contains(inside) for tag in located.chunk.tags)
+    place = word_at(located.chunk.text, inside) if in_tag else None
+    if place is not None:
+        word = located.chunk.text[place.start : place.end]
+        if located.chunk.text[: place.start].rstrip().endswith("."):
+            if word in DICT_METHODS:
+                return f"`{word}` cannot be renamed: it is a method of every mapping"
+            return f"`{word}` cannot be renamed: it is no key of an input, as far as can be told"
+        if word in FILTERS | TESTS | KEYWORDS | _OPERATORS:
+            return f"`{word}` cannot be renamed: it is Jinja's own"
+        return f"`{word}` cannot be renamed: it is no name that the template gives"
+    return "there is nothing to rename here"
+
+
+def _is_lost_import(snapshot: Snapshot, symbol: Symbol) -> bool:
+    """Return whether the symbol is imported under its own name from where there is no such name."""
+    template = snapshot.template(symbol.home)
+    variable = symbol_variable(snapshot, symbol) if symbol.kind == "import" else None
+    for binding in variable.bindings if variable is not None and template is not None else ():
+        assert template is not None
+        mention = mention_at(template.source, binding.span.start)
+        if mention is not None and mention.kind == "imported" and mention.span == binding.span:
+            target = imported_file(snapshot, symbol.home, template, mention)
+            other = snapshot.template(target) if target is not None else None
+            if other is None or exported_variable(other, symbol.name) is None:
+                return True
+    return False
+
+
+# -- the new name -----------------------------------------------------------------
+
+
+def refuse_name(snapshot: Snapshot, symbol: Symbol, new: str, places: Iterable[Occurrence]) -> None:
+    """Raise `UsageError` where `new` cannot be a name of this kind at all."""
+    shown = f"`{new}`"
+    if symbol.kind in {"part", "section"}:
+        if not new.strip() or "\n" in new or "\r" in new or "{{" in new or "{%" in new or "{#" in new:
+            raise UsageError("a part's name is one line of text without Jinja")
+        return
+    if symbol.kind in {"named metric", "model"}:
+        _refuse_alias(new)
+        return
+    if symbol.kind == "column" and all(each.where != "python" for each in places):
+        _refuse_column(new)
+        return
+    if not _NAME.fullmatch(new):
+        raise UsageError(f"{shown} is no name: it takes letters, digits and `_`, and no digit first")
+    if iskeyword(new) and any(each.where == "python" for each in places):
+        raise UsageError(f"{shown} is a word of Python's own")
+    if symbol.kind not in {*_IN_PROGRAMS, "column"}:
+        _refuse_in_templates(snapshot, symbol, new, places)
+
+
+def _refuse_in_templates(snapshot: Snapshot, symbol: Symbol, new: str, places: Iterable[Occurrence]) -> None:
+    """Raise `UsageError` where `new` cannot be a name in Jinja, or in the YAML that holds it."""
+    shown = f"`{new}`"
+    if new in KEYWORDS | _OPERATORS:
+        raise UsageError(f"{shown} is a word of Jinja's own")
+    if symbol.kind == "key" and new in DICT_METHODS:
+        raise UsageError(f"{shown} is a method of every mapping")
+    if symbol.kind in {"attribute", "block"}:
+        return
+    if symbol.kind != "key":
+        _refuse_hiding(snapshot, symbol, new)
+    if new.lower() in _YAML_WORDS and any(each.where in {"header", "data"} for each in places):
+        raise UsageError(f"{shown} is no text in YAML, where the name stands too")
+
+
+def _refuse_alias(new: str) -> None:
+    if not _DASHED.fullmatch(new) or new.lower() in _YAML_WORDS:
+        raise UsageError(
+            f"`{new}` is no name here: it takes letters, digits, `_` and `-`, and a letter first"
+        )
+    from promptls.metrics.registry import BUILTIN_METRICS
+
+    if new in BUILTIN_METRICS:
+        raise UsageError(f"`{new}` is a built-in metric")
+
+
+def _refuse_column(new: str) -> None:
+    if not _COLUMN.fullmatch(new) or new != new.strip() or new.lower() in _YAML_WORDS:
+        raise UsageError(
+            f"`{new}` is no column's name: it takes one line without quotes, commas and brackets"
+        )
+
+
+def _refuse_hiding(snapshot: Snapshot, symbol: Symbol, new: str) -> None:
+    if new in GLOBALS | INJECTED | _IN_BLOCKS:
+        raise UsageError(f"`{new}` would hide what Jinja or Prompt Poet calls so")
+    if new in (function_names(snapshot, symbol.home) or ()):
+        raise UsageError(f"`{new}` is a function of the functions file")
+
+
+_FEW: Final = 50
+"""How many edits of a file are made one by one."""
+
+
+class Renaming(NamedTuple):
+    """What is about to be renamed: where its name stands, and the name."""
+
+    span: Span
+    name: str
+
+
+class RenameEdit(NamedTuple):
+    """One change; `is_doubtful` where it may be of something else, so that somebody should look at it."""
+
+    path: str
+    span: Span
+    text: str
+    is_doubtful: bool
+
+
+def prepare_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Renaming | None]:
+    """Yield what stands at `offset`; None if a program, data or settings have a name of their own there.
+
+    Raises `UserError` with the reason where it cannot be renamed.
+    """
+    symbol = yield from renamable_steps(snapshot, path, offset)
+    return Renaming(symbol.span, symbol.name) if symbol is not None else None
+
+
+def rename_steps(
+    snapshot: Snapshot, path: str, offset: int, new: str
+) -> Steps[tuple[RenameEdit, ...] | None]:
+    """Yield the edits that give the symbol at `offset` the name `new`, in the order of files and places.
+
+    None if `prepare_steps` gives None. Raises `UserError` where the symbol cannot be renamed, or cannot
+    have that name.
+    """
+    symbol = yield from renamable_steps(snapshot, path, offset)
+    if symbol is None:
+        return None
+    places = yield from occurrence_steps(snapshot, symbol)
+    if new == symbol.name:
+        return ()
+    refuse_name(snapshot, symbol, new, places)
+    yield from refuse_places_steps(snapshot, symbol, places)
+    edits = tuple(
+        RenameEdit(
+            each.path,
+            each.span,
+            _text(snapshot, symbol, each, new),
+            # Where somebody begins to rename a name, just that one is meant.
+            is_doubtful=each.is_likely and each.path != path,
+        )
+        for each in places
+    )
+    yield from _refuse_change_of_meaning(snapshot, symbol, new, edits)
+    return edits
+
+
+def _text(snapshot: Snapshot, symbol: Symbol, place: Occurrence, new: str) -> str:
+    """Return what is to stand at a place: the name, in quotes where YAML takes it for something else."""
+    if symbol.kind not in {"part", "section"}:
+        return new
+    template = snapshot.template(place.path)
+    before = template.source.slice(Span(max(place.span.start - 1, 0), place.span.start)) if template else ""
+    if before == "'":
+        return new.replace("'", "''")
+    escaped = new.replace("\\", "\\\\").replace('"', '\\"')
+    if before == '"':
+        return escaped
+    return new if _is_plain(new) else f'"{escaped}"'
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether YAML reads the unquoted text as just that text, wherever a value is allowed."""
+    root = compose(f"[{{k: {text}, l: m}}]", Span, lambda _span: False).root
+    item = (
+        next(iter(root.items), None)
+        if root is not None and not isinstance(root, MappingNode | Scalar)
+        else None
+    )
+    value = item.value("k") if isinstance(item, MappingNode) and len(item.entries) == len("kl") else None
+    return isinstance(value, Scalar) and (value.text, value.tag) == (text, "str")
+
+
+# -- the meaning behind it ----------------------------------------------------------
+
+
+def _refuse_change_of_meaning(
+    snapshot: Snapshot, symbol: Symbol, new: str, edits: tuple[RenameEdit, ...]
+) -> Steps[None]:
+    """Raise `UserError` where the renamed places would not be all places of one thing."""
+    after = yield from _with(snapshot, edits)
+    moved = _moved(edits)
+    expected = set(moved.values())
+    renamed = symbol_at(after, *moved[symbol.path, symbol.span])
+    found = (yield from occurrence_steps(after, renamed)) if renamed is not None else ()
+    places = {(each.path, each.span.start) for each in found}
+    for path, offset in sorted(places - expected):
+        raise UserError(f"`{new}` is taken: {_where(after, path, offset)} would be the same thing")
+    for path, offset in sorted(expected - places):
+        where = _where(after, path, offset)
+        raise UserError(f"`{new}` is taken: {where} would be something else than it is")
+
+
+def _moved(edits: tuple[RenameEdit, ...]) -> dict[tuple[str, Span], tuple[str, int]]:
+    """Return where the name of each edit stands when all of them are made."""
+    found = {}
+    shifts: dict[str, int] = {}
+    for edit in sorted(edits):
+        shift = shifts.get(edit.path, 0)
+        found[edit.path, edit.span] = (edit.path, edit.span.start + shift + _opening(edit.text))
+        shifts[edit.path] = shift + len(edit.text) - (edit.span.end - edit.span.start)
+    return found
+
+
+def _opening(text: str) -> int:
+    """Return how many characters stand ahead of the name in what is written."""
+    return 1 if text.startswith('"') and len(text) > 1 and text.endswith('"') else 0
+
+
+def _where(snapshot: Snapshot, path: str, offset: int) -> str:
+    template = snapshot.template(path)
+    line = template.source.place(offset).line + 1 if template is not None else 0
+    return f"{Path(path).name}, line {line},"
+
+
+def _edited(source: Source, edits: list[RenameEdit]) -> Source:
+    """Return the source with the edits, which are in order; one of many is read anew, which costs less."""
+    if len(edits) <= _FEW:
+        for edit in reversed(edits):
+            source = source.edited(edit.span, edit.text)
+        return source
+    pieces = []
+    behind = 0
+    for edit in edits:
+        pieces += [source.text[behind : edit.span.start], edit.text]
+        behind = edit.span.end
+    return Source.of("".join([*pieces, source.text[behind:]]))
+
+
+def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Steps[Snapshot]:
+    """Yield the workspace as it is with the edits."""
+    opened = dict(snapshot.open_files)
+    calls, written = dict(snapshot.calls), dict(snapshot.written)
+    projects = dict(snapshot.projects)
+    by_file: dict[str, list[RenameEdit]] = {}
+    for edit in sorted(edits):
+        by_file.setdefault(edit.path, []).append(edit)
+    for path, inside in by_file.items():
+        yield
+        template = snapshot.template(path)
+        if template is None:
+            continue
+        source = _edited(template.source, inside)
+        version = opened[path].version if path in opened else 0
+        opened[path] = OpenFile(Template(source), version)
+        for folder, project in snapshot.projects.items():
+            if str(project.path) == path:
+                projects[folder] = edited_project(project, source.text, snapshot.editor_settings)
+        if path in calls:
+            calls[path] = calls_in(source.text, path)
+        if path in written:
+            written[path] = findings_in(source.text, path)
+    return replace(
+        snapshot,
+        revision=snapshot.revision + 1,
+        open_files=opened,
+        calls=calls,
+        written=written,
+        projects=projects,
+        known=Known(),
+    )
+
+
+_LITERAL: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
+_FUNCTION: Final = re.compile(r"(?<=\.py):\w+$")
+"""What stands behind the file in the name of a metric."""
+_PLAIN: Final = re.compile(r"[\w./](?:(?:[\w./ -]|:(?=\w))*[\w./-])?")
+"""What needs no quotes in YAML."""
+
+
+def rename_files(snapshot: Snapshot, renames: Mapping[str, str]) -> tuple[RenameEdit, ...]:
+    """Return the edits, of texts as they are before, that let every path lead where it led; in order.
+
+    `renames` leads from absolute paths of files and folders to their new ones.
+    """
+    moves = _Moves(renames)
+    edits = {
+        edit: None
+        for path in _touched(snapshot, moves)
+        if (template := snapshot.template(path)) is not None
+        for edit in (
+            *_include_edits(snapshot, path, template, moves),
+            *_header_edits(path, template, moves),
+        )
+    }
+    return tuple(sorted(edits, key=lambda edit: (edit.path, edit.span)))
+
+
+class _Moves:
+    """Where files go, also those inside of folders that go somewhere."""
+
+    def __init__(self, renames: Mapping[str, str]) -> None:
+        self.renames: Final = {os.path.normpath(old): os.path.normpath(new) for old, new in renames.items()}
+
+    def __call__(self, path: str) -> str:
+        """Return the new path of a file; its old one where it stays."""
+        path = os.path.normpath(path)
+        for old, new in self.renames.items():
+            if path == old:
+                return new
+            if path.startswith(old + os.sep):
+                return new + path[len(old) :]
+        return path
+
+
+def _touched(snapshot: Snapshot, moves: _Moves) -> list[str]:
+    """Return the prompt files that may name something that moves, or count from something that does."""
+    names = [Path(old).name for old in moves.renames]
+    known = {*snapshot.graph.paths, *snapshot.open_files}
+    touched: set[str] = set()
+    for path in known:
+        if moves(path) != path:
+            touched.update(snapshot.included(path))
+        elif path in snapshot.open_files or has_prompt_name(path):
+            opened = snapshot.open_files.get(path)
+            text = opened.template.source.text if opened else text_on_disk(path) or ""
+            if any(name in text for name in names):
+                touched.add(path)
+    return sorted(touched)
+
+
+# -- includes ------------------------------------------------------------------------------------
+
+
+def _include_edits(snapshot: Snapshot, path: str, template: Template, moves: _Moves) -> Iterator[RenameEdit]:
+    for reference in template.references:
+        for span, name in _literals(template, reference):
+            new = _new_name(snapshot, path, name, moves)
+            if new is not None and new != name:
+                yield RenameEdit(path, Span(span.start + 1, span.end - 1), new, is_doubtful=False)
+
+
+def _literals(template: Template, reference: TemplateReference) -> Iterator[tuple[Span, str]]:
+    """Yield the quoted names of a reference, each with its quotes."""
+    names = reference.alternatives or ((reference.name,) if reference.name else ())
+    text = template.source.slice(reference.span)
+    for match in _LITERAL.finditer(text):
+        if match[0][1:-1] in names:
+            yield Span(*match.span()).shifted(reference.span.start), match[0][1:-1]
+
+
+def _new_name(snapshot: Snapshot, path: str, name: str, moves: _Moves) -> str | None:
+    """Return the name that leads to the same file; None if there is none, or where it led to none."""
+    for folder in snapshot.search_folders(path):
+        target = path_in(folder, name)
+        if target is None or not snapshot.exists(target):
+            continue
+        entry = next((each for each in snapshot.entries(path) if str(Path(each).parent) == folder), None)
+        new_folder = Path(moves(entry)).parent if entry is not None else Path(moves(folder))
+        new_target = moves(target)
+        if path_in(str(new_folder), name) == new_target:
+            return name
+        inside = Path(new_target).is_relative_to(new_folder)
+        return Path(new_target).relative_to(new_folder).as_posix() if inside else None
+    return None
+
+
+# -- headers -------------------------------------------------------------------------------------
+
+
+def _header_edits(path: str, template: Template, moves: _Moves) -> Iterator[RenameEdit]:
+    folder, new_folder = Path(path).parent, Path(moves(path)).parent
+    for span, name in _header_paths(template):
+        written = template.source.slice(span)
+        metric = _FUNCTION.search(name)
+        file, function = (name[: metric.start()], metric[0]) if metric else (name, "")
+        target = os.path.normpath(folder / file)
+        if not file or Path(file).is_absolute() or (moves(target) == target and new_folder == folder):
+            continue
+        if not (is_file(target) or moves(target) != target):
+            continue
+        new = Path(os.path.relpath(moves(target), new_folder)).as_posix()
+        if new != Path(os.path.normpath(file)).as_posix():
+            yield RenameEdit(path, span, _quoted(new + function, written), is_doubtful=False)
+
+
+def _header_paths(template: Template) -> Iterator[tuple[Span, str]]:
+    """Yield the values of the header that are paths, or begin with one, as they are and where they stand."""
+    declared = template.declarations
+    settings = declared.settings
+    found: list[tuple[tuple[str | int, ...], str | None]] = [
+        (("samples",), settings.samples),
+        (("functions",), settings.functions),
+    ]
+    for name, experiment in (settings.experiments or {}).items():
+        found.append((("experiments", name, "dataset"), experiment.dataset))
+        found += [
+            (("experiments", name, "metrics", index), metric)
+            for index, metric in enumerate(experiment.metrics)
+            if _FUNCTION.search(metric)
+        ]
+    for keys, value in found:
+        span = declared.value_span(*keys)
+        if value and span is not None:
+            yield span, value
+
+
+def _quoted(value: str, written: str) -> str:
+    """Return the value as YAML, in the quotes that stood there before."""
+    if written.startswith('"') and not set(value) & {'"', "\\"}:
+        return f'"{value}"'
+    if _PLAIN.fullmatch(value) and not written.startswith("'"):
+        return value
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,237 @@
+"""Selections that grow, highlights, and places that are edited at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
+
+from promptls.ide.symbols import places_here, symbol_at
+from promptls.semantic.names.mentions import chunk_mentions
+from promptls.semantic.parts import chunk_items, written_end
+from promptls.semantic.template import Template
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.file_blocks import (
+    FileBlock,
+    block_at,
+    blocks_around,
+    blocks_inside,
+    with_ends_of_blocks,
+)
+from promptls.syntax.jinja.nodes import Attribute, Filter, Keyword, Statement, Test, walk
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.text.positions import Span, line_end, word_at
+from promptls.workspace.snapshot import Snapshot
+
+
+def selections(snapshot: Snapshot, path: str, offset: int) -> tuple[Span, ...]:
+    """Return the stretches around `offset`, the smallest first, each inside the next.
+
+    The file is the last.
+    """
+    template = snapshot.template(path)
+    if template is None:
+        return ()
+    grown: list[Span] = []
+    for span in sorted(set(_around(template, offset)), key=lambda span: (span.end - span.start, span)):
+        inside = not grown or (span.start <= grown[-1].start and grown[-1].end <= span.end)
+        if inside and not span.is_empty() and span.contains(offset):
+            grown.append(span)
+    return tuple(grown) or (Span(0, len(template.source)),)
+
+
+def _around(template: Template, offset: int) -> Iterator[Span]:
+    source = template.source
+    located = source.located(offset)
+    inside = offset - located.start
+    yield Span(0, len(source))
+    yield from (span.shifted(located.start) for span in _in_chunk(located.chunk, inside))
+    header = template.header
+    if header is not None and header.span.contains(offset):
+        yield header.span
+        if header.tree is not None:
+            text = source.located(header.span.start).chunk.text
+            yield from _nodes(header.tree, text, lambda span: span.contains(offset))
+    for block in blocks_around(source, offset):
+        if block.is_closed and block.span.contains(offset):
+            yield from _block(block)
+
+
+def _in_chunk(chunk: Chunk, offset: int) -> Iterator[Span]:
+    line = max(chunk.text.rfind("\n", 0, offset), chunk.text.rfind("\r", 0, offset)) + 1
+    end = line_end(chunk.text, offset)
+    yield Span(line, end)
+    bare = chunk.text[line:end].strip()
+    if bare:
+        start = chunk.text.index(bare, line)
+        yield Span(start, start + len(bare))
+    word = word_at(chunk.text, offset)
+    if word is not None:
+        yield word
+    for tag in chunk.tags:
+        if tag.span.contains(offset):
+            yield from (span.shifted(tag.span.start) for span in _tag(tag))
+    for block in blocks_inside(chunk):
+        if block.span.contains(offset):
+            yield from _block(block)
+    for part in chunk_items(chunk).parts:
+        end = max(part.span.end, written_end(chunk, part.entries))
+        yield with_ends_of_blocks(chunk, Span(part.span.start, end))
+        for entry in part.entries:
+            yield with_ends_of_blocks(chunk, Span(entry.key.span.start, written_end(chunk, (entry,))))
+    for root in chunk_yaml(chunk).roots:
+        for span in _nodes(root, chunk.text, lambda span: with_ends_of_blocks(chunk, span).contains(offset)):
+            yield with_ends_of_blocks(chunk, span)
+
+
+def _tag(tag: Tag) -> Iterator[Span]:
+    yield Span(0, len(tag.text))
+    bare = tag.text[tag.inner_start : tag.inner_end].strip()
+    if bare:
+        start = tag.text.index(bare, tag.inner_start)
+        yield Span(start, start + len(bare))
+    if tag.kind == "raw":
+        yield tag.body.shifted(-tag.span.start)
+    if tag.kind in {"output", "statement"}:
+        yield from _statement(tag_tree(tag).statement)
+
+
+def _statement(statement: Statement) -> Iterator[Span]:
+    tests = () if statement.loop_test is None else (statement.loop_test,)
+    for expression in (*statement.targets, *statement.expressions, *tests):
+        for node in walk(expression):
+            yield node.span
+            if isinstance(node, Attribute | Filter | Test):
+                yield node.name_span
+            elif isinstance(node, Keyword):
+                yield Span(node.span.start, node.span.start + len(node.name))
+    for parameter in statement.parameters:
+        yield parameter.span
+        if parameter.default is not None:
+            yield Span(parameter.span.start, parameter.default.span.end)
+    if statement.parameters:
+        yield Span(statement.parameters[0].span.start, statement.parameters[-1].span.end)
+
+
+def _block(block: FileBlock) -> Iterator[Span]:
+    """Yield each branch without and with its tag, and the whole block."""
+    for opening, closing in pairwise(block.tags):
+        yield Span(opening.end, max(closing.start, opening.end))
+        yield Span(opening.start, max(closing.start, opening.end))
+    yield block.span
+
+
+def _nodes(root: Node, text: str, is_near: Callable[[Span], bool]) -> Iterator[Span]:
+    """Yield the nodes of a tree that are near, and the entries that they are of."""
+    stack = [root]
+    seen: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if id(node) in seen or not is_near(node.span):
+            continue
+        seen.add(id(node))
+        yield node.span
+        if isinstance(node, Sequence):
+            stack.extend(node.items)
+        elif isinstance(node, Mapping):
+            for entry in node.entries:
+                whole = Span(entry.key.span.start, max(entry.value.span.end, entry.key.span.end))
+                if is_near(whole):
+                    yield whole
+                    stack += (entry.key, entry.value)
+        elif isinstance(node, Scalar):
+            yield from _inside_scalar(node, text[node.span.start : node.span.end])
+
+
+def _inside_scalar(scalar: Scalar, written: str) -> Iterator[Span]:
+    """Yield the text of a scalar without its quotes, or without the line of its indicator."""
+    if scalar.style in {"'", '"'} and len(written) > 1:
+        yield Span(scalar.span.start + 1, scalar.span.end - 1)
+    elif scalar.style in {"|", ">"} and "\n" in written:
+        yield Span(scalar.span.start + written.index("\n") + 1, scalar.span.end)
+
+
+_NAMES: Final = frozenset({"file", "part", "section"})
+"""Kinds of symbols that are neither read nor written."""
+
+
+class Highlight(NamedTuple):
+    """A place, and whether the symbol gets a value there, is read, or neither can be said."""
+
+    span: Span
+    kind: Literal["text", "read", "write"]
+
+
+def highlights(snapshot: Snapshot, path: str, offset: int) -> tuple[Highlight, ...]:
+    """Return the places in the file of what stands at `offset`, in order."""
+    symbol = symbol_at(snapshot, path, offset)
+    if symbol is not None:
+        return tuple(
+            Highlight(
+                each.span, "text" if symbol.kind in _NAMES else "read" if each.use == "read" else "write"
+            )
+            for each in places_here(snapshot, symbol)
+        )
+    template = snapshot.template(path)
+    block = block_at(template.source, offset) if template is not None else None
+    return tuple(Highlight(span, "text") for span in block.keywords) if block is not None else ()
+
+
+WORD_PATTERN = r"[A-Za-z_]\w*"
+"""What may be typed at linked places without ending the link."""
+
+
+def linked_places(snapshot: Snapshot, path: str, offset: int) -> tuple[Span, ...]:
+    """Return the places that are linked with the one at `offset`, itself among them.
+
+    None if it stands alone.
+    """
+    template = snapshot.template(path)
+    if template is None:
+        return ()
+    block = block_at(template.source, offset)
+    if block is not None:
+        places = _keywords(block)
+        return places if any(span.contains(offset) for span in places) else ()
+    return _names(template, offset)
+
+
+def _keywords(block: FileBlock) -> tuple[Span, ...]:
+    if not block.is_closed:
+        return ()
+    closing = block.keywords[-1]
+    return (block.keywords[0], Span(closing.start + len("end"), closing.end))
+
+
+def _names(template: Template, offset: int) -> tuple[Span, ...]:
+    """Return the names in the tags of the block at whose name `offset` is."""
+    located = template.source.located(offset)
+    at = next(
+        (
+            mention.span.shifted(located.start)
+            for mention in chunk_mentions(located.chunk)
+            if mention.kind == "block" and mention.span.contains(offset - located.start)
+        ),
+        None,
+    )
+    if at is None:
+        return ()
+    near = (block.shifted(located.start) for block in blocks_inside(located.chunk))
+    for block in (*near, *blocks_around(template.source, offset)):
+        if block.keyword == "block" and block.is_closed:
+            places = [_name_in(template, tag) for tag in (block.tags[0], block.tags[-1])]
+            if at in places and None not in places:
+                return tuple(span for span in places if span is not None)
+    return ()
+
+
+def _name_in(template: Template, tag: Span) -> Span | None:
+    located = template.source.located(tag.start)
+    for mention in chunk_mentions(located.chunk):
+        span = mention.span.shifted(located.start)
+        if mention.kind == "block" and tag.start <= span.start and span.end <= tag.end:
+            return span
+    return None

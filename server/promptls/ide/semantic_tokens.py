@@ -1,0 +1,548 @@
+"""The semantic tokens of a file, cached with its chunks, and as the numbers of the protocol."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
+from promptls.ide.semantic_token_legend import (
+    DECLARATION,
+    DEFAULT_LIBRARY,
+    MODIFICATION,
+    NUMBER,
+    SemanticToken,
+)
+from promptls.semantic.header import CLOSING, OPENING, Declarations
+from promptls.semantic.kind import Kind
+from promptls.semantic.names.events import NameEvent
+from promptls.semantic.names.file_names import FileNames, outline, pass_outline
+from promptls.semantic.names.scopes import GLOBALS, INJECTED, Reading, Resolver
+from promptls.semantic.template import Template
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk_list import Piece
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Expression,
+    Filter,
+    Keyword,
+    Name,
+    Statement,
+    Test,
+    walk,
+)
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.jinja.tokens import Token, tokenize
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.text.positions import Span, Unit, line_end, units_from_column
+from promptls.workspace.snapshot import Snapshot
+
+_OPERATOR_WORDS: Final = frozenset({"and", "or", "not", "in", "is"})
+_CONSTANTS: Final = frozenset({"true", "false", "none", "True", "False", "None"})
+_PUNCTUATION: Final = frozenset("()[]{},.:;")
+_BINDING_TYPES: Final = {"macro": "function", "parameter": "parameter"}
+
+Meant = dict[int, tuple[str, int]]
+"""The type and modifiers of the words of a chunk, by their offsets."""
+
+
+def jinja_tokens(chunk: Chunk, readings: list[Reading]) -> Iterator[SemanticToken]:
+    """Yield the tokens of the chunk's tags; spans of its readings count from its start."""
+    meant: Meant = {reading.span.start: reading_type(reading) for reading in readings}
+    for tag in chunk.tags:
+        if tag.kind == "comment":
+            yield SemanticToken(tag.span.start, tag.span.end, "comment")
+        elif tag.kind == "raw":
+            yield from _raw(tag)
+        else:
+            yield from _tag(tag, meant)
+
+
+def reading_type(reading: Reading) -> tuple[str, int]:
+    """Return the type and modifiers of a variable that is read."""
+    called = reading.how == "call"
+    if reading.binding is None:
+        if reading.name in GLOBALS or reading.name in INJECTED:
+            return "function" if called else "variable", DEFAULT_LIBRARY
+        return ("function" if called else "input"), 0
+    kind = reading.binding.kind
+    if kind == "import":
+        return {"call": "function", "attribute": "namespace"}.get(reading.how, "variable"), 0
+    if kind == "implied":
+        return "function" if called else "variable", DEFAULT_LIBRARY
+    return _BINDING_TYPES.get(kind, "variable"), 0
+
+
+def _raw(tag: Tag) -> Iterator[SemanticToken]:
+    start = tag.span.start
+    yield SemanticToken(start, start + 2, "tagDelimiter")
+    begin = tag.text.index("raw")
+    yield SemanticToken(start + begin, start + begin + len("raw"), "keyword")
+    behind = start + tag.inner_end
+    yield SemanticToken(behind, behind + 2, "tagDelimiter")
+    if tag.unclosed:
+        return
+    if tag.body.end > tag.body.start:
+        yield SemanticToken(tag.body.start, tag.body.end, "promptText")
+    closing = tag.text.rindex("{%")
+    yield SemanticToken(start + closing, start + closing + 2, "tagDelimiter")
+    word = tag.text.rindex("endraw")
+    yield SemanticToken(start + word, start + word + len("endraw"), "keyword")
+    yield SemanticToken(tag.span.end - 2, tag.span.end, "tagDelimiter")
+
+
+def _tag(tag: Tag, meant: Meant) -> Iterator[SemanticToken]:
+    base = tag.span.start
+    delimiter = "outputDelimiter" if tag.kind == "output" else "tagDelimiter"
+    yield SemanticToken(base, base + tag.inner_start, delimiter)
+    statement = tag_tree(tag).statement
+    words: dict[int, tuple[str, int]] = {}
+    for start, word in _words(statement):
+        words.setdefault(start, word)
+    for token in tokenize(tag.text, tag.inner_start, tag.inner_end):
+        found = words.get(token.start) or meant.get(base + token.start) or _plain(token)
+        if found is not None and token.text:
+            yield SemanticToken(base + token.start, base + token.end, *found)
+    if not tag.unclosed and tag.inner_end < len(tag.text):
+        yield SemanticToken(base + tag.inner_end, tag.span.end, delimiter)
+
+
+def _plain(token: Token) -> tuple[str, int] | None:
+    """Return the type of a token by itself."""
+    if token.kind == "name":
+        if token.text in _OPERATOR_WORDS:
+            return "operator", 0
+        return ("constant" if token.text in _CONSTANTS else "keyword"), 0
+    if token.kind == "string":
+        return "string", 0
+    if token.kind in {"integer", "float"}:
+        return "number", 0
+    return ("operator", 0) if token.kind == "operator" and token.text not in _PUNCTUATION else None
+
+
+def _words(statement: Statement) -> Iterator[tuple[int, tuple[str, int]]]:
+    """Yield the words of a tag that the tree tells more of than their token: names, attributes, filters."""
+    if statement.keyword != "output":
+        yield statement.keyword_span.start, ("keyword", 0)
+    if statement.name:
+        declares = DECLARATION if statement.keyword != "endblock" else 0
+        kind = {"macro": "function", "import": "namespace"}.get(statement.keyword, "block")
+        yield statement.name_span.start, (kind, declares)
+    for parameter in statement.parameters:
+        yield parameter.span.start, ("parameter", DECLARATION)
+    for imported in statement.imported:
+        yield imported.span.start, ("function", 0)
+        yield imported.alias_span.start, ("function", DECLARATION)
+    for target in statement.targets:
+        for node in walk(target):
+            if isinstance(node, Name):
+                yield node.span.start, ("variable", MODIFICATION)
+            elif isinstance(node, Attribute):
+                yield node.name_span.start, ("property", MODIFICATION)
+                break
+    tests = () if statement.loop_test is None else (statement.loop_test,)
+    for expression in (*statement.expressions, *tests):
+        for node in walk(expression):
+            yield from _node(node)
+
+
+def _node(node: Expression) -> Iterator[tuple[int, tuple[str, int]]]:
+    if isinstance(node, Call) and isinstance(node.function, Attribute):
+        yield node.function.name_span.start, ("method", 0)
+    elif isinstance(node, Attribute) and node.name:
+        yield node.name_span.start, ("property", 0)
+    elif isinstance(node, Filter):
+        yield from _dotted(node.name_span, node.name, "filter")
+    elif isinstance(node, Test):
+        yield from _dotted(node.name_span, node.name, "test")
+    elif isinstance(node, Keyword) and not node.name.startswith("*"):
+        yield node.span.start, ("parameter", 0)
+
+
+def _dotted(span: Span, name: str, kind: str) -> Iterator[tuple[int, tuple[str, int]]]:
+    start = span.start
+    for part in name.split("."):
+        yield start, (kind, 0)
+        start += len(part) + 1
+
+
+_BY_KEY: Final = {
+    "name": "partName",
+    "role": "role",
+    "content": "promptText",
+    "instruction": "promptText",
+    "prompt": "promptText",
+    "template": "promptText",
+}
+_BY_TAG: Final = {"int": "number", "float": "number", "bool": "constant", "null": "constant"}
+_KEY_LINE: Final = re.compile(rf"^ *(?:- +)?({'|'.join(PART_KEYS)})(?= *:(?:\s|$))", re.MULTILINE)
+_COMMENT: Final = re.compile(r"(?:^|(?<=[ \t\n]))#[^\r\n]*")
+
+
+def yaml_tokens(chunk: Chunk) -> Iterator[SemanticToken]:
+    """Yield the tokens of the chunk's YAML; by the lines of its keys where it is broken."""
+    roots = chunk_yaml(chunk).roots
+    if not roots:
+        for match in _KEY_LINE.finditer(chunk.text):
+            yield SemanticToken(*match.span(1), "key")
+        return
+    found: dict[int, SemanticToken] = {}
+    for root in roots:
+        for token in node_tokens(root, chunk.text):
+            found.setdefault(token.start, token)
+    yield from found.values()
+    scalars = sorted(Span(token.start, token.end) for token in found.values())
+    starts = [span.start for span in scalars]
+    for match in _COMMENT.finditer(chunk.text):
+        before = bisect_left(starts, match.start())
+        if not before or scalars[before - 1].end <= match.start():
+            yield SemanticToken(*match.span(), "comment")
+
+
+def node_tokens(node: Node, text: str) -> Iterator[SemanticToken]:
+    """Yield the tokens of a YAML node with its spans in `text`."""
+    stack: list[tuple[Node, str, bool]] = [(node, "", False)]
+    seen: set[int] = set()
+    while stack:
+        current, name, is_key = stack.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        if isinstance(current, Scalar):
+            if current.span.end > current.span.start:
+                yield _scalar(current, text, name, is_key=is_key)
+        elif isinstance(current, Sequence):
+            stack.extend((item, name, False) for item in current.items)
+        elif isinstance(current, Mapping):
+            for entry in current.entries:
+                stack.append((entry.key, name, True))
+                stack.append((entry.value, key_text(entry) or "", False))
+
+
+def _scalar(scalar: Scalar, text: str, key: str, *, is_key: bool) -> SemanticToken:
+    start, end = scalar.span
+    if scalar.style in {"|", ">"}:  # what stands behind the indicator on its line is not of the text
+        start = min(line_end(text, start), end)
+    if is_key:
+        return SemanticToken(start, end, "key")
+    kind = _BY_KEY.get(key)
+    if kind == "partName":
+        return SemanticToken(start, end, kind, DECLARATION)
+    if kind is None:
+        kind = "string" if scalar.style else _BY_TAG.get(scalar.tag, "string")
+    return SemanticToken(start, end, kind)
+
+
+WIDTH: Final = 5
+"""How many numbers a token takes."""
+_AROUND_TAGS: Final = frozenset({"promptText", "string", "key", "partName", "role", "comment"})
+"""Types of YAML, in which tags may stand."""
+
+
+class Run(NamedTuple):
+    """The tokens of a piece of a file.
+
+    The line of the first token counts from the piece's first line; `last_line`, that of the last
+    token, does as well. `parts` are the runs that it was put together from, each with its line.
+    """
+
+    numbers: tuple[int, ...]
+    last_line: int
+    parts: tuple[tuple[int, Run], ...] = ()
+
+
+EMPTY: Final = Run((), 0)
+
+
+def joined(parts: Iterable[tuple[int, Run]]) -> Run:
+    """Return the run of a piece that is made of pieces, each with the line that it begins on."""
+    filled = tuple((line, run) for line, run in parts if run.numbers)
+    numbers: list[int] = []
+    last = 0
+    for line, run in filled:
+        numbers.append(run.numbers[0] + line - last)
+        numbers += run.numbers[1:]
+        last = line + run.last_line
+    return Run(tuple(numbers), last, filled)
+
+
+def encoded(chunk: Chunk, tokens: Iterable[SemanticToken], unit: Unit) -> Run:
+    """Return the run of a chunk; of tokens that overlap the first one stays."""
+    numbers: list[int] = []
+    last_line = last_column = behind = 0
+    is_plain = unit is Unit.UTF32 or chunk.text.isascii()
+    for token in sorted(_on_lines(chunk, tokens)):
+        if token.start < behind:
+            continue
+        behind = token.end
+        line = bisect_right(chunk.line_starts, token.start) - 1
+        begin = chunk.line_starts[line]
+        column, length = token.start - begin, token.end - token.start
+        if not is_plain:
+            column = units_from_column(chunk.text[begin : token.start], column, unit)
+            length = units_from_column(chunk.text[token.start : token.end], length, unit)
+        delta = column - last_column if line == last_line else column
+        numbers += (line - last_line, delta, length, NUMBER[token.type], token.modifiers)
+        last_line, last_column = line, column
+    return Run(tuple(numbers), last_line)
+
+
+def _on_lines(chunk: Chunk, tokens: Iterable[SemanticToken]) -> Iterator[SemanticToken]:
+    """Yield the tokens cut at line ends, and around the tags that stand in them.
+
+    So they suit clients that take no tokens of several lines, and none that overlap.
+    """
+    for token in tokens:
+        if token.type not in _AROUND_TAGS:
+            yield token
+            continue
+        for span in _outside_tags(chunk, Span(token.start, token.end)):
+            for piece in _lines(chunk, span):
+                yield SemanticToken(piece.start, piece.end, token.type, token.modifiers)
+
+
+def _outside_tags(chunk: Chunk, token: Span) -> Iterator[Span]:
+    starts = _tag_starts(chunk)
+    position = token.start
+    first = max(bisect_right(starts, token.start) - 1, 0)
+    for tag in chunk.tags[first : bisect_left(starts, token.end)]:
+        if tag.span.start <= token.start and token.end <= tag.span.end:
+            yield token  # it is the tag's own
+            return
+        if tag.span.end > token.start:
+            yield Span(position, max(tag.span.start, position))
+            position = tag.span.end
+    yield Span(position, max(token.end, position))
+
+
+@chunk_fact
+def _tag_starts(chunk: Chunk) -> list[int]:
+    return [tag.span.start for tag in chunk.tags]
+
+
+def _lines(chunk: Chunk, span: Span) -> Iterator[Span]:
+    """Yield the stretches of a span line by line, without white space at their ends."""
+    position = span.start
+    while position < span.end:
+        line = bisect_right(chunk.line_starts, position)
+        end = chunk.line_starts[line] if line < len(chunk.line_starts) else len(chunk.text)
+        text = chunk.text[position : min(end, span.end)]
+        bare = text.strip(" \t\r\n")
+        if bare:
+            start = position + text.index(bare)
+            yield Span(start, start + len(bare))
+        position = end
+
+
+class TokensEdit(NamedTuple):
+    """`deleted` numbers from number `start` on, and those that take their place."""
+
+    start: int
+    deleted: int
+    numbers: tuple[int, ...]
+
+
+def change(old: Run, new: Run) -> TokensEdit | None:
+    """Return the one edit that makes the newer run's numbers of the older one's.
+
+    None if they are the same.
+
+    Runs that are shared between the two are not gone over.
+    """
+    start = offset = 0
+    while old is not new:
+        first, behind = _shared(old, new)
+        ahead = sum(len(part.numbers) for _, part in old.parts[:first])
+        if len(old.parts) - behind != first + 1 or len(new.parts) - behind != first + 1:
+            after = sum(len(part.numbers) for _, part in old.parts[len(old.parts) - behind :])
+            return _trimmed(
+                _between(old, ahead, after, offset), _between(new, ahead, after, offset), start + ahead
+            )
+        gap = _gap(old, first)
+        if gap != _gap(new, first):
+            return _trimmed(_between(old, 0, 0, offset), _between(new, 0, 0, offset), start)
+        # All that differs is inside of one part, whose first line counts from what stands ahead of it.
+        start, offset = start + ahead, gap + (0 if first else offset)
+        old, new = old.parts[first][1], new.parts[first][1]
+    return None
+
+
+def _between(run: Run, ahead: int, after: int, offset: int) -> tuple[int, ...]:
+    """Return the run's numbers without those at its ends; the first counts from `offset` lines before."""
+    numbers = run.numbers[ahead : len(run.numbers) - after]
+    return numbers if ahead or not numbers else (numbers[0] + offset, *numbers[1:])
+
+
+def _shared(old: Run, new: Run) -> tuple[int, int]:
+    """Return how many parts the two begin with that are the same in both, and how many they end with."""
+    most = min(len(old.parts), len(new.parts))
+    first = 0
+    while first < most and _is_as(old, new, first, first):
+        first += 1
+    behind = 0
+    while behind < most - first and _is_as(
+        old, new, len(old.parts) - 1 - behind, len(new.parts) - 1 - behind
+    ):
+        behind += 1
+    return first, behind
+
+
+def _is_as(old: Run, new: Run, index: int, other: int) -> bool:
+    return old.parts[index][1] is new.parts[other][1] and _gap(old, index) == _gap(new, other)
+
+
+def _gap(run: Run, index: int) -> int:
+    """Return how many lines a part begins behind the last token of the part before it."""
+    if not index:
+        return run.parts[0][0]
+    line, before = run.parts[index - 1]
+    return run.parts[index][0] - line - before.last_line
+
+
+def _trimmed(old: tuple[int, ...], new: tuple[int, ...], start: int) -> TokensEdit | None:
+    """Return the edit from `old` to `new` without the tokens that both begin or end with."""
+    most = min(len(old), len(new))
+    same = 0
+    while same + WIDTH <= most and old[same : same + WIDTH] == new[same : same + WIDTH]:
+        same += WIDTH
+    end = 0
+    while end + WIDTH <= most - same and _ends(old, end) == _ends(new, end):
+        end += WIDTH
+    if same == len(old) == len(new):
+        return None
+    return TokensEdit(start + same, len(old) - end - same, new[same : len(new) - end])
+
+
+def _ends(numbers: tuple[int, ...], end: int) -> tuple[int, ...]:
+    return numbers[len(numbers) - end - WIDTH : len(numbers) - end]
+
+
+def file_run(snapshot: Snapshot, path: str, unit: Unit) -> Run:
+    """Return the tokens of the file at `path`, columns and lengths in `unit`.
+
+    None in a file that is no prompt.
+    """
+    template = snapshot.template(path)
+    if template is None or snapshot.kind(path) is Kind.OTHER:
+        return EMPTY
+    return _Colouring(template, unit).of_file()
+
+
+def run_of_lines(snapshot: Snapshot, path: str, unit: Unit, first: int, last: int) -> Run:
+    """Return the tokens of the chunks that hold the lines from `first` to `last`.
+
+    No other chunk is looked at.
+    """
+    template = snapshot.template(path)
+    if template is None or snapshot.kind(path) is Kind.OTHER:
+        return EMPTY
+    return _Colouring(template, unit).of_lines(first, last)
+
+
+class _Colouring:
+    """One text, and the unit that its columns are counted in."""
+
+    def __init__(self, template: Template, unit: Unit) -> None:
+        self._root = template.source.root
+        self._source = template.source
+        self._names: FileNames = template.names
+        self._header = template.header
+        self._unit = unit
+
+    def of_file(self) -> Run:
+        return self._run(self._root, self._names.scopes_at(0)[0], 0)
+
+    def of_lines(self, first: int, last: int) -> Run:
+        resolver, begin = self._names.scopes_at(self._source.line_span(first).start)
+        parts = []
+        for located in self._root.placed(begin.index):
+            if located.first_line > last:
+                break
+            parts.append((located.first_line, self._run(located.chunk, resolver, located.start)))
+        return joined(parts)
+
+    def _run(self, piece: Piece, resolver: Resolver, start: int) -> Run:
+        """Return the run of a piece that begins at offset `start`, as `resolver` does, which goes over it."""
+        declared = self._header if start == 0 else None
+        readings: list[Reading] = []
+        if isinstance(piece, Chunk) and _has_loose(piece):
+            readings = list(resolver.readings(piece, start))
+            meanings: tuple[object, ...] = tuple(map(reading_type, readings))
+        else:
+            meanings = self._meanings(piece, resolver, start)
+        key = (meanings, self._unit)
+        known = piece.kept.get(_Colouring)
+        if isinstance(known, tuple) and known[:2] == key and known[2] is declared:
+            if isinstance(piece, Chunk) and not _has_loose(piece):
+                pass_outline(resolver, piece, start)
+            found = known[3]
+            assert isinstance(found, Run)
+            return found
+        if isinstance(piece, Chunk):
+            if not _has_loose(piece):
+                readings = list(resolver.readings(piece, start))
+            run = self._of_chunk(piece, readings, start, declared)
+        else:
+            inside = self._names.scopes_at(start)[0]
+            run = joined(
+                (line, self._run(child, inside, start + begin))
+                for line, begin, child in zip(piece.first_lines, piece.starts, piece.chunks, strict=False)
+            )
+        piece.kept[_Colouring] = (*key, declared, run)
+        return run
+
+    def _meanings(self, piece: Piece, resolver: Resolver, start: int) -> tuple[object, ...]:
+        """Return the meanings of names that the piece reads from outside, as far as they affect its colors.
+
+        The resolver stays where it is for a chunk, and goes over a group.
+        """
+        found: list[tuple[str, str]] = []
+        late = self._names.bound_at_end
+        for step in outline(piece):
+            if isinstance(step, NameEvent):
+                resolver.pass_event(step, start)
+                continue
+            for name in sorted(step.reads):
+                binding = resolver.meaning(name)[0]
+                if binding is not None:
+                    found.append((name, binding.kind))
+                elif name in late:
+                    found.append((name, f"late {late[name][0].kind}"))
+            if not isinstance(piece, Chunk):
+                for binding, certain, offset in step.binds:
+                    resolver.bind((binding, certain, offset + start))
+        return tuple(found)
+
+    def _of_chunk(
+        self, chunk: Chunk, readings: list[Reading], start: int, declared: Declarations | None
+    ) -> Run:
+        placed = [reading._replace(span=reading.span.shifted(-start)) for reading in readings]
+        tokens = [*jinja_tokens(chunk, placed), *yaml_tokens(chunk)]
+        if declared is not None:
+            tokens = _with_header(tokens, declared, chunk.text)
+        return encoded(chunk, tokens, self._unit)
+
+
+def _has_loose(chunk: Chunk) -> bool:
+    """Return whether a block tag of the chunk has its partner in another chunk."""
+    return any(isinstance(step, NameEvent) for step in outline(chunk))
+
+
+def _with_header(tokens: list[SemanticToken], header: Declarations, text: str) -> list[SemanticToken]:
+    """Return the tokens with those of the header's YAML in the place of its comment."""
+    start, end = header.span
+    rest = [token for token in tokens if not (token.type == "comment" and token.start == start)]
+    rest.append(SemanticToken(start, start + len(OPENING), "comment"))
+    rest.append(SemanticToken(max(end - len(CLOSING), start + len(OPENING)), end, "comment"))
+    return [*rest, *_of_header(header, text)]
+
+
+def _of_header(header: Declarations, text: str) -> Iterator[SemanticToken]:
+    for token in node_tokens(header.tree, text) if header.tree is not None else ():
+        is_part = token.type in {"partName", "role", "promptText"}
+        yield token._replace(type="string", modifiers=0) if is_part else token

@@ -1,0 +1,468 @@
+"""Columns of datasets: which prompts are run on them, and every place of a column."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from promptls.ide.key_facts import bare_span
+from promptls.ide.symbols.data_keys import DATA_ENDINGS, DataKeys, key_at, key_spans
+from promptls.ide.symbols.declared_names import is_settings_file
+from promptls.ide.symbols.inputs import PACKED_ENDINGS, data_files, input_names
+from promptls.ide.symbols.metrics_and_models import function_named, prompts_naming
+from promptls.ide.symbols.python_functions import FUNCTIONS, parsed, place_in, programs_with, uses_in
+from promptls.ide.symbols.run_on import experiments_on
+from promptls.ide.symbols.shared_data import prompts_by
+from promptls.ide.symbols.symbol import Occurrence, Symbol
+from promptls.ide.symbols.taken_data import taken_as
+from promptls.lint.analysis.experiments import taken_by
+from promptls.semantic.template import Template
+from promptls.settings.header import NamedMetric
+from promptls.syntax.source import Source
+from promptls.text.positions import Span
+from promptls.text.steps import Steps, finished
+from promptls.workspace.python_experiments import RowColumn, experiments_for
+from promptls.workspace.settings import PYPROJECT_FILE, TomlName, toml_names
+from promptls.workspace.snapshot import Snapshot
+
+
+def row_column_places(snapshot: Snapshot, path: str, template: Template, name: str) -> Iterator[Occurrence]:
+    """Yield the places `row["name"]` of experiments for the prompt, whose rows are loaded from its dataset.
+
+    Which rows an experiment is given is certain only where its file loads no other dataset.
+    """
+    for file, found in snapshot.written.items():
+        for column in found.columns:
+            if column.name == name and reads_rows_of(snapshot, file, column, path, template):
+                yield Occurrence(file, column.span, "read", "python", is_likely=len(found.loaded) > 1)
+
+
+def reads_rows_of(snapshot: Snapshot, file: str, column: RowColumn, path: str, template: Template) -> bool:
+    """Return whether a column that a Python file reads is in the datasets of the prompt at `path`.
+
+    That is so where the Python file loads datasets by name, and one of them is called as the prompt's
+    file of rows: what makes its rows in any other way may give a column another name.
+    """
+    found = snapshot.written.get(file)
+    names = {each.stem for each in data_files(snapshot, path, template)}
+    if found is None or not names & found.loaded:
+        return False
+    experiments = experiments_for(snapshot.written, path)
+    return any((each.file, each.name) == (file, column.experiment) for each in experiments)
+
+
+_EXPECTED: Final = "expected_"
+_REFERENCES: Final = frozenset({"expected", "reference"})
+_ROW: Final = "row"
+
+
+class UsedMetric(NamedTuple):
+    """A metric of an experiment: as it is named there, with which options, and in which file."""
+
+    named: str
+    chosen: NamedMetric | None
+    named_in: str
+
+    @property
+    def function(self) -> str:
+        """What `file.py:function` or built-in metric it comes down to."""
+        return self.chosen.use if self.chosen is not None else self.named
+
+    def takes(self, parameter: str, column: str) -> bool:
+        """Return whether a parameter of this name gets the column, by its name alone."""
+        if self.chosen is not None and parameter in {*self.chosen.columns, *self.chosen.options}:
+            return False
+        return parameter in {column, f"{_EXPECTED}{column}"}
+
+
+def used_metrics(snapshot: Snapshot, path: str, template: Template) -> Iterator[UsedMetric]:
+    """Yield the metrics of the experiments that can be run on the file at `path`, each once."""
+    known = {**snapshot.project(path).settings.metrics, **(template.declarations.settings.metrics or {})}
+    experiments = experiments_on(snapshot, path, template)
+    names = [(name, each.named_in) for each in experiments for name in each.declared.metrics]
+    for name, named_in in dict.fromkeys(names):
+        yield UsedMetric(name, known.get(name), named_in)
+
+
+def metric_column_places(
+    snapshot: Snapshot, path: str, template: Template, column: str
+) -> Iterator[Occurrence | None]:
+    """Yield where the metrics of a prompt file name a column; None stands between the files."""
+    for metric in used_metrics(snapshot, path, template):
+        yield from _option_places(snapshot, path, template, metric, column)
+        found = function_named(snapshot, metric.named_in, metric.function)
+        program = snapshot.template(found.home) if found is not None else None
+        if found is None or program is None:
+            continue
+        for use in _uses(program.source.text, found.name, column):
+            if use.parameter == _ROW or metric.takes(use.parameter, column):
+                yield Occurrence(found.home, use.span, "read", "python")
+        for parameter in (column, f"{_EXPECTED}{column}"):
+            takes = any(use.parameter == parameter for use in _uses(program.source.text, found.name, column))
+            if takes and metric.takes(parameter, column):
+                yield from _argument_places(snapshot, found.home, found.name, parameter, len(column))
+
+
+def column_doubt(snapshot: Snapshot, path: str, template: Template, column: str) -> str:
+    """Return why a column of the datasets of a prompt file cannot have another name; empty where it can."""
+    settings = template.declarations.settings
+    if column == settings.output_key and settings.experiments:
+        return f"it is the `output_key` of {Path(path).name}, by which metrics find what is expected"
+    for metric in used_metrics(snapshot, path, template):
+        found = function_named(snapshot, metric.named_in, metric.function)
+        taken = taken_by(metric.function, Path(metric.named_in).parent)
+        names = {*taken.names} if taken is not None else set()
+        if metric.chosen is not None:
+            names -= {*metric.chosen.columns, *metric.chosen.options}
+        is_reference = column in _REFERENCES and bool(names & _REFERENCES)
+        if is_reference or (found is None and any(metric.takes(name, column) for name in names)):
+            remedy = "give it its column under `metrics: … columns` first"
+            return f"the metric `{metric.named}` takes the column by its name: {remedy}"
+    return ""
+
+
+def prompts_with_same_parameter(
+    snapshot: Snapshot, path: str, template: Template, column: str
+) -> Iterator[tuple[str, str]]:
+    """Yield the prompt files whose experiments use a function that takes the column by its parameter's name.
+
+    Each comes with the name of the function, which gets another parameter when the column is renamed.
+    """
+    for metric in used_metrics(snapshot, path, template):
+        found = function_named(snapshot, metric.named_in, metric.function)
+        program = snapshot.template(found.home) if found is not None else None
+        if found is None or program is None:
+            continue
+        uses = _uses(program.source.text, found.name, column)
+        if any(use.parameter != _ROW and metric.takes(use.parameter, column) for use in uses):
+            for prompt in prompts_naming(snapshot, found):
+                yield prompt, found.name
+
+
+# -- options -------------------------------------------------------------------------
+
+
+def _option_places(
+    snapshot: Snapshot, path: str, template: Template, metric: UsedMetric, column: str
+) -> Iterator[Occurrence]:
+    """Yield the values under `columns` of a named metric: of the file itself, else of its settings file."""
+    if metric.chosen is None or column not in metric.chosen.columns.values():
+        return
+    own = template.declarations.settings.metrics or {}
+    if metric.named in own:
+        for parameter, name in metric.chosen.columns.items():
+            span = template.declarations.value_span("metrics", metric.named, "columns", parameter)
+            bare = bare_span(template, span, name) if span is not None and name == column else None
+            if bare is not None:
+                yield Occurrence(path, bare, "read", "header")
+        return
+    file = snapshot.project(path).path
+    held = snapshot.template(str(file)) if file is not None else None
+    if held is None or not is_settings_file(str(file)):
+        return
+    for named, each in _options_in_settings(held.source.text, str(file)):
+        if named == metric.named and each.text == column:
+            yield Occurrence(str(file), each.span, "read", "settings")
+
+
+def option_at(snapshot: Snapshot, path: str, offset: int) -> ColumnOption | None:
+    """Return the column under a metric's `columns` that a header or a settings file names at `offset`."""
+    template = snapshot.template(path)
+    if template is None:
+        return None
+    if is_settings_file(path):
+        for metric, each in _options_in_settings(template.source.text, path):
+            if each.span.contains(offset):
+                return ColumnOption(metric, each.text, each.span)
+        return None
+    for metric, chosen in (template.declarations.settings.metrics or {}).items():
+        for parameter, name in chosen.columns.items():
+            span = template.declarations.value_span("metrics", metric, "columns", parameter)
+            bare = bare_span(template, span, name) if span is not None else None
+            if bare is not None and bare.contains(offset):
+                return ColumnOption(metric, name, bare)
+    return None
+
+
+class ColumnOption(NamedTuple):
+    """A column that the metric of a name takes, by an option at `span`."""
+
+    metric: str
+    column: str
+    span: Span
+
+
+def _options_in_settings(text: str, path: str) -> Iterator[tuple[str, TomlName]]:
+    root = ("tool", "promptls") if Path(path).name == PYPROJECT_FILE else ()
+    for each in toml_names(text):
+        match each.keys[len(root) :] if each.keys[: len(root)] == root else ():
+            case ("metrics", str(metric), "columns", _) if not each.is_key:
+                yield metric, each
+
+
+# -- functions -----------------------------------------------------------------------
+
+
+class _ColumnUse(NamedTuple):
+    """A place in a function that names a column, by which parameter."""
+
+    span: Span
+    parameter: str
+
+
+@lru_cache(maxsize=16)
+def _uses(text: str, function: str, column: str) -> tuple[_ColumnUse, ...]:
+    """Return the parameters of a function that are called as a column, and what reads them.
+
+    Keys of its row.
+    """
+    tree = parsed(text)
+    node = next(
+        (
+            each
+            for each in (tree.body if tree else ())
+            if isinstance(each, FUNCTIONS) and each.name == function
+        ),
+        None,
+    )
+    if node is None:
+        return ()
+    source = Source.plain(text)
+    placed = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    names = {each.arg for each in placed}
+    found = [
+        _ColumnUse(_ending(place_in(source, each.lineno, each.col_offset, each.arg), column), each.arg)
+        for each in placed
+        if each.arg in {column, f"{_EXPECTED}{column}"}
+    ]
+    taken = {use.parameter for use in found}
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name) and each.id in taken:
+            span = place_in(source, each.lineno, each.col_offset, each.id)
+            found.append(_ColumnUse(_ending(span, column), each.id))
+        key = _key_of_row(each) if _ROW in names else None
+        if key is not None and key.value == column:
+            start = place_in(source, key.lineno, key.col_offset, "").start + 1
+            if text[start : start + len(column)] == column:
+                found.append(_ColumnUse(Span(start, start + len(column)), _ROW))
+    return tuple(found)
+
+
+def _ending(span: Span, column: str) -> Span:
+    """Return the column's name in a parameter's, which may begin with `expected_`."""
+    return Span(span.end - len(column), span.end)
+
+
+def _key_of_row(node: ast.AST) -> ast.Constant | None:
+    """Return the key in `row["key"]` and `row.get("key")`."""
+    value: ast.expr
+    key: ast.expr | None
+    if isinstance(node, ast.Subscript):
+        value, key = node.value, node.slice
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        value, key = node.func.value, next(iter(node.args), None)
+    else:
+        return None
+    is_row = isinstance(value, ast.Name) and value.id == _ROW
+    return key if is_row and isinstance(key, ast.Constant) and isinstance(key.value, str) else None
+
+
+def _argument_places(
+    snapshot: Snapshot, home: str, function: str, parameter: str, length: int
+) -> Iterator[Occurrence | None]:
+    """Yield the keywords of calls that pass the parameter: `function(name=…)`, `function.score(name=…)`."""
+    for path in (yield from programs_with(snapshot, parameter)):
+        yield None
+        program = snapshot.template(path)
+        meant = {span for span, _ in uses_in(snapshot, path, home, function).certain}
+        tree = parsed(program.source.text) if program is not None and meant else None
+        for node in ast.walk(tree) if tree is not None else ():
+            if not isinstance(node, ast.Call) or program is None:
+                continue
+            for keyword in node.keywords if _calls(program.source, node.func, function, meant) else ():
+                if keyword.arg == parameter:
+                    span = place_in(program.source, keyword.lineno, keyword.col_offset, parameter)
+                    yield Occurrence(path, Span(span.end - length, span.end), "read", "python")
+
+
+def _calls(source: Source, called: ast.expr, function: str, meant: set[Span]) -> bool:
+    """Return whether what is called is the function, or a method of the metric that it is."""
+    for node in (called, called.value if isinstance(called, ast.Attribute) else called):
+        end = place_in(source, node.end_lineno or node.lineno, node.end_col_offset or 0, "").start
+        if Span(end - len(function), end) in meant:
+            return True
+    return False
+
+
+class SharedColumn(NamedTuple):
+    """The prompt files that are run on the datasets of a column, and those datasets."""
+
+    prompts: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+def prompts_on(snapshot: Snapshot, file: str) -> Steps[list[str]]:
+    """Yield the prompt files that name a file of samples or rows."""
+    found = []
+    for path in (yield from prompts_by(snapshot, file)):
+        yield
+        template = snapshot.template(path)
+        if template is not None and file in map(str, data_files(snapshot, path, template)):
+            found.append(path)
+    return found
+
+
+def datasets_of(snapshot: Snapshot, path: str, template: Template) -> tuple[str, ...]:
+    """Return the datasets of the experiments that can be run on a file."""
+    return tuple(dict.fromkeys(each.dataset for each in experiments_on(snapshot, path, template)))
+
+
+def shared_column_steps(snapshot: Snapshot, file: str, name: str) -> Steps[SharedColumn]:
+    """Yield the datasets that share a column of this name with a dataset, by the prompts run on both."""
+    prompts: dict[str, None] = {}
+    files: dict[str, None] = {}
+    waiting = [file]
+    while waiting:
+        current = waiting.pop()
+        if current in files:
+            continue
+        files[current] = None
+        for path in (yield from prompts_on(snapshot, current)):
+            template = snapshot.template(path)
+            if template is not None and current in datasets_of(snapshot, path, template):
+                prompts[path] = None
+                waiting += datasets_of(snapshot, path, template)
+    return SharedColumn(tuple(prompts), tuple(each for each in files if _has(snapshot, each, name)))
+
+
+def data_column_places(snapshot: Snapshot, symbol: Symbol) -> Iterator[Occurrence | None]:
+    """Yield every place of a column that is no input; None stands between the files."""
+    shared = yield from shared_column_steps(snapshot, symbol.home, symbol.name)
+    for file in shared.files:
+        yield None
+        held = snapshot.template(file)
+        for span in _columns(held, file, symbol.name) if held is not None else ():
+            yield Occurrence(file, span, "write", "data")
+    for path in shared.prompts:
+        yield None
+        template = snapshot.template(path)
+        if template is not None:
+            yield from column_use_places(snapshot, path, template, symbol.name)
+
+
+def column_use_places(
+    snapshot: Snapshot, path: str, template: Template, name: str
+) -> Iterator[Occurrence | None]:
+    """Yield where metrics and experiments of a prompt file name a column; None stands between the files."""
+    yield from row_column_places(snapshot, path, template, name)
+    if any(_has(snapshot, file, name) for file in datasets_of(snapshot, path, template)):
+        yield from metric_column_places(snapshot, path, template, name)
+
+
+def option_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
+    """Return the column that a metric with options names at `offset` of a header or a settings file."""
+    option = option_at(snapshot, path, offset)
+    if option is None:
+        return None
+    paths = sorted({*snapshot.graph.paths, *snapshot.open_files}) if is_settings_file(path) else [path]
+    prompts = [each for each in paths if each == path or str(snapshot.project(each).path) == path]
+    for prompt in prompts:
+        template = snapshot.template(prompt)
+        if template is None or all(
+            each.named != option.metric for each in used_metrics(snapshot, prompt, template)
+        ):
+            continue
+        for file in datasets_of(snapshot, prompt, template):
+            if _has(snapshot, file, option.column):
+                if option.column in input_names(template):
+                    return Symbol("input", option.column, path, option.span, prompt)
+                return Symbol("column", option.column, path, option.span, file)
+    return None
+
+
+def column_doubt_steps(snapshot: Snapshot, symbol: Symbol, homes: tuple[str, ...]) -> Steps[str]:
+    """Yield why a column cannot be renamed, if so. `homes` are the prompts that take it."""
+    prompts = homes
+    if symbol.kind == "column":
+        prompts = (yield from shared_column_steps(snapshot, symbol.home, symbol.name)).prompts
+    for path in prompts:
+        yield
+        template = snapshot.template(path)
+        files = datasets_of(snapshot, path, template) if template is not None else ()
+        if template is None or not any(_has(snapshot, file, symbol.name) for file in files):
+            continue
+        reason = column_doubt(snapshot, path, template, symbol.name)
+        if reason:
+            return reason
+        for other, function in prompts_with_same_parameter(snapshot, path, template, symbol.name):
+            if other not in prompts:
+                return f"`{function}` takes the column by its parameter's name, for {Path(other).name} too"
+    return ""
+
+
+def _has(snapshot: Snapshot, file: str, name: str) -> bool:
+    """Return whether a dataset has a column of this name, as far as can be told."""
+    if file.lower().endswith(PACKED_ENDINGS):
+        from promptls.datasets.known import known_columns
+
+        return name in known_columns(Path(file)).columns
+    held = snapshot.template(file)
+    return held is not None and next(_columns(held, file, name), None) is not None
+
+
+def _columns(held: Template, file: str, name: str) -> Iterator[Span]:
+    """Yield the places of a column in a dataset."""
+    text = held.source.text
+    if name in text and not file.lower().endswith(PACKED_ENDINGS):
+        yield from key_spans(Path(file).suffix.lower(), text, (name,), frozenset({name}))
+
+
+def packed_with(snapshot: Snapshot, path: str, template: Template, keys: DataKeys) -> Path | None:
+    """Return the file of samples or rows that holds a key of the prompt's data, and no text to change."""
+    for file in data_files(snapshot, path, template):
+        if file.suffix.lower() == ".parquet":
+            if len(keys) == 1 and _has(snapshot, str(file), str(keys[0])):
+                return file
+        elif file.name.lower().endswith(PACKED_ENDINGS):
+            held = snapshot.template(str(file))
+            inputs = input_names(template) | {str(keys[0])}
+            if held is not None and any(key_spans(".json", held.source.text, keys, inputs)):
+                return file
+    return None
+
+
+def is_data_file(path: str) -> bool:
+    """Return whether a file of this name may hold data in which keys can be told."""
+    return Path(path).suffix.lower() in DATA_ENDINGS
+
+
+def data_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
+    """Return the symbol of the key at `offset`.
+
+    None if no prompt file names the file, or takes the key.
+    """
+    held = snapshot.template(path)
+    prompts = finished(prompts_on(snapshot, path)) if held is not None else []
+    if held is None or not prompts:
+        return None
+    suffix, text = Path(path).suffix.lower(), held.source.text
+    key = key_at(suffix, text, offset)
+    if key is None:
+        return None
+    is_column = False
+    for prompt in prompts:
+        template = snapshot.template(prompt)
+        assert template is not None
+        inputs = input_names(template) | {key.name}
+
+        def stands_at(keys: DataKeys, inputs: frozenset[str] = inputs) -> bool:
+            return key.span in key_spans(suffix, text, keys, inputs)
+
+        taken = taken_as(snapshot, prompt, key.name, stands_at)
+        if taken is not None:
+            return taken.symbol(key.name, path, key.span)
+        is_column = is_column or (path in datasets_of(snapshot, prompt, template) and stands_at((key.name,)))
+    return Symbol("column", key.name, path, key.span, path) if is_column else None

@@ -1,0 +1,395 @@
+"""The symbol at a place of a file, and all its places in the workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Final
+
+from promptls.ide.symbols.columns import (
+    column_use_places,
+    data_column_places,
+    data_symbol_at,
+    is_data_file,
+    option_symbol_at,
+)
+from promptls.ide.symbols.declared_names import is_settings_file
+from promptls.ide.symbols.files import file_places, name_span, reference_at
+from promptls.ide.symbols.inputs import data_places, declared_at, declared_places, python_places
+from promptls.ide.symbols.jinja import (
+    arguments_of,
+    attribute_at,
+    attribute_places,
+    block_places,
+    blocks_in,
+    macro_meant,
+    macro_of,
+    other_names,
+    parameters_of,
+    part_name_at,
+    part_places,
+)
+from promptls.ide.symbols.keys import key_places, key_places_in, key_symbol_at
+from promptls.ide.symbols.metrics_and_models import NAMED_KINDS, declared_symbol_at, declared_symbol_places
+from promptls.ide.symbols.python_file import is_program, python_symbol_at
+from promptls.ide.symbols.python_functions import function_places
+from promptls.ide.symbols.shared_data import unread_input
+from promptls.ide.symbols.symbol import Occurrence, Symbol, SymbolKind, Use
+from promptls.ide.symbols.variables import VariableIn, imported_file, shared_variable_steps
+from promptls.semantic.flow.shapes import flow_of
+from promptls.semantic.kind import Kind
+from promptls.semantic.names.mentions import Mention, mention_at
+from promptls.semantic.names.scopes import GLOBALS, INJECTED
+from promptls.semantic.names.variables import (
+    NamePlace,
+    Variable,
+    exported_variable,
+    input_variable,
+    name_at,
+    variable_around,
+    variable_at,
+)
+from promptls.semantic.template import Template
+from promptls.text.positions import Span
+from promptls.text.steps import Steps, finished
+from promptls.workspace.contract import function_names
+from promptls.workspace.snapshot import Snapshot
+
+_KINDS: Final[dict[str, SymbolKind]] = {"macro": "macro", "parameter": "parameter", "import": "import"}
+NO_VARIABLES: Final = frozenset(
+    {
+        "attribute",
+        "block",
+        "key",
+        "part",
+        "section",
+        "file",
+        "metric",
+        "named metric",
+        "model",
+        "experiment",
+        "column",
+    }
+)
+"""Kinds of symbols that are no variables."""
+
+
+def holds_prompt(snapshot: Snapshot, path: str) -> bool:
+    """Return whether a file is read as a prompt, and not as a program, data or settings."""
+    if is_program(path) or is_settings_file(path):
+        return False
+    return not is_data_file(path) or snapshot.kind(path) is not Kind.OTHER
+
+
+def symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
+    """Return the symbol whose name stands at `offset`, or ends there; None if there is none.
+
+    In a Python file, a settings file or a file of data, only what prompts share with it is a symbol.
+    """
+    if holds_prompt(snapshot, path):
+        return _in_prompt(snapshot, path, offset)
+    if is_program(path):
+        return python_symbol_at(snapshot, path, offset)
+    if is_settings_file(path):
+        return _named_in_settings(snapshot, path, offset)
+    return data_symbol_at(snapshot, path, offset)
+
+
+def _in_prompt(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
+    template = snapshot.template(path)
+    if template is None:
+        return None
+    place = name_at(template, offset)
+    if place is not None:
+        return _variable(snapshot, path, template, place)
+    mention = mention_at(template.source, offset)
+    if mention is not None:
+        meant = _mentioned(snapshot, path, template, mention)
+        return meant or attribute_at(template, path, offset) or key_symbol_at(template, path, offset)
+    reference = reference_at(template, offset)
+    if reference is not None:
+        target = snapshot.resolve(path, reference)
+        return Symbol("file", reference.name or "", path, name_span(reference), target) if target else None
+    declared = declared_at(template, path, offset)
+    if declared is not None:
+        return Symbol("input", template.source.slice(declared.span), path, declared.span, path)
+    key = key_symbol_at(template, path, offset) or _named_in_header(snapshot, template, path, offset)
+    if key is not None:
+        return key
+    named = part_name_at(template, offset)
+    return Symbol(named.kind, named.name, path, named.span, path, named.span) if named is not None else None
+
+
+def _named_in_header(snapshot: Snapshot, template: Template, path: str, offset: int) -> Symbol | None:
+    tree = template.declarations.tree
+    is_inside = tree is not None and tree.span.contains(offset)
+    return _named_in_settings(snapshot, path, offset) if is_inside else None
+
+
+def _named_in_settings(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
+    return declared_symbol_at(snapshot, path, offset) or option_symbol_at(snapshot, path, offset)
+
+
+def _variable(snapshot: Snapshot, path: str, template: Template, place: NamePlace) -> Symbol | None:
+    variable = variable_around(template, place)
+    if variable is None:
+        return None
+    kind = variable_kind(snapshot, path, variable)
+    return Symbol(kind, place.name, path, place.span, path, place.span)
+
+
+def variable_kind(snapshot: Snapshot, path: str, variable: Variable) -> SymbolKind:
+    """Return the kind of a variable of the file at `path`."""
+    if variable.is_implied:
+        return "own"
+    for binding in variable.bindings:
+        if binding.kind in _KINDS:
+            return _KINDS[binding.kind]
+    if variable.bindings:
+        return "variable"
+    if variable.name in GLOBALS | INJECTED:
+        return "own"
+    return "function" if variable.name in (function_names(snapshot, path) or ()) else "input"
+
+
+def symbol_variable(snapshot: Snapshot, symbol: Symbol) -> Variable | None:
+    """Return the variable of its home that a symbol is; None if it is none, or is gone."""
+    template = snapshot.template(symbol.home)
+    if template is None or symbol.kind in NO_VARIABLES:
+        return None
+    if symbol.anchor is not None:
+        return variable_around(template, NamePlace(symbol.name, symbol.anchor))
+    return input_variable(template, symbol.name) or unread_input(symbol.name)
+
+
+def _mentioned(snapshot: Snapshot, path: str, template: Template, mention: Mention) -> Symbol | None:
+    if mention.kind == "block":
+        return Symbol("block", mention.name, path, mention.span, path, mention.span)
+    if mention.kind == "argument":
+        return _parameter(snapshot, path, template, mention)
+    target = imported_file(snapshot, path, template, mention)
+    other = snapshot.template(target) if target else None
+    exported = exported_variable(other, mention.name) if other is not None else None
+    if target is None or exported is None:
+        return None
+    kind = variable_kind(snapshot, target, exported)
+    return Symbol(kind, mention.name, path, mention.span, target, exported.bindings[0].span)
+
+
+def _parameter(snapshot: Snapshot, path: str, template: Template, mention: Mention) -> Symbol | None:
+    """Return the parameter of the macro that is called with this argument."""
+    called = name_at(template, mention.owner.start)
+    owner = called if called is not None and called.span == mention.owner else None
+    place = owner or mention_at(template.source, mention.owner.start)
+    macro = macro_meant(snapshot, path, place) if place is not None else None
+    span = parameters_of(snapshot, macro).get(mention.name) if macro is not None else None
+    if macro is None or span is None:
+        return None
+    return Symbol("parameter", mention.name, path, mention.span, macro.path, span)
+
+
+_STEP: Final = 50
+"""How many places of one file are looked for at a time."""
+_DECLARING: Final = frozenset({"macro", "parameter", "import"})
+"""Ways of binding that say what a thing is, and do not only give a value."""
+
+
+def occurrences(snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True) -> tuple[Occurrence, ...]:
+    """Return every place of the symbol, in each file that shares it; each once.
+
+    Without `in_data`, files of data are not looked into.
+    """
+    return finished(occurrence_steps(snapshot, symbol, in_data=in_data))
+
+
+def occurrence_steps(
+    snapshot: Snapshot,
+    symbol: Symbol,
+    *,
+    in_data: bool = True,
+    tell: Callable[[tuple[Occurrence, ...]], object] | None = None,
+) -> Steps[tuple[Occurrence, ...]]:
+    """Yield the same as `occurrences`, file by file.
+
+    `tell` gets the new places of a file as they are found.
+    """
+    found: list[Occurrence] = []
+    told: set[tuple[str, Span]] = set()
+    first = 0
+
+    def new() -> tuple[Occurrence, ...]:
+        fresh = [each for each in _ordered(found[first:]) if (each.path, each.span) not in told]
+        told.update((each.path, each.span) for each in fresh)
+        return tuple(fresh)
+
+    for each in _places(snapshot, symbol, in_data=in_data):
+        if each is not None:
+            found.append(each)
+        elif tell is not None and first < len(found):
+            tell(new())
+            first = len(found)
+        if each is None or len(found) % _STEP == 0:
+            yield
+    if tell is not None:
+        tell(new())
+    return _ordered(found)
+
+
+def _places(snapshot: Snapshot, symbol: Symbol, *, in_data: bool) -> Iterator[Occurrence | None]:
+    """Yield every place of the symbol, some more than once; None stands between the files."""
+    template = snapshot.template(symbol.home)
+    if template is None and symbol.kind not in NO_VARIABLES:
+        return
+    if symbol.kind in NO_VARIABLES:
+        yield from _places_of_others(snapshot, symbol, in_data=in_data)
+        return
+    variable = symbol_variable(snapshot, symbol)
+    if variable is None:
+        return
+    if symbol.kind == "own":
+        yield from _variable_places(symbol.home, variable)
+        return
+    yield from _shared_places(snapshot, symbol.home, variable, in_data=in_data)
+    if symbol.kind == "parameter" and template is not None:
+        yield from _arguments(snapshot, template, symbol, variable)
+
+
+def places_here(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
+    """Return the places of the symbol in the file where it was found.
+
+    Others are read only where they must be.
+    """
+    template = snapshot.template(symbol.path)
+    is_elsewhere = symbol.kind == "import" or symbol.home != symbol.path
+    if template is None or (symbol.kind not in {"block", "file"} and is_elsewhere):
+        return tuple(each for each in occurrences(snapshot, symbol) if each.path == symbol.path)
+    if symbol.kind == "block":
+        return _ordered(blocks_in(template, symbol.path, symbol.name))
+    if symbol.kind == "key" and not flow_of(template).passes:
+        return _ordered(key_places_in(template, symbol.path, symbol.way))
+    if symbol.kind in NO_VARIABLES:
+        return tuple(
+            each
+            for each in _ordered(filter(None, _places_of_others(snapshot, symbol)))
+            if each.path == symbol.path
+        )
+    variable = symbol_variable(snapshot, symbol)
+    if variable is None:
+        return ()
+    found = list(_variable_places(symbol.path, variable))
+    if variable.is_input:
+        found += declared_places(template, symbol.path, symbol.name)
+    if symbol.kind == "parameter":
+        calls = _calls(template, symbol.path, variable)
+        found += (
+            Occurrence(symbol.path, span, "read")
+            for span in arguments_of(template, symbol.name, calls.__contains__)
+        )
+    return _ordered(found)
+
+
+def _places_of_others(
+    snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True
+) -> Iterator[Occurrence | None]:
+    if symbol.kind == "block":
+        for each in block_places(snapshot, symbol.home, symbol.name):
+            yield None
+            yield each
+    elif symbol.kind == "key":
+        yield from key_places(snapshot, symbol, in_data=in_data)
+    elif symbol.kind in NAMED_KINDS:
+        yield from declared_symbol_places(snapshot, symbol)
+    elif symbol.kind == "experiment":
+        yield from function_places(snapshot, symbol.home, symbol.name)
+    elif symbol.kind == "column":
+        yield from data_column_places(snapshot, symbol)
+    elif symbol.kind == "file":
+        yield from file_places(snapshot, symbol.home)
+    elif (template := snapshot.template(symbol.home)) is not None:
+        if symbol.kind == "attribute":
+            yield from attribute_places(template, symbol)
+        else:
+            yield from part_places(template, symbol.home, symbol.kind, symbol.name)
+
+
+def _ordered(found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:
+    """Return the places in order, each once: as what it does, and not as what is read, where it is both."""
+    once: dict[tuple[str, Span], Occurrence] = {}
+    for each in found:
+        known = once.get((each.path, each.span))
+        if known is None or known.use == "read":
+            once[each.path, each.span] = each
+    return tuple(sorted(once.values(), key=lambda each: (each.path, each.span)))
+
+
+def _shared_places(
+    snapshot: Snapshot, path: str, variable: Variable, *, in_data: bool
+) -> Generator[Occurrence | None, None, None]:
+    found: list[VariableIn] = []
+    steps = shared_variable_steps(snapshot, path, variable, by_data=in_data, tell=found.append)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as ended:
+            further: tuple[Occurrence, ...] = ended.value[1]
+            break
+        yield None
+        yield from _places_of_all(snapshot, found, variable.name, in_data=in_data)
+        found.clear()
+    yield from _places_of_all(snapshot, found, variable.name, in_data=in_data)
+    yield from further
+
+
+def _places_of_all(
+    snapshot: Snapshot, variables: list[VariableIn], name: str, *, in_data: bool
+) -> Iterator[Occurrence | None]:
+    """Yield the places of some variables that are one, each in its own file."""
+    for path, variable in variables:
+        yield None
+        yield from _variable_places(path, variable)
+        template = snapshot.template(path)
+        if variable.is_input and template is not None:
+            yield from declared_places(template, path, name)
+            if in_data:
+                yield from data_places(snapshot, path, template, name)
+                yield from column_use_places(snapshot, path, template, name)
+            yield from python_places(snapshot, path, name)
+
+
+def _variable_places(path: str, variable: Variable) -> Iterator[Occurrence]:
+    for binding in variable.bindings:
+        use: Use = "declaration" if binding.kind in _DECLARING else "write"
+        yield Occurrence(path, binding.span, use)
+    for reading in variable.readings:
+        yield Occurrence(path, reading.span, "read")
+
+
+def _arguments(
+    snapshot: Snapshot, template: Template, symbol: Symbol, parameter: Variable
+) -> Iterator[Occurrence | None]:
+    """Yield the keyword arguments that stand for a macro's parameter, wherever the macro is called."""
+    macro = macro_of(template, symbol.home, parameter)
+    called = variable_at(template, NamePlace(macro.name, macro.span)) if macro is not None else None
+    if called is None:
+        return
+    places = []
+    for place in _shared_places(snapshot, symbol.home, called, in_data=False):
+        if place is None:
+            yield None
+        else:
+            places.append(place)
+    for path in dict.fromkeys(each.path for each in places):
+        yield None
+        other = snapshot.template(path)
+        if other is None:
+            continue
+        spans = {each.span for each in places if each.path == path}
+        spans.update([span for named in spans for span in other_names(other, named)])
+        for span in arguments_of(other, symbol.name, spans.__contains__):
+            yield Occurrence(path, span, "read")
+
+
+def _calls(template: Template, path: str, parameter: Variable) -> frozenset[Span]:
+    """Return the places of the file itself that read the macro of a parameter."""
+    macro = macro_of(template, path, parameter)
+    called = variable_at(template, NamePlace(macro.name, macro.span)) if macro is not None else None
+    return frozenset(reading.span for reading in called.readings) if called is not None else frozenset()

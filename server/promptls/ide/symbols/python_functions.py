@@ -1,0 +1,276 @@
+"""Functions at the top level of Python files: where one is defined, imported and read; nothing is run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from promptls.ide.symbols.symbol import Occurrence, Use
+from promptls.syntax.source import Source
+from promptls.text.positions import Span
+from promptls.text.steps import Steps
+from promptls.workspace.disk import text_on_disk
+from promptls.workspace.python_calls import python_paths_by_folder
+from promptls.workspace.snapshot import Snapshot
+
+FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+ENDING: Final = ".py"
+
+
+class PythonUses(NamedTuple):
+    """The certain places of a function in one file, and those that the file may mean something else with."""
+
+    certain: tuple[tuple[Span, Use], ...] = ()
+    unclear: tuple[Span, ...] = ()
+
+
+def functions_of(text: str) -> Mapping[str, bool]:
+    """Return the top-level functions of a Python text, and whether they can be used as metrics directly.
+
+    That is so but for those that a decorator gives a name. Empty where the text cannot be parsed.
+    """
+    return _functions(text)
+
+
+def uses_in(snapshot: Snapshot, path: str, home: str, name: str) -> PythonUses:
+    """Return the places in the Python file at `path` of the function `name` of the file at `home`."""
+    program = snapshot.template(path)
+    if program is None or name not in program.source.text:
+        return PythonUses()
+    text = program.source.text
+    if path == home:
+        return _uses(text, name, None)
+    modules = tuple(dict.fromkeys(each for each in _modules(text) if _leads_to(snapshot, each, path, home)))
+    return _uses(text, name, modules) if modules else PythonUses()
+
+
+def function_places(snapshot: Snapshot, home: str, name: str) -> Iterator[Occurrence | None]:
+    """Yield every place of a function in Python; None stands between the files."""
+    for path in (yield from programs_with(snapshot, name)):
+        yield None
+        for span, use in uses_in(snapshot, path, home, name).certain:
+            yield Occurrence(path, span, use, "python")
+
+
+def function_meant(snapshot: Snapshot, path: str, offset: int, name: str) -> str | None:
+    """Return the file of the function that stands under this name at a place of a Python file.
+
+    None for no function.
+
+    It is the file itself, or the one that the name is imported from.
+    """
+    program = snapshot.template(path)
+    text = program.source.text if program is not None else ""
+    if name in functions_of(text):
+        homes = [path]
+    else:
+        homes = [home for module in _modules(text) for home in _homes(snapshot, module, path)]
+    for home in homes:
+        if any(span.contains(offset) for span, _ in uses_in(snapshot, path, home, name).certain):
+            return home
+    return None
+
+
+def programs_with(snapshot: Snapshot, word: str) -> Steps[tuple[str, ...]]:
+    """Yield the Python files of the workspace in which a word stands, as edited where they are open."""
+    key = ("programs with", word)
+    known = snapshot.derived.get(key)
+    if known is None:
+        opened = {**snapshot.held, **snapshot.open_files}
+        programs = {path: each.template for path, each in opened.items() if path.endswith(ENDING)}
+        found = {path for path, each in programs.items() if word in each.source.text}
+        for paths in python_paths_by_folder(snapshot.roots):
+            yield
+            for path in paths:
+                yield
+                if path not in programs and word in (text_on_disk(path) or ""):
+                    found.add(path)
+        known = snapshot.derived[key] = tuple(sorted(found))
+    assert isinstance(known, tuple)
+    return known
+
+
+@lru_cache(maxsize=32)
+def _functions(text: str) -> dict[str, bool]:
+    tree = parsed(text)
+    return {
+        node.name: not any(_gives_name(each) for each in node.decorator_list)
+        for node in (tree.body if tree else ())
+        if isinstance(node, FUNCTIONS)
+    }
+
+
+def _gives_name(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Call) and any(each.arg == "name" for each in decorator.keywords)
+
+
+@lru_cache(maxsize=8)
+def parsed(text: str) -> ast.Module | None:
+    """Return the syntax tree of a Python text; None if it cannot be parsed."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+# -- modules -------------------------------------------------------------------------
+
+
+class _Module(NamedTuple):
+    """A module as an import names it: its parts, and how many folders above the file it counts from."""
+
+    parts: tuple[str, ...]
+    level: int
+
+
+@lru_cache(maxsize=32)
+def _modules(text: str) -> tuple[_Module, ...]:
+    """Return the modules that a Python text may import a function from."""
+    tree = parsed(text)
+    found: dict[_Module, None] = {}
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Import):
+            found.update({_Module(tuple(each.name.split(".")), 0): None for each in node.names})
+        elif isinstance(node, ast.ImportFrom):
+            parts = tuple(node.module.split(".")) if node.module else ()
+            if parts:
+                found[_Module(parts, node.level)] = None
+            found.update({_Module((*parts, each.name), node.level): None for each in node.names})
+    return tuple(found)
+
+
+def _homes(snapshot: Snapshot, module: _Module, path: str) -> Iterator[str]:
+    """Yield the files that a module may be, the likeliest first: one near the file that imports it."""
+    folder = Path(path).parent
+    if module.level:
+        folders = [folder, *folder.parents][module.level - 1 : module.level]
+    else:
+        roots = {Path(root) for root in snapshot.roots}
+        folders = []
+        for each in (folder, *folder.parents):
+            folders.append(each)
+            if each in roots:
+                break
+    for each in folders:
+        for file in (Path(each, *module.parts).with_suffix(ENDING), Path(each, *module.parts, "__init__.py")):
+            if snapshot.exists(str(file)):
+                yield str(file)
+                return
+
+
+def _leads_to(snapshot: Snapshot, module: _Module, path: str, home: str) -> bool:
+    """Return whether an import leads to a file: the nearest of its name, or any if none is near."""
+    near = next(_homes(snapshot, module, path), None)
+    if near is not None or module.level:
+        return near == home
+    own = Path(home).with_suffix("").parts
+    own = own[:-1] if own[-1] == "__init__" else own
+    return own[-len(module.parts) :] == module.parts
+
+
+# -- places --------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=8)
+def _uses(text: str, name: str, modules: tuple[_Module, ...] | None) -> PythonUses:
+    """Return the places in a function's own file, or in one that imports it from one of the modules."""
+    tree = parsed(text)
+    if tree is None:
+        return PythonUses()
+    source, nodes = Source.plain(text), list(ast.walk(tree))
+    if modules is None:
+        has_name = True
+        certain: list[tuple[Span, Use]] = [
+            (_behind_def(source, node), "declaration")
+            for node in tree.body
+            if isinstance(node, FUNCTIONS) and node.name == name
+        ]
+    else:
+        imported = list(_imported(nodes, name, modules))
+        has_name = any(each.asname in {None, name} for each in imported)
+        certain = [(place_in(source, each.lineno, each.col_offset, name), "read") for each in imported]
+        certain += _through_module(source, nodes, name, modules)
+    if not certain or not has_name:
+        return PythonUses(tuple(certain))
+    readings = tuple(_readings(source, tree, nodes, name))
+    if _gives_to_others(nodes, name, 1 if modules is None else 0):
+        return PythonUses(tuple(certain), readings)
+    return PythonUses((*certain, *((span, "read") for span in readings)))
+
+
+def _readings(source: Source, tree: ast.Module, nodes: list[ast.AST], name: str) -> Iterator[Span]:
+    """Yield where a text reads the name, and where its `__all__` lists it."""
+    for node in nodes:
+        if isinstance(node, ast.Name) and node.id == name:
+            yield place_in(source, node.lineno, node.col_offset, name)
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id == "__all__" for target in statement.targets
+        ):
+            for each in ast.walk(statement.value):
+                if isinstance(each, ast.Constant) and each.value == name:
+                    begin = place_in(source, each.lineno, each.col_offset, "").start + 1
+                    if source.slice(Span(begin, begin + len(name))) == name:
+                        yield Span(begin, begin + len(name))
+
+
+def _imported(nodes: list[ast.AST], name: str, modules: tuple[_Module, ...]) -> Iterator[ast.alias]:
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            module = _Module(tuple(node.module.split(".")), node.level)
+            yield from (each for each in node.names if module in modules and each.name == name)
+
+
+def _through_module(
+    source: Source, nodes: list[ast.AST], name: str, modules: tuple[_Module, ...]
+) -> Iterator[tuple[Span, Use]]:
+    """Yield the places `module.name`, by the names that the file has for the modules."""
+    known: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            known.update(
+                each.asname or each.name
+                for each in node.names
+                if _Module(tuple(each.name.split(".")), 0) in modules
+            )
+        elif isinstance(node, ast.ImportFrom):
+            parts = tuple(node.module.split(".")) if node.module else ()
+            known.update(
+                each.asname or each.name
+                for each in node.names
+                if _Module((*parts, each.name), node.level) in modules
+            )
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and node.attr == name and ast.unparse(node.value) in known:
+            end = place_in(source, node.end_lineno or node.lineno, node.end_col_offset or 0, "").start
+            yield Span(end - len(name), end), "read"
+
+
+def _gives_to_others(nodes: list[ast.AST], name: str, own: int) -> bool:
+    """Return whether the text gives the name to anything but the function, which it defines `own` times."""
+    functions = sum(isinstance(node, FUNCTIONS) and node.name == name for node in nodes)
+    return functions > own or any(
+        (isinstance(node, ast.arg) and node.arg == name)
+        or (isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load))
+        for node in nodes
+    )
+
+
+def _behind_def(source: Source, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Span:
+    """Return the place of the name behind `def`."""
+    line = source.line_span(node.lineno - 1)
+    written = source.slice(line)
+    start = line.start + written.index(node.name, written.index("def") + len("def"))
+    return Span(start, start + len(node.name))
+
+
+def place_in(source: Source, line: int, column: int, name: str) -> Span:
+    """Return a place of Python's parser, whose columns count bytes, in characters from the start."""
+    span = source.line_span(line - 1)
+    start = span.start + len(
+        source.slice(span).encode("utf-8", "surrogatepass")[:column].decode("utf-8", "replace")
+    )
+    return Span(start, start + len(name))

@@ -1,0 +1,292 @@
+"""A variable, or a key of its value, in every file that shares it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from promptls.ide.symbols.shared_data import inputs_beside
+from promptls.ide.symbols.symbol import Occurrence
+from promptls.semantic.flow.keys import Way, path_along, way_of
+from promptls.semantic.flow.paths import Step, along, is_no_input, parameter_of
+from promptls.semantic.flow.shapes import flow_of, resolved_at
+from promptls.semantic.names.mentions import Mention, mention_at, mentions_of
+from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.variables import (
+    NamePlace,
+    Variable,
+    exported_variable,
+    input_variable,
+    variable_at,
+    variables_named,
+)
+from promptls.semantic.template import Template
+from promptls.text.positions import Span
+from promptls.text.steps import Steps, finished
+from promptls.workspace.macro_calls import above, below
+from promptls.workspace.snapshot import Snapshot
+
+
+class VariableIn(NamedTuple):
+    """A variable, and the file that it is of."""
+
+    path: str
+    variable: Variable
+
+
+def shared_variable(
+    snapshot: Snapshot, path: str, variable: Variable, *, by_data: bool = True
+) -> tuple[tuple[VariableIn, ...], tuple[Occurrence, ...]]:
+    """Return the variable of the file at `path` and all that are one with it, and further places.
+
+    The further places name it where it is no variable: `greet` in `tools.greet()` and in
+    `from 'tools.yml.j2' import greet as hello`. Without `by_data`, prompts are left out that only
+    share data with this one.
+    """
+    return finished(shared_variable_steps(snapshot, path, variable, by_data=by_data))
+
+
+def shared_variable_steps(
+    snapshot: Snapshot,
+    path: str,
+    variable: Variable,
+    *,
+    by_data: bool = True,
+    tell: Callable[[VariableIn], object] | None = None,
+) -> Steps[tuple[tuple[VariableIn, ...], tuple[Occurrence, ...]]]:
+    """Yield the same as `shared_variable`, file by file; `tell` gets each variable as it is found."""
+    found: dict[tuple[str, Span | None], VariableIn] = {}
+    further: dict[Occurrence, None] = {}
+    waiting = [VariableIn(path, variable)]
+    while waiting:
+        yield
+        current = waiting.pop(0)
+        key = (current.path, _identity(current.variable))
+        template = snapshot.template(current.path)
+        if key in found or template is None:
+            continue
+        found[key] = current
+        if tell is not None:
+            tell(current)
+        waiting += _below(snapshot, *current)
+        if current.variable.is_input:
+            for above in _above(snapshot, *current):
+                if above is None:
+                    yield
+                else:
+                    waiting.append(above)
+            if by_data:
+                beside = yield from inputs_beside(snapshot, current.path, current.variable.name)
+                waiting += [VariableIn(*each) for each in beside]
+        if current.variable.is_exported:
+            for imported in _imported_by(snapshot, *current):
+                if imported is None:
+                    yield
+                    continue
+                importer, occurrence = imported
+                further[occurrence] = None
+                if importer is not None:
+                    waiting.append(importer)
+        waiting += _imported_from(snapshot, current.path, template, current.variable)
+    return tuple(found.values()), tuple(further)
+
+
+def _identity(variable: Variable) -> Span | None:
+    return None if variable.is_input else min(binding.span for binding in variable.bindings)
+
+
+def has_context(reference: TemplateReference) -> bool:
+    """Return whether the named template sees the variables of the file that names it."""
+    return reference.keyword == "extends" or reference.with_context
+
+
+def _below(snapshot: Snapshot, path: str, variable: Variable) -> Iterator[VariableIn]:
+    """Yield the variable in the files that this one includes."""
+    for reference in variable.seen_by:
+        target = snapshot.resolve(path, reference) if has_context(reference) else None
+        template = snapshot.template(target) if target else None
+        if target is None or template is None or not _takes(snapshot, target, variable.name):
+            continue
+        seen = input_variable(template, variable.name)
+        if seen is not None:
+            yield VariableIn(target, seen)
+
+
+def _takes(snapshot: Snapshot, path: str, name: str) -> bool:
+    """Return whether the file at `path`, or one that it includes, takes the variable from its caller."""
+    return any(
+        (template := snapshot.template(included)) is not None and name in template.names.input_names
+        for included in snapshot.included(path)
+    )
+
+
+def _above(snapshot: Snapshot, path: str, variable: Variable) -> Iterator[VariableIn | None]:
+    """Yield the variable in the files that include this one; None between the files."""
+    for includer in sorted(snapshot.includers(path)):
+        yield None
+        template = snapshot.template(includer)
+        if template is None:
+            continue
+        references = {
+            reference.span
+            for reference in template.references
+            if has_context(reference) and snapshot.resolve(includer, reference) == path
+        }
+        for other in variables_named(template, variable.name) if references else ():
+            seen = (reference.span for reference in other.seen_by)
+            if not other.is_implied and not references.isdisjoint(seen):
+                yield VariableIn(includer, other)
+
+
+def _imported_by(
+    snapshot: Snapshot, path: str, variable: Variable
+) -> Iterator[tuple[VariableIn | None, Occurrence] | None]:
+    """Yield the places in importers that name the variable, and the importer's variable where that is one.
+
+    None stands between the files.
+    """
+    for importer in sorted(snapshot.includers(path)):
+        yield None
+        template = snapshot.template(importer)
+        for mention in mentions_of(template.source, variable.name) if template else ():
+            assert template is not None
+            if mention.kind not in {"imported", "attribute"}:
+                continue
+            if imported_file(snapshot, importer, template, mention) == path:
+                own = variable_at(template, NamePlace(mention.name, mention.span))
+                place = VariableIn(importer, own) if own is not None else None
+                yield place, Occurrence(importer, mention.span, "read")
+
+
+def imported_file(snapshot: Snapshot, path: str, template: Template, mention: Mention) -> str | None:
+    """Return the file that an imported name, a module's name, or an attribute of a module comes from."""
+    owner = mention.owner
+    if mention.kind == "attribute":
+        module = _module(template, template.source.slice(owner), owner)
+        if module is None:
+            return None
+        owner = module.owner
+    elif mention.kind not in {"imported", "module"}:
+        return None
+    reference = next((each for each in template.references if each.span == owner), None)
+    return snapshot.resolve(path, reference) if reference is not None else None
+
+
+def _module(template: Template, name: str, span: Span) -> Mention | None:
+    """Return the import that the name at `span` refers to."""
+    variable = variable_at(template, NamePlace(name, span))
+    for reading in variable.readings if variable is not None else ():
+        if reading.span == span and reading.binding is not None and reading.binding.kind == "import":
+            mention = mention_at(template.source, reading.binding.span.start)
+            return mention if mention is not None and mention.kind == "module" else None
+    return None
+
+
+def _imported_from(
+    snapshot: Snapshot, path: str, template: Template, variable: Variable
+) -> Iterator[VariableIn]:
+    """Yield the variable in the files that this one imports it from under its own name."""
+    for binding in variable.bindings:
+        if binding.kind != "import":
+            continue
+        mention = mention_at(template.source, binding.span.start)
+        if mention is None or mention.kind != "imported" or mention.span != binding.span:
+            continue
+        target = imported_file(snapshot, path, template, mention)
+        other = snapshot.template(target) if target else None
+        exported = exported_variable(other, variable.name) if other is not None else None
+        if target is not None and exported is not None:
+            yield VariableIn(target, exported)
+
+
+class WayIn(NamedTuple):
+    """A way from an input of the file at `path`."""
+
+    path: str
+    way: Way
+
+
+class SharedKey(NamedTuple):
+    """Every way to one key, and the files that hand the value on in a way that nobody can follow."""
+
+    ways: tuple[WayIn, ...]
+    lost_in: tuple[str, ...]
+
+
+def shared_key_steps(snapshot: Snapshot, path: str, way: Way) -> Steps[SharedKey]:
+    """Yield the ways that lead to what `way` leads to in the file at `path`, which comes first."""
+    found: dict[WayIn, None] = {}
+    lost: dict[str, None] = {}
+    waiting = [WayIn(path, way)]
+    while waiting:
+        yield
+        current = waiting.pop(0)
+        template = snapshot.template(current.path)
+        if current in found or template is None:
+            continue
+        found[current] = None
+        waiting += _shared_keys_below(snapshot, template, *current)
+        for outer in _shared_keys_above(snapshot, *current):
+            yield
+            if outer.way:
+                waiting.append(outer)
+            else:
+                lost[outer.path] = None
+        for macro_way in _through_macros(snapshot, template, *current):
+            if macro_way.way:
+                waiting.append(macro_way)
+            else:
+                lost[macro_way.path] = None
+        root = str(current.way[0])
+        if is_no_input(root):
+            continue
+        beside = yield from inputs_beside(snapshot, current.path, root)
+        waiting += [WayIn(other, current.way) for other, _ in beside]
+    return SharedKey(tuple(found), tuple(lost))
+
+
+def _shared_keys_above(snapshot: Snapshot, path: str, way: Way) -> Iterator[WayIn]:
+    """Yield what the value is in the files that include this one."""
+    for includer in sorted(snapshot.includers(path)):
+        template = snapshot.template(includer)
+        for reference in template.references if template is not None else ():
+            if (
+                template is not None
+                and has_context(reference)
+                and snapshot.resolve(includer, reference) == path
+            ):
+                seen = resolved_at(template, path_along(way), _place(template, reference))
+                yield WayIn(includer, way_of(seen))
+
+
+def _shared_keys_below(snapshot: Snapshot, template: Template, path: str, way: Way) -> Iterator[WayIn]:
+    """Yield what the value is in the files that this one includes."""
+    for reference in template.references:
+        target = snapshot.resolve(path, reference) if has_context(reference) else None
+        if target is None or target == path:
+            continue
+        names: set[str] = set()
+        for included in snapshot.included(target):
+            other = snapshot.template(included)
+            names |= other.names.input_names if other is not None else frozenset()
+        for name in sorted(names):
+            seen = way_of(resolved_at(template, (Step(name),), _place(template, reference)))
+            if seen and len(seen) < len(way) and way[: len(seen)] == seen:
+                yield WayIn(target, (name, *way[len(seen) :]))
+
+
+def _place(template: Template, reference: TemplateReference) -> int:
+    """Return where a reference hands variables on: `extends` does at the end of the file."""
+    return len(template.source) if reference.keyword == "extends" else reference.span.start
+
+
+def _through_macros(snapshot: Snapshot, template: Template, path: str, way: Way) -> Iterator[WayIn]:
+    """Yield the parameters that receive the value in macros and call blocks, or where they are called."""
+    for handed in flow_of(template).passes:
+        seen = way_of(handed.path)
+        if seen and len(seen) < len(way) and way[: len(seen)] == seen:
+            for each in below(snapshot, path, handed):
+                yield WayIn(each.path, (*way_of(each.way), *way[len(seen) :]))
+    parameter = parameter_of(path_along(way[:1]))
+    for each in above(snapshot, path, parameter) if parameter is not None else ():
+        yield WayIn(each.path, way_of(along(each.way, *path_along(way[1:]))))

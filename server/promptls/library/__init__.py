@@ -1,1 +1,0 @@
-"""Prompts in a program: `promptls.load(path).render(**data)`, as Prompt Poet makes them."""

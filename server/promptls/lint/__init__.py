@@ -1,0 +1,1 @@
+"""The linter. One rule per module; `registry.RULES` lists them."""

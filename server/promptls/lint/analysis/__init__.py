@@ -1,0 +1,1 @@
+"""Analyses of a file that rules share."""

@@ -1,0 +1,389 @@
+"""Declared JSON Schemas: whether they are valid, and how values of a declared type can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import Edit, FileContext, Finding, Fix
+from promptls.semantic.flow.paths import Each, Path, Step
+from promptls.semantic.flow.tags import unplaced_events
+from promptls.semantic.flow.use import Compared, Use
+from promptls.semantic.header import InputKey
+from promptls.semantic.object_data import holds_printed, plain_data
+from promptls.semantic.types.schemas import schema_fault
+from promptls.semantic.types.shape import UNKNOWN
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.facts import summary
+from promptls.syntax.yaml.nodes import Mapping as MappingNode
+from promptls.syntax.yaml.nodes import Node, Scalar, Sequence, key_text, node_at, scalar_text
+from promptls.text.positions import NOWHERE, Span
+from promptls.text.suggest import is_typo, nearest
+
+_PYTHON: Final[dict[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+}
+"""The Python types that data of a JSON type has."""
+_PLAIN: Final = frozenset({"type", "description", "default", "examples", "title", "format"})
+_ALLOWED: Final = {
+    "iterated": frozenset({"string", "array", "object"}),
+    "called": frozenset[str](),
+    "number": frozenset({"integer", "number", "boolean"}),
+    "text": frozenset({"string"}),
+    "mapping": frozenset({"object"}),
+}
+_WORDS: Final = {
+    "iterated": "which cannot be gone through",
+    "called": "which cannot be called",
+    "number": "which is no number",
+    "text": "which is no text",
+    "mapping": "which has no keys",
+}
+
+
+_GONE_THROUGH: Final = frozenset({Each.ELEMENT, Each.VALUE})
+_LEAST_LETTERS: Final = 3
+"""How many letters a name has at least that can be told to be misspelt."""
+
+
+def mismatch(schema: Any, use: Use) -> str | None:
+    """Return what is wrong with using a value in this way; None if nothing certainly is.
+
+    `schema` is that of the variable at which the use's path begins.
+    """
+    for index, step in enumerate(use.path[1:], start=1):
+        types = declared_types(schema)
+        if types is None:
+            return None
+        if isinstance(step.key, str):
+            if not _has_key(schema, types, step.key):
+                if any(each.key in _GONE_THROUGH for each in use.path[index + 1 :]):
+                    return None  # it is told where the loop begins
+                return f"{declared_as(use.path[:index], types)}, which has no `{step.key}`{_meant(schema, step.key)}"
+        elif not types <= _element_types(step.key):
+            # A loop over what has no elements is told where it begins.
+            is_told = step.key is not Each.INDEX or types & _element_types(step.key)
+            return None if is_told else f"{declared_as(use.path[:index], types)}, which has no elements"
+        schema = below(schema, types, step.key)
+    types = declared_types(schema)
+    if types is None or not use.need:
+        return None
+    if use.need.startswith("."):
+        attribute = use.need[1:]
+        if _has_key(schema, types, attribute):
+            return None
+        return f"{declared_as(use.path, types)}, which has no `{attribute}`{_meant(schema, attribute)}"
+    if types & _ALLOWED[use.need]:
+        return None
+    return f"{declared_as(use.path, types)}, {_WORDS[use.need]}"
+
+
+def meant_key(schema: Any, use: Use) -> tuple[str, str] | None:
+    """Return the last key of a use if it is a typo of a declared one, and the declared one."""
+    for step in use.path[1:-1]:
+        types = declared_types(schema)
+        schema = below(schema, types, step.key) if types is not None else None
+    key = use.path[-1].key
+    if not isinstance(schema, Mapping) or not isinstance(key, str) or len(use.path) == 1:
+        return None
+    meant = typo_of(schema, key)
+    return (key, meant) if meant is not None and lacks_property(schema, key) else None
+
+
+def _meant(schema: Any, key: str) -> str:
+    meant = typo_of(schema, key)
+    return f"; did you mean `{meant}`?" if meant else ""
+
+
+def declared_types(schema: Any) -> frozenset[str] | None:
+    """Return the JSON types that a schema allows, without `null`; None if it does not say them all."""
+    if not isinstance(schema, Mapping):
+        return None
+    kinds = schema.get("type")
+    named = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
+    types = frozenset(kind for kind in named if isinstance(kind, str) and kind != "null")
+    return types if types and types <= _PYTHON.keys() else None
+
+
+def is_of_type(value: Any, types: frozenset[str]) -> bool:
+    """Return whether a piece of data is of one of the JSON types."""
+    if isinstance(value, bool):
+        return "boolean" in types
+    if isinstance(value, float) and value.is_integer() and "integer" in types:
+        return True
+    return any(isinstance(value, python) for kind in types - {"boolean"} for python in _PYTHON[kind])
+
+
+def _element_types(key: object) -> frozenset[str]:
+    if key is Each.VALUE:
+        return frozenset({"object"})
+    return frozenset({"string", "array", "object"})
+
+
+def _has_key(schema: Mapping[str, Any], types: frozenset[str], key: str) -> bool:
+    """Return whether a value of one of the types may have an attribute or a key of this name."""
+    if "object" in types and not lacks_property(schema, key):
+        return True
+    return any(hasattr(python, key) for kind in types for python in _PYTHON[kind])
+
+
+def lacks_property(schema: Mapping[str, Any], key: str) -> bool:
+    """Return whether a mapping of this schema lacks the key: none but declared are allowed, or it is a typo."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping) or key in properties:
+        return False
+    is_closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
+    return is_closed or typo_of(schema, key) is not None
+
+
+def typo_of(schema: Any, key: str) -> str | None:
+    """Return the declared property of which `key` is most likely a misspelling."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping) or len(key) < _LEAST_LETTERS:
+        return None
+    return next((name for name in map(str, properties) if is_typo(key, name)), None)
+
+
+def below(schema: Mapping[str, Any], types: frozenset[str], key: object) -> Any:
+    """Return the schema of what a step leads to; None if it is not declared."""
+    if len(types) > 1:
+        return None
+    if isinstance(key, str):
+        if any(hasattr(python, key) for kind in types for python in _PYTHON[kind]):
+            return None  # it may be a method
+        properties = schema.get("properties")
+        return properties.get(key) if isinstance(properties, Mapping) else None
+    if key is Each.VALUE:
+        return schema.get("additionalProperties") if "properties" not in schema else None
+    return schema.get("items") if types == {"array"} else None
+
+
+def words_of(path: Path) -> str:
+    """Return a path as people read it: `history[…].author`."""
+    return str(path[0].key) + "".join(
+        f".{step.key}" if isinstance(step.key, str) else "[…]" for step in path[1:]
+    )
+
+
+def declared_as(path: Path, types: frozenset[str]) -> str:
+    """Return the beginning of a sentence: what is declared of the value at the end of a path."""
+    kinds = " or ".join(f"{'an' if kind[0] in 'aio' else 'a'} {kind}" for kind in sorted(types))
+    return f"`{words_of(path)}` is declared as {kinds}"
+
+
+def plainly_fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Return whether a schema that says little more than a type allows the value; jsonschema is slow to ask."""
+    types = declared_types(schema)
+    return types is not None and schema.keys() <= _PLAIN and is_of_type(value, types)
+
+
+_TYPES: Final = ("string", "number", "integer", "boolean", "array", "object", "null")
+_KEYWORDS: Final = (
+    "type", "description", "default", "enum", "const", "examples", "items", "properties", "required",
+    "additionalProperties", "patternProperties", "minimum", "maximum", "minLength", "maxLength", "pattern",
+    "minItems", "maxItems", "uniqueItems", "format", "title", "anyOf", "allOf", "oneOf",
+)  # fmt: skip
+
+
+def keywords_problems(schema: Node | None) -> Iterator[Finding]:
+    """Yield the mistakes in one schema, such as that of the output."""
+    if schema is not None:
+        yield from _of_schema(schema)
+
+
+def _wrong_type(node: Node) -> Finding:
+    written = scalar_text(node) or ""
+    found = misspelt(node.span, f"JSON Schema has no type `{written}`", written, _TYPES)
+    return _quoted(found) if nearest(written, _TYPES) == "null" else found
+
+
+def _quoted(finding: Finding) -> Finding:
+    """Return the finding with quotes in its fix: `null` without them is no text in YAML."""
+    fixes = [
+        Fix(fix.title, tuple(Edit(edit.span, f"'{edit.text}'") for edit in fix.edits), fix.preferred)
+        for fix in finding.fixes
+    ]
+    return replace(finding, fixes=tuple(fixes))
+
+
+def schema_problems(inputs: Node | None) -> Iterator[Finding]:
+    """Yield the mistakes in the schemas under `input_keys`."""
+    if isinstance(inputs, MappingNode):
+        for entry in inputs.entries:
+            wrong = list(_of_schema(entry.value))
+            yield from wrong or _of_default(entry.value)
+
+
+def _of_default(schema: Node) -> Iterator[Finding]:
+    """Yield a default that its own schema refuses."""
+    entry = schema.entry("default") if isinstance(schema, MappingNode) else None
+    if entry is None or holds_printed(schema):
+        return
+    data = plain_data(schema)
+    value = data["default"]
+    if value is None or plainly_fits(value, data):
+        return
+    wrong, way = schema_fault(value, {key: each for key, each in data.items() if key != "default"})
+    if wrong:
+        span = node_at(entry.value, way).span
+        message = f"the default is not what its schema allows: {wrong}"
+        yield Finding(entry.key.span if span.is_empty() else span, message, severity="warning")
+
+
+def _of_schema(schema: Node) -> Iterator[Finding]:
+    if not isinstance(schema, MappingNode):
+        return
+    for entry in schema.entries:
+        key, value = key_text(entry), entry.value
+        if key == "type":
+            for item in value.items if isinstance(value, Sequence) else (value,):
+                is_known = not isinstance(item, Scalar) or item.dynamic or item.text in _TYPES
+                if not is_known and not item.span.is_empty():
+                    yield _wrong_type(item)
+        elif key == "properties":
+            yield from schema_problems(value)
+        elif key in {"items", "additionalProperties"}:
+            yield from _of_schema(value)
+        elif key is not None and key not in _KEYWORDS:
+            meant = [word for word in _KEYWORDS if is_typo(key, word)]
+            if meant:
+                yield misspelt(entry.key.span, f"JSON Schema has no keyword `{key}`", key, meant)
+
+
+_MAX_VALUES: Final = 5
+"""How many values of an `enum` a message names."""
+_MAX_SCHEMAS: Final = 500
+_NEVER_EQUAL_WORDS: Final = {str: "text", bool: "a truth value", int: "a number", float: "a number"}
+
+
+def never_equal(schema: Any, use: Use) -> Iterator[Finding]:
+    """Yield the constants that a value is compared with and never equal to; of an empty one nothing is said.
+
+    `schema` is that of the variable at which the use's path begins.
+    """
+    found = _schema_at(schema, use.path)
+    if found is None:
+        return
+    for compared in use.compared:
+        value = compared.value
+        if value is None or value == "":
+            continue
+        values = found.get("enum")
+        if "default" in found and found["default"] == value:
+            continue
+        types = declared_types(found)
+        if isinstance(values, list) and values and value not in values:
+            yield _not_listed(use.path, compared, values)
+        elif types is not None and not isinstance(values, list) and not _may_equal(value, types):
+            message = (
+                f"{declared_as(use.path, types)}, which is never equal to {_NEVER_EQUAL_WORDS[type(value)]}"
+            )
+            yield Finding(compared.span, message, tuple(_unquoted(compared, types)))
+
+
+def _schema_at(schema: Any, path: Path) -> Mapping[str, Any] | None:
+    """Return the schema of the value at a path; None if undeclared or if another value may be there."""
+    if any(step.optional for step in path):
+        return None
+    for step in path[1:]:
+        types = declared_types(schema)
+        schema = below(schema, types, step.key) if types is not None else None
+    return schema if isinstance(schema, Mapping) else None
+
+
+def _may_equal(value: object, types: frozenset[str]) -> bool:
+    if isinstance(value, (bool, int, float)):
+        return bool(types & {"boolean", "integer", "number"})
+    return is_of_type(value, types)
+
+
+def _not_listed(path: Path, compared: Compared, values: list[Any]) -> Finding:
+    name = words_of(path)
+    listed = ", ".join(f"`{value}`" for value in values[:_MAX_VALUES])
+    more = f" and {len(values) - _MAX_VALUES} more" if len(values) > _MAX_VALUES else ""
+    message = f"`{name}` is never `{compared.value}`: its `enum` has {listed}{more}"
+    if not isinstance(compared.value, str):
+        return Finding(compared.span, message)
+    inside = Span(compared.span.start + 1, compared.span.end - 1)
+    texts = [value for value in values if isinstance(value, str)]
+    found = misspelt(inside, message, compared.value, texts)
+    return Finding(compared.span, found.message, found.fixes)
+
+
+def _unquoted(compared: Compared, types: frozenset[str]) -> Iterator[Fix]:
+    """Yield the number that a text spells, without its quotes."""
+    if isinstance(compared.value, str) and types & {"integer", "number"}:
+        try:
+            float(compared.value)
+        except ValueError:
+            return
+        yield Fix("Remove the quotes", (Edit(compared.span, compared.value.strip()),), preferred=True)
+
+
+def may_differ(context: FileContext, typed: Mapping[str, InputKey]) -> bool:
+    """Return whether a comparison in the file could be at odds with what is declared; said without going over it."""
+    bound: frozenset[str] | None = None
+    below: list[tuple[str, Any]] | None = None
+    for path, value in _compared(context.template.source.root):
+        name = str(path[0].key)
+        bound = context.template.names.all_bound_names if bound is None else bound
+        if name not in bound:
+            schema = _schema_at(typed[name].schema, path) if name in typed else None
+            if schema is not None and _is_refused(schema, value):
+                return True
+            continue
+        # The name stands for something else: whatever is declared under the path's last key may be meant.
+        below = _all_below(typed) if below is None else below
+        last = path[-1].key if len(path) > 1 else None
+        if any(
+            _is_refused(schema, value) for key, schema in below if not isinstance(last, str) or key == last
+        ):
+            return True
+    return False
+
+
+def _is_refused(schema: Any, value: object) -> bool:
+    use = Use((Step(""),), UNKNOWN, NOWHERE, compared=(Compared(value, NOWHERE),))
+    return any(True for _ in never_equal(schema, use))
+
+
+def _all_below(typed: Mapping[str, InputKey]) -> list[tuple[str, Any]]:
+    """Return every schema in those of the inputs, each with the name of its property; of an element it is empty."""
+    found: list[tuple[str, Any]] = []
+    stack: list[tuple[str, Any]] = [(name, key.schema) for name, key in typed.items()]
+    while stack and len(found) < _MAX_SCHEMAS:
+        name, schema = stack.pop()
+        if not isinstance(schema, Mapping):
+            continue
+        found.append((name, schema))
+        properties = schema.get("properties")
+        if isinstance(properties, Mapping):
+            stack += [(str(key), its) for key, its in properties.items()]
+        stack += [("", schema[key]) for key in ("items", "additionalProperties") if key in schema]
+    return found
+
+
+_Comparisons: TypeAlias = frozenset[tuple[Path, object]]
+
+
+def _values(chunk: Chunk) -> _Comparisons:
+    return frozenset(
+        (event.path, constant.value)
+        for event in unplaced_events(chunk)
+        if isinstance(event, Use)
+        for constant in event.compared
+    )
+
+
+def _all_values(pieces: list[_Comparisons]) -> _Comparisons:
+    return frozenset[tuple[Path, object]]().union(*pieces)
+
+
+_compared: Final = summary(_values, _all_values, of_tags=True)

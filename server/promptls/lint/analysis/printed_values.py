@@ -1,0 +1,331 @@
+"""The values of part keys that Jinja prints: what they can be, and which have the wrong type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple, TypeAlias
+
+from promptls.lint.rule import Edit, FileContext, Finding, Fix
+from promptls.semantic.contents import chunk_contents
+from promptls.semantic.names.template_names import statement_at
+from promptls.semantic.parts import chunk_items
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Collection,
+    Conditional,
+    Constant,
+    Expression,
+    Filter,
+    Name,
+    Operation,
+    Statement,
+)
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.yaml.nodes import Scalar, key_text
+from promptls.text.positions import Span, line_end
+
+_KEEPING: Final = frozenset(
+    {"trim", "indent", "string", "safe", "wordwrap", "center", "list", "first", "last"}
+)
+"""Filters that leave the characters of a text as they are."""
+_JOINING: Final = frozenset({"~", "+", "or"})
+
+
+def choices(node: Expression) -> tuple[Expression, ...]:
+    """Return the expressions that may be the value: branches of a condition, a default, loop items.
+
+    What a default stands in for is none of them.
+    """
+    match node:
+        case Conditional(then=then, otherwise=otherwise):
+            return (then,) if otherwise is None else (then, otherwise)
+        case Operation(operators=("or", *_), operands=(*_, last)):
+            return (last,)
+        case Filter(name="default" | "d", arguments=(given, *_)):
+            return (given,)
+        case Call(function=Attribute(name="cycle", target=Name(name="loop")), arguments=arguments):
+            return arguments
+        case _:
+            return ()
+
+
+def flowing(node: Expression) -> Iterator[Constant | Name]:
+    """Yield the constants and variables whose texts may stand in what an expression prints, as they are."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, (Constant, Name)):
+            yield current
+        else:
+            stack.extend(reversed(_kept(current)))
+
+
+def _kept(node: Expression) -> tuple[Expression, ...]:
+    """Return what is directly inside of an expression and printed with it."""
+    match node:
+        case Operation(operators=operators, operands=operands) if set(operators) <= _JOINING:
+            return operands
+        case Operation(operators=("and", *_), operands=(*_, last)):
+            return (last,)
+        case Collection(kind=kind, items=items) if kind != "dict":
+            return items
+        case Filter(target=target, name="default" | "d") if target is not None:
+            return (target, *choices(node))
+        case Filter(target=target, name="join", arguments=arguments) if target is not None:
+            return (target, *arguments[:1])
+        case Filter(target=target, name=name) if target is not None and name in _KEEPING:
+            return (target,)
+        case Call(function=Name(name="escape_special_characters"), arguments=arguments):
+            return arguments
+        case Call(function=Name() as function):
+            return (function,)
+        case _:
+            return choices(node)
+
+
+_Words: TypeAlias = frozenset[tuple[str, str]]
+_PLAIN: Final = re.compile(r"[\w.+-]*")
+"""A word without quotes, comments or whatever else YAML would read in its own way."""
+
+
+class Printed(NamedTuple):
+    """A text that a value can be, at the place where it is written out, without its quotes.
+
+    Where nothing is printed because a condition is false, `text` is empty, and `condition` is that one.
+    """
+
+    text: str
+    span: Span
+    condition: str = ""
+
+
+def printed_values(chunk: Chunk, key: Span, value: Scalar) -> Iterator[Printed]:
+    """Yield the literal texts that the value of a key can be, if Jinja is in it or around it."""
+    span = place_of_value(chunk, key, value)
+    tags = [tag for tag in chunk.tags if span.start <= tag.span.start < span.end]
+    if not tags:
+        return
+    if len(tags) == 1 and tags[0].kind == "output":
+        if tags[0].span == span:
+            for expression in tag_tree(tags[0]).statement.expressions:
+                yield from _literals(expression, tags[0])
+        return
+    branching = [tag for tag in tags if tag.kind == "statement"]
+    keywords = [tag_tree(tag).statement.keyword for tag in branching]
+    is_one_block = keywords[:1] == ["if"] and keywords[-1] == "endif" and keywords.count("if") == 1
+    is_whole = branching and span == Span(branching[0].span.start, branching[-1].span.end)
+    if not is_one_block or not is_whole or not set(keywords) <= {"if", "elif", "else", "endif"}:
+        return
+    for before, behind in pairwise(branching):
+        yield from _in_branch(chunk, before, behind, tags)
+    if len(branching) == len(["if", "endif"]):
+        test = tag_tree(branching[0]).statement.expressions[0].span.shifted(branching[0].span.start)
+        yield Printed("", span, chunk.text[test.start : test.end])
+
+
+class BoundValues:
+    """The texts that the variables under one key of parts are set to, or go through in a loop."""
+
+    def __init__(self, key: str) -> None:
+        self._key: Final = key
+        self._names_in: Final = chunk_fact(lambda chunk: tuple(self._find_names(chunk)))
+        """The variables that the values in a chunk are, with their places."""
+        self._named: Final = summary(
+            lambda chunk: frozenset(name for name, _ in self._names_in(chunk)), union
+        )
+
+    def values(self, context: FileContext) -> Iterator[tuple[str, Printed]]:
+        """Yield the texts assigned to those variables, each once, with its variable; spans in the file."""
+        template = context.template
+        if self._named(template.source.root).isdisjoint(name for name, _ in _words(template.source.root)):
+            return
+        seen: set[Span] = set()
+        for located, resolver in template.names.scopes_where(self._named):
+            places = {span.start + located.start for _, span in self._names_in(located.chunk)}
+            for reading in tuple(resolver.readings(located.chunk, located.start)):
+                binding = reading.binding
+                if reading.span.start not in places or binding is None or binding.span in seen:
+                    continue
+                seen.add(binding.span)
+                statement = statement_at(template, binding.span.start)
+                if statement is None:
+                    continue
+                start = binding.span.start - statement.targets[0].span.start if statement.targets else 0
+                for printed in _bound_words(statement):
+                    yield binding.name, printed._replace(span=printed.span.shifted(start))
+
+    def _find_names(self, chunk: Chunk) -> Iterator[tuple[str, Span]]:
+        for part in chunk_items(chunk).parts:
+            for entry in part.entries:
+                value = entry.value
+                if key_text(entry) != self._key or not isinstance(value, Scalar) or not value.dynamic:
+                    continue
+                span = place_of_value(chunk, entry.key.span, value)
+                tag = next((tag for tag in chunk.tags if tag.span == span and tag.kind == "output"), None)
+                for each in tag_tree(tag).statement.expressions if tag else ():
+                    if isinstance(each, Name):
+                        yield each.name, each.span.shifted(span.start)
+
+
+def place_of_value(chunk: Chunk, key: Span, value: Scalar) -> Span:
+    """Return the span of a value with its tags, without quotes: one tag, or the rest of the line."""
+    if any(tag.span == value.span for tag in chunk.tags):
+        return value.span
+    colon = chunk.text.find(":", key.end) + 1
+    text = chunk.text[colon : line_end(chunk.text, colon)]
+    start = colon + len(text) - len(text.lstrip())
+    end = max(start, colon + len(text.rstrip()))
+    is_quoted = end - start > 1 and chunk.text[start] in "'\"" and chunk.text[end - 1] == chunk.text[start]
+    return Span(start + 1, end - 1) if is_quoted else Span(start, end)
+
+
+def _bound_words(statement: Statement) -> tuple[Printed, ...]:
+    """Return the texts that a tag gives its one variable, where they are written out."""
+    if len(statement.targets) != 1 or len(statement.expressions) != 1:
+        return ()
+    value = statement.expressions[0]
+    if statement.keyword == "set":
+        return tuple(_literals(value))
+    if statement.keyword == "for" and isinstance(value, Collection) and value.kind != "dict":
+        return tuple(word for item in value.items for word in _literals(item))
+    return ()
+
+
+@chunk_fact
+def _words_in(chunk: Chunk) -> tuple[tuple[str, str], ...]:
+    statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
+    return tuple(
+        (target.name, printed.text)
+        for statement in statements
+        for target in statement.targets
+        if isinstance(target, Name)
+        for printed in _bound_words(statement)
+    )
+
+
+_words: Final = summary(
+    lambda chunk: _Words(_words_in(chunk)), lambda pieces: _Words().union(*pieces), of_tags=True
+)
+"""The same, each once."""
+
+
+def _in_branch(chunk: Chunk, before: Tag, behind: Tag, tags: list[Tag]) -> Iterator[Printed]:
+    """Yield the word between two tags, where there is one and nothing else."""
+    inside = [tag for tag in tags if before.span.end <= tag.span.start < behind.span.start]
+    text = chunk.text[before.span.end : behind.span.start]
+    word = text.strip()
+    start = before.span.end + len(text) - len(text.lstrip())
+    span = Span(start, start + len(word))
+    if not inside:
+        if _PLAIN.fullmatch(word):
+            yield Printed(word, span)
+    elif len(inside) == 1 and inside[0].kind == "output" and inside[0].span == span:
+        for expression in tag_tree(inside[0]).statement.expressions:
+            yield from _literals(expression, inside[0])
+
+
+def _literals(node: Expression, tag: Tag | None = None) -> Iterator[Printed]:
+    """Yield the texts that an expression can give where they are written out; of a tag, placed in its chunk.
+
+    Only in a tag is it told where nothing is printed.
+    """
+    start = tag.span.start if tag is not None else 0
+    match node:
+        case Constant(value=str() as text):
+            yield Printed(text, Span(node.span.start + 1, node.span.end - 1).shifted(start))
+        case Constant(value=value):
+            yield Printed(str(value), node.span.shifted(start))
+        case _:
+            for choice in choices(node):
+                yield from _literals(choice, tag)
+    if tag is not None and isinstance(node, Conditional) and node.otherwise is None:
+        yield Printed("", node.span.shifted(start), tag.text[node.test.span.start : node.test.span.end])
+
+
+_NUMBERS: Final = frozenset({"int", "float", "bool"})
+WORDS: Final = {"int": "a number", "float": "a number", "bool": "a truth value", "timestamp": "a date"}
+"""What YAML reads that is no text, in words."""
+_PRIORITY: Final = "truncation_priority"
+_MEANT: Final = {_PRIORITY: "a number", "sections": "a list", "expected_template_data_keys": "a list"}
+BOUND_PRIORITIES: Final = BoundValues(_PRIORITY)
+"""The texts that variables under `truncation_priority` get."""
+
+
+def printed_values_of_keys(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the priorities and lists with Jinja in them that are, or can be, none."""
+    for part in chunk_items(chunk).parts:
+        for entry in part.entries:
+            value, key = entry.value, key_text(entry)
+            if not isinstance(value, Scalar) or key not in _MEANT:
+                continue
+            if value.dynamic and value.style and chunk.text[value.span.start] != "!":
+                what = "a block" if value.style in {"|", ">"} else "what is quoted"
+                message = f"{what} is text for YAML, and `{key}` is {_MEANT[key]}"
+                yield Finding(value.span, message, tuple(_bare(chunk, value)))
+            if key != _PRIORITY or value.style:
+                continue
+            for printed in printed_values(chunk, entry.key.span, value):
+                if printed.condition:
+                    message = (
+                        f"where `{printed.condition}` is false, this is null, and truncation fails on null"
+                    )
+                    yield Finding(printed.span, message, severity="warning")
+                elif value.dynamic and _tag(printed.text) not in _NUMBERS and not printed.span.is_empty():
+                    yield Finding(printed.span, _message(printed))
+
+
+def bound_priorities(context: FileContext) -> Iterator[Finding]:
+    """Yield the values of variables that are priorities and no numbers."""
+    for name, printed in BOUND_PRIORITIES.values(context):
+        if printed.text and _tag(printed.text) not in _NUMBERS:
+            yield Finding(printed.span, f"`{name}` is a priority: {_message(printed)}")
+
+
+def printed_contents(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the contents that Jinja prints unquoted and that YAML may read as something else than text."""
+    for content in chunk_contents(chunk):
+        value = content.value
+        if value.style:
+            continue
+        whole = place_of_value(chunk, content.key, value)
+        text = chunk.text[whole.start : whole.end]
+        quote = next((each for each in "\"'" if each not in text), None)
+        fixes = (Fix("Quote it", (Edit(whole, f"{quote}{text}{quote}"),), preferred=True),) if quote else ()
+        for printed in printed_values(chunk, content.key, value):
+            if printed.condition:
+                message = f"where `{printed.condition}` is false, this content is null, and joining the prompt fails"
+                yield Finding(printed.span, message, fixes, severity="warning")
+            elif value.dynamic and (word := WORDS.get(_tag(printed.text))) and not printed.span.is_empty():
+                message = f"printed bare, YAML reads this content as {word}; quote it to send it as text"
+                yield Finding(printed.span, message, fixes)
+
+
+def _message(printed: Printed) -> str:
+    what = "null" if _tag(printed.text) == "null" else "text"
+    return f"`truncation_priority` is a number; truncation fails on {what}"
+
+
+def _bare(chunk: Chunk, value: Scalar) -> Iterator[Fix]:
+    """Yield a tag that is quoted, without its quotes."""
+    text = chunk.text[value.span.start : value.span.end]
+    tags = [tag for tag in chunk.tags if value.span.start <= tag.span.start < value.span.end]
+    is_single = len(tags) == 1 and tags[0].kind == "output"
+    if value.style in {"'", '"'} and is_single and text[1:-1].strip() == tags[0].text:
+        yield Fix("Remove the quotes", (Edit(value.span, tags[0].text),), preferred=True)
+
+
+@lru_cache(maxsize=256)
+def _tag(text: str) -> str:
+    """Return how YAML reads a plain scalar: `str`, `int`, `bool` and so on."""
+    from yaml.nodes import ScalarNode
+    from yaml.resolver import Resolver
+
+    resolved: str = Resolver().resolve(ScalarNode, text.strip(), (True, False))  # type: ignore[no-untyped-call]  # PyYAML has no annotations for it
+    return resolved.rpartition(":")[2]

@@ -1,0 +1,164 @@
+"""Findings that the file itself asks not to hear of.
+
+`{# promptls: ignore[rule-name] reason #}` silences the named rules on its own line, or,
+where nothing else stands on its line, on the next one. A comment of YAML, `# promptls: ignore[rule-name]`,
+does the same, also in the header. With `ignore-file` the rules are silenced in the whole file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from promptls.semantic.header import OPENING as HEADER
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import placed_items, summary
+from promptls.syntax.source import Source
+from promptls.syntax.yaml.comments import yaml_comments
+from promptls.text.positions import Span, line_end, place_of
+
+_MARK: Final = "promptls:"
+_YAML_COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#[^\r\n]*", re.MULTILINE)
+_COMMENT: Final = re.compile(r"promptls:\s*ignore(-file)?\[([\w\-, ]+)\]")
+_NAME: Final = re.compile(r"[^\s,]+")
+
+
+class Silenced(NamedTuple):
+    """The rules that a file silences, by lines and everywhere."""
+
+    lines: dict[int, frozenset[str]]
+    everywhere: frozenset[str]
+
+    def hides(self, rule: str, line: int) -> bool:
+        """Return whether the rule's findings in that line are not to be heard of."""
+        return rule in self.everywhere or rule in self.lines.get(line, ())
+
+    def speaks_of(self, rule: str) -> bool:
+        """Return whether the rule is silenced anywhere."""
+        return rule in self.everywhere or any(rule in names for names in self.lines.values())
+
+
+class SilencedName(NamedTuple):
+    """A rule name in a suppression comment; `line` is the line it applies to, None for the whole file."""
+
+    name: str
+    span: Span
+    comment: Span
+    line: int | None
+
+
+def silenced(source: Source) -> Silenced:
+    """Return the rules that the file silences."""
+    lines: dict[int, frozenset[str]] = {}
+    everywhere: frozenset[str] = frozenset()
+    for each in silenced_names(source):
+        if each.line is None:
+            everywhere |= {each.name}
+        else:
+            lines[each.line] = lines.get(each.line, frozenset()) | {each.name}
+    return Silenced(lines, everywhere)
+
+
+def silenced_by(comments: Iterable[tuple[int, str]]) -> Silenced:
+    """Return the rules that comments silence, each given with the line that it is about."""
+    lines: dict[int, frozenset[str]] = {}
+    everywhere: frozenset[str] = frozenset()
+    for line, text in comments:
+        match = _COMMENT.search(text)
+        names = frozenset(_NAME.findall(match[2])) if match else frozenset()
+        if match and match[1]:
+            everywhere |= names
+        elif names:
+            lines[line] = lines.get(line, frozenset()) | names
+    return Silenced(lines, everywhere)
+
+
+def silenced_names(source: Source) -> list[SilencedName]:
+    """Return every name of a rule in the comments of the file that silence rules; spans count from its start."""
+    return [
+        SilencedName(name, span, comment, None if lines is None else source.place(comment.start).line + lines)
+        for comment, lines, names in _comments(source.root)
+        for name, span in names
+    ]
+
+
+def suppressions(source: Source) -> object:
+    """Return the rules silenced anywhere, without positions; the same object while they stay the same."""
+    return _names(source.root)
+
+
+class Suppression(NamedTuple):
+    """A suppression comment, from its `promptls:` to its end; the span counts from the chunk's start.
+
+    `lines` is how many lines behind its own the line stands that is silenced. `whole` is where the comment
+    itself stands.
+    """
+
+    span: Span
+    text: str
+    lines: int
+    whole: Span
+
+
+@chunk_fact
+def chunk_suppressions(chunk: Chunk) -> tuple[Suppression, ...]:
+    """Return the suppression comments of the chunk, in Jinja and in YAML, the header included."""
+    return tuple(_suppressions(chunk)) if _MARK in chunk.text else ()
+
+
+def _suppressions(chunk: Chunk) -> Iterator[Suppression]:
+    for tag in chunk.tags:
+        if tag.kind != "comment" or _MARK not in tag.text:
+            continue
+        if tag.text.startswith(HEADER):
+            for match in _YAML_COMMENT.finditer(tag.text):
+                if _MARK in match.group():
+                    yield _suppression(chunk, Span(*match.span()).shifted(tag.span.start))
+        else:
+            yield _suppression(chunk, tag.span)
+    for comment in yaml_comments(chunk):
+        if _MARK in chunk.text[comment.start : comment.end]:
+            yield _suppression(chunk, comment)
+
+
+def _suppression(chunk: Chunk, span: Span) -> Suppression:
+    first = place_of(chunk.line_starts, span.start)
+    last = place_of(chunk.line_starts, span.end)
+    before = chunk.text[span.start - first.column : span.start]
+    behind = chunk.text[span.end : line_end(chunk.text, span.end)]
+    is_alone = not before.strip() and not behind.strip()
+    start = chunk.text.index(_MARK, span.start)
+    text = chunk.text[start : span.end]
+    lines = last.line + 1 - first.line if is_alone else 0
+    return Suppression(Span(start, span.end), text, lines, span)
+
+
+_Names = tuple[tuple[str, Span], ...]
+_Comment = tuple[Span, "int | None", _Names]
+
+
+def _in_chunk(chunk: Chunk) -> list[_Comment]:
+    """Return where each such comment stands, how many lines behind it the silenced line is, and the rules."""
+    found: list[_Comment] = []
+    for each in chunk_suppressions(chunk):
+        match = _COMMENT.match(each.text)
+        if match:
+            by = each.span.start
+            names = _NAME.finditer(each.text, match.start(2), match.end(2))
+            placed = tuple([(name.group(), Span(*name.span()).shifted(by)) for name in names])
+            found.append((each.whole, None if match.group(1) else each.lines, placed))
+    return found
+
+
+def _without_places(chunk: Chunk) -> tuple[object, ...]:
+    return tuple([(lines, tuple([name for name, _ in names])) for _, lines, names in _in_chunk(chunk)])
+
+
+def _shifted(comment: _Comment, by: int) -> _Comment:
+    whole, lines, names = comment
+    return whole.shifted(by), lines, tuple([(name, span.shifted(by)) for name, span in names])
+
+
+_names: Final = summary(_without_places, tuple[object, ...])
+_comments: Final = placed_items(_in_chunk, _shifted)

@@ -1,0 +1,385 @@
+"""Names of templates, and of what is imported from them: those that lead nowhere."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePath
+from typing import Any, Final, NamedTuple
+
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import Edit, FileContext, Finding, Fix, RelatedPlace
+from promptls.security.files import current_scope, folder_changed
+from promptls.semantic.names.references import TemplateReference, choices
+from promptls.semantic.names.template_names import statement_at, written_names
+from promptls.semantic.template import Template
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.file_blocks import block_names, has_blocks
+from promptls.syntax.jinja.nodes import Attribute, Call, Conditional, Constant, Filter, Item, Name, Test
+from promptls.syntax.jinja.problems import expressions_in
+from promptls.text.positions import Span
+from promptls.text.suggest import nearest
+from promptls.workspace.include_graph import parts_of_name, path_in
+from promptls.workspace.snapshot import Snapshot
+
+_MAX_SIBLINGS: Final = 500
+_FILE_NAME: Final = re.compile(r"[\w./-]+\.\w+")
+
+
+def unresolved(context: FileContext, keywords: frozenset[str]) -> Iterator[Finding]:
+    """Yield a finding for each template name of a tag with one of the keywords that leads to no file."""
+    for reference in context.template.references:
+        if reference.keyword not in keywords:
+            continue
+        if reference.is_choice:
+            yield from _without_else(context, reference)
+        unquoted = _unquoted(context, reference) if reference.name is None else None
+        if unquoted is not None:
+            yield unquoted  # `ignore missing` does not help, either: the variables are not there
+        elif reference.ignore_missing:
+            continue
+        elif reference.name is None:
+            yield from _by_variable(context, reference)
+        elif context.snapshot.resolve(context.path, reference) is None:
+            yield _finding(context, reference, reference.name)
+        elif not reference.alternatives:
+            yield from _from_entries(context, reference, reference.name)
+
+
+def _without_else(context: FileContext, reference: TemplateReference) -> Iterator[Finding]:
+    """Yield a diagnostic for a tag without a name if its condition is false, at the first name."""
+    statement = statement_at(context.template, reference.span.start)
+    chosen = statement.template if statement is not None else None
+    if statement is None or not isinstance(chosen, Conditional) or chosen.otherwise is not None:
+        return
+    start = reference.span.start - next(choices(chosen)).span.start
+    if chosen.then.span.shifted(start) != reference.span:
+        return
+    test = context.template.source.slice(chosen.test.span.shifted(start))
+    message = (
+        f"where `{test}` is false, this {reference.keyword} has no name, and rendering fails: add an `else`"
+    )
+    yield Finding(chosen.span.shifted(start), message, severity="warning")
+
+
+def _unquoted(context: FileContext, reference: TemplateReference) -> Finding | None:
+    """Return a diagnostic for an unquoted name of an existing file, which Jinja reads as variables."""
+    written = context.template.source.slice(reference.span)
+    if not _FILE_NAME.fullmatch(written):
+        return None
+    if context.snapshot.resolve(context.path, reference._replace(name=written)) is None:
+        return None
+    fix = Fix("Quote it", (Edit(reference.span, f"'{written}'"),), preferred=True)
+    return Finding(
+        reference.span, "the name of a file stands in quotes: these are taken for variables", (fix,)
+    )
+
+
+def _by_variable(context: FileContext, reference: TemplateReference) -> Iterator[Finding]:
+    """Yield a finding for each name that a variable of the file hands to the tag, at its own place."""
+    if reference.is_unfinished:
+        return
+    seen: set[Span] = set()
+    for written in written_names(context.template, reference):
+        names = tuple(name for name in written.names if name)
+        alternatives = names if len(written.names) > 1 else ()
+        named = reference._replace(name=names[0] if names else None, alternatives=alternatives)
+        if not names or written.span in seen or context.snapshot.resolve(context.path, named) is not None:
+            continue
+        seen.add(written.span)
+        found = _finding(context, named._replace(span=written.span), names[0])
+        place = RelatedPlace(context.path, reference.span, f"the {reference.keyword} that gets this name")
+        fixes = found.fixes if written.is_whole else ()
+        yield Finding(found.span, found.message, fixes, (place,) if written.is_variable else ())
+
+
+def _finding(context: FileContext, reference: TemplateReference, name: str) -> Finding:
+    if reference.alternatives:
+        listed = ", ".join(f"`{each}`" for each in reference.alternatives)
+        return Finding(reference.span, f"none of these files is there: {listed}")
+    meant = _meant(context, name)
+    fixes = _fixes(context, reference, meant) if meant else ()
+    question = f"; did you mean `{meant}`?" if meant else ""
+    if parts_of_name(name) is None:
+        message = f"Jinja refuses `{name}`: names have no `..` and count from the entry template"
+    elif "\\" in name:
+        message = f"there is no file `{name}`: folders are parted by `/`"
+    else:
+        entries = context.snapshot.entries(context.path)
+        alone = entries == (context.path,)
+        where = "beside this template" if alone else "beside the templates that lead here"
+        message = f"there is no file `{name}` {where}"
+    return Finding(reference.span, f"{message}{question}", fixes)
+
+
+def _from_entries(context: FileContext, reference: TemplateReference, name: str) -> Iterator[Finding]:
+    """Yield a diagnostic for an including template in a folder from which the name does not resolve."""
+    snapshot = context.snapshot
+    extra = _template_paths(context)
+    for entry in sorted(snapshot.includers(context.path)):
+        folder = str(Path(entry).parent)
+        if snapshot.includers(entry) or folder == str(Path(context.path).parent):
+            continue
+        includes = snapshot.template(entry)
+        is_strict = includes is not None and any(
+            each.name is not None and path_in(folder, each.name) == context.path
+            for each in includes.references
+        )
+        candidates = [path_in(each, name) for each in (folder, *extra)]
+        if not is_strict or any(found and snapshot.exists(found) for found in candidates):
+            continue
+        meant = _name_from((folder,), str(snapshot.resolve(context.path, reference)))
+        question = f"; did you mean `{meant}`?" if meant else ""
+        message = f"`{Path(entry).name}` includes this file, and from its folder there is no file `{name}`"
+        yield Finding(
+            reference.span, f"{message}{question}", _fixes(context, reference, meant) if meant else ()
+        )
+        return
+
+
+def _template_paths(context: FileContext) -> list[str]:
+    project = context.snapshot.project(context.path)
+    return [str(project.root / folder) for folder in project.settings.template_paths]
+
+
+def _fixes(context: FileContext, reference: TemplateReference, meant: str) -> tuple[Fix, ...]:
+    quote = context.template.source.slice(reference.span)[:1]
+    if quote not in {"'", '"'} or quote in meant:
+        return ()
+    return (Fix(f"Change to `{meant}`", (Edit(reference.span, f"{quote}{meant}{quote}"),), preferred=True),)
+
+
+def _meant(context: FileContext, name: str) -> str | None:
+    """Return the name of an existing file as it must be written here; None if none is similar."""
+    folders = context.snapshot.search_folders(context.path)
+    circular = {context.path, *context.snapshot.includers(context.path)}
+    written = name.replace("\\", "/")
+    beside = os.path.normpath(Path(context.path).parent / written)
+    for candidate in (beside, *filter(None, (path_in(folder, written) for folder in folders))):
+        is_there = candidate not in circular and context.snapshot.exists(candidate)
+        found = _name_from(folders, candidate) if is_there else None
+        if found is not None and found != name:
+            return found
+    plain = PurePath(*(part for part in written.split("/") if part not in {"", ".", ".."}))
+    for folder in folders:
+        parent = Path(folder) / plain.parent
+        names = {name for name in _names_in(context, str(parent)) if str(parent / name) not in circular}
+        near = _like(plain.name, names - {PurePath(context.path).name})
+        if near is not None:
+            return (plain.parent / near).as_posix()
+    return None
+
+
+def _like(name: str, names: set[str]) -> str | None:
+    """Return the name that is most like `name` without its extensions, which all templates share."""
+    stem = nearest(_stem(name), map(_stem, sorted(names)))
+    alike = sorted(each for each in names if _stem(each) == stem)
+    return (nearest(name, alike) or alike[0]) if alike else None
+
+
+def _stem(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _name_from(folders: tuple[str, ...], path: str) -> str | None:
+    for folder in folders:
+        if PurePath(path).is_relative_to(folder):
+            return PurePath(path).relative_to(folder).as_posix()
+    return None
+
+
+def _names_in(context: FileContext, folder: str) -> set[str]:
+    """Return the names of the files in a folder, the unsaved ones too."""
+    names = {
+        PurePath(path).name for path in context.snapshot.open_paths() if str(PurePath(path).parent) == folder
+    }
+    if not current_scope().allows(folder):
+        return names
+    folder_changed(folder)  # so that whoever records what is read notices a later change
+    try:
+        with os.scandir(folder) as entries:
+            for entry, _ in zip(entries, range(_MAX_SIBLINGS), strict=False):
+                if not entry.name.startswith("."):
+                    names.add(entry.name)
+    except (OSError, ValueError):  # of names that no file can have, too
+        pass
+    return names
+
+
+def lacking_imports(context: FileContext) -> Iterator[Finding]:
+    """Yield the names in `from … import` that the file behind it neither defines nor sets."""
+    for reference in context.template.references:
+        if reference.keyword != "from" or reference.alternatives or reference.is_choice:
+            continue
+        statement = statement_at(context.template, reference.span.start)
+        exported = _exports(context, reference)
+        if statement is None or exported is None:
+            continue
+        tag_start = reference.span.start - (statement.template.span.start if statement.template else 0)
+        file, known = exported
+        for each in statement.imported:
+            if each.name not in known:
+                message = f"`{file}` has no macro or variable `{each.name}`"
+                yield misspelt(each.span.shifted(tag_start), message, each.name, known)
+
+
+def modules(context: FileContext) -> dict[str, object]:
+    """Return what is in the files behind the imported names of which the file asks something."""
+    names = context.template.names
+    imported = owner_names(context.template.source.root) & names.bound_names("import")
+    if not imported:
+        return {}
+    bindings = [binding for binding in names.bindings_of("import") if binding.name in imported]
+    found: dict[str, object] = {}
+    for name in imported:
+        own = [binding for binding in bindings if binding.name == name]
+        is_plain = len(own) == 1 and not any(name in names.bound_names(kind) for kind in _OTHERWISE)
+        statement = statement_at(context.template, own[0].span.start) if is_plain else None
+        node = statement.template if statement else None
+        if statement is None or statement.keyword != "import" or not isinstance(node, Constant):
+            continue
+        exported = _exports(context, TemplateReference("import", str(node.value), node.span))
+        if exported is not None:
+            found[name] = exported
+    return found
+
+
+_OTHERWISE = ("set", "for", "with", "parameter", "macro")
+
+
+def lacking_members(chunk: Chunk, known: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield the macros and variables that the chunk uses from imported files that lack them."""
+    for member in _members(chunk):
+        if member.owner not in known or member.name.startswith("_"):
+            continue
+        file, members = known[member.owner]
+        if member.name not in members:
+            what = "macro" if member.is_called else "macro or variable"
+            yield misspelt(member.span, f"`{file}` has no {what} `{member.name}`", member.name, members)
+
+
+class _Member(NamedTuple):
+    """An attribute that is asked of a name, and whether it is called."""
+
+    owner: str
+    name: str
+    span: Span
+    is_called: bool
+
+
+@chunk_fact
+def _members(chunk: Chunk) -> tuple[_Member, ...]:
+    """Return the attributes of names in the chunk, without those that are asked whether they are there."""
+    nodes = list(expressions_in(chunk))
+    called = {id(node.function) for _, node in nodes if isinstance(node, Call)}
+    asked = {
+        id(node.target)
+        for _, node in nodes
+        if isinstance(node, (Filter, Test)) and node.name in {"default", "d", "defined", "undefined"}
+    }
+    found = []
+    for start, node in nodes:
+        match node:
+            case Attribute(target=Name(name=owner), name=name, name_span=span) if name:
+                pass
+            case Item(target=Name(name=owner), key=Constant(value=str() as name, span=quoted)):
+                span = Span(quoted.start + 1, max(quoted.end - 1, quoted.start + 1))
+            case _:
+                continue
+        if id(node) not in asked:
+            found.append(_Member(owner, name, span.shifted(start), id(node) in called))
+    return tuple(found)
+
+
+owner_names: Final = summary(
+    lambda chunk: frozenset(member.owner for member in _members(chunk)), union, of_tags=True
+)
+"""The names of which a piece asks attributes."""
+
+
+def _exports(context: FileContext, reference: TemplateReference) -> tuple[str, frozenset[str]] | None:
+    """Return the imported file's name and what it exports; None if that is unknown."""
+    path = context.snapshot.resolve(context.path, reference)
+    template = context.snapshot.template(path) if path else None
+    if path is None or template is None or template.syntax_problems or _extends(template):
+        return None
+    return PurePath(path).name, template.names.bound_names("macro") | template.names.bound_names("set")
+
+
+def _extends(template: Template) -> bool:
+    return any(reference.keyword == "extends" for reference in template.references)
+
+
+class BlockBody(NamedTuple):
+    """A block: its name, where that stands, what is between its tags, and in how many blocks it is."""
+
+    name: str
+    span: Span
+    body: Span
+    depth: int
+
+
+def block_tags_of(template: Template) -> tuple[BlockBody, ...]:
+    """Return the blocks of a file that are closed, in the order of their beginnings."""
+    found: list[BlockBody] = []
+    stack: list[tuple[str, Span]] = []
+    for located in template.source.root.where(has_blocks):
+        for each in block_names(located.chunk):
+            span = each.span.shifted(located.start)
+            if each.opens:
+                stack.append((each.name, span))
+            elif stack:
+                name, begin = stack.pop()
+                found.append(BlockBody(name, begin, Span(begin.end, span.start), len(stack)))
+    return tuple(sorted(found, key=lambda block: block.span))
+
+
+def blocks_of(snapshot: Snapshot, path: str) -> frozenset[str]:
+    """Return the names of the blocks that stand in the file at `path`."""
+    template = snapshot.template(path)
+    if template is None or not has_blocks(template.source.root):
+        return frozenset()
+    chunks = template.source.root.where(has_blocks)
+    return frozenset(each.name for located in chunks for each in block_names(located.chunk) if each.opens)
+
+
+def ancestors(snapshot: Snapshot, path: str) -> tuple[str, ...] | None:
+    """Return the files that the one at `path` extends, directly or not; None if one is unknown."""
+    found: dict[str, None] = {}
+    waiting = [path]
+    while waiting:
+        current = waiting.pop()
+        template = snapshot.template(current)
+        for reference in template.references if template is not None else ():
+            if reference.keyword != "extends":
+                continue
+            target = snapshot.resolve(current, reference)
+            if target is None or reference.alternatives:
+                return None
+            if target not in found:
+                found[target] = None
+                waiting.append(target)
+    return tuple(found)
+
+
+def family(snapshot: Snapshot, path: str) -> tuple[str, ...] | None:
+    """Return the file at `path` with its parents and children (`extends`); None if one is unknown."""
+    above = ancestors(snapshot, path)
+    if above is None:
+        return None
+    below: dict[str, None] = {path: None}
+    waiting = [path]
+    while waiting:
+        current = waiting.pop()
+        for child in sorted(snapshot.includers(current)):
+            template = snapshot.template(child)
+            extends = template is not None and any(
+                each.keyword == "extends" and snapshot.resolve(child, each) == current
+                for each in template.references
+            )
+            if extends and child not in below:
+                below[child] = None
+                waiting.append(child)
+    return (*below, *above)

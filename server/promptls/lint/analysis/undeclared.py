@@ -1,0 +1,321 @@
+"""Names that a file reads and none of its declarations covers, here and in its includes."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Final, NamedTuple
+
+from promptls.lint.fixes.inputs import added_input
+from promptls.lint.fixes.jinja import tag_at
+from promptls.lint.rule import Edit, FileContext, Finding, Fix, RelatedPlace
+from promptls.semantic.names.events import chunk_events
+from promptls.semantic.names.file_names import FileNames
+from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.scopes import INJECTED, Binding, Reading
+from promptls.semantic.names.variables import IMPLIED
+from promptls.semantic.template import Template
+from promptls.semantic.types.shape import UNKNOWN
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.foreign_signs import FOREIGN_CONSTANTS
+from promptls.syntax.jinja.nodes import Filter, Name
+from promptls.syntax.jinja.problems import expressions_in, tag_problems, tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.text.positions import Span
+from promptls.text.suggest import is_typo, nearest
+from promptls.workspace.contract import (
+    Need,
+    Way,
+    certain_place,
+    function_names,
+    names_bound_at,
+    needed_shapes,
+    needs_of,
+    ways_to,
+)
+
+_IN_OUTPUT: Final = re.compile(
+    r"\bfor\s+([\w\s,]+?)\s+in\b|\b([fFrRbBuU]{1,2})(?=['\"])|\b(lambda|new|await)\b"
+)
+"""What a tag that prints would bind or be in Python: names of comprehensions, and signs of texts."""
+_WORD: Final = re.compile(r"[^\W\d]\w*")
+_BIND_NOTHING: Final = frozenset({"if", "elif", "include", "extends"})
+
+
+def broken_names(context: FileContext) -> frozenset[str]:
+    """Return the words in the broken tags of the file that may be meant to bind names."""
+    return _words(context.template.source.root)
+
+
+def _chunk_words(chunk: Chunk) -> frozenset[str]:
+    places = sorted(problem.span.start for problem in tag_problems(chunk))
+    if not places:
+        return frozenset()
+    return frozenset(
+        word
+        for tag in chunk.tags
+        if tag.kind in {"statement", "output"}
+        and bisect_left(places, tag.span.start) < bisect_left(places, tag.span.end)
+        for word in _bound(tag)
+    )
+
+
+def _bound(tag: Tag) -> Iterator[str]:
+    if tag.kind == "output":
+        for match in _IN_OUTPUT.finditer(tag.text):
+            yield from _WORD.findall(match.group())
+    elif tag_tree(tag).statement.keyword not in _BIND_NOTHING:
+        yield from _WORD.findall(tag.text)
+
+
+_words: Final = summary(_chunk_words, union)
+
+
+_BINDING_KINDS = ("for", "set", "with", "parameter", "macro", "import")
+
+
+class Undeclared(NamedTuple):
+    """A reading of a name that nothing declares.
+
+    `meant` is the name in scope that it is probably a typo of; `elsewhere` is where the file binds
+    the name, though not for this place. At most one of the two is there.
+    """
+
+    reading: Reading
+    meant: str | None
+    elsewhere: Binding | None
+
+
+def undeclared_readings(context: FileContext) -> Iterator[Undeclared]:
+    """Yield the readings of variables in a file that declares its inputs, of names that nothing declares.
+
+    Calls are left out, and so are `loop` and what a broken tag may bind. None in a file that declares no inputs.
+    """
+    declared = declared_names(context)
+    if declared is None:
+        return
+    names = context.template.names
+    functions = function_names(context.snapshot, context.path) or frozenset()
+    for name in sorted(names.input_names - declared - functions - broken_names(context) - {"loop"}):
+        elsewhere = binding_of(names, name)
+        for reading in names.readings_of(name):
+            if reading.binding is not None or reading.how == "call":
+                continue
+            meant = None
+            if elsewhere is not None and _is_own_value(context, name, elsewhere, reading):
+                yield Undeclared(reading, None, None)
+                continue
+            if elsewhere is None:
+                near = declared | names_in_scope(names, reading.span.start) | INJECTED
+                meant = nearest(name, (each for each in near if _can_be_meant(name, each)))
+            yield Undeclared(reading, meant, elsewhere)
+
+
+def _is_own_value(context: FileContext, name: str, binding: Binding, reading: Reading) -> bool:
+    """Return whether a `set` reads the name that it sets, as one does to give an input a default."""
+    if name in context.template.names.bound_names("for") or binding.kind != "set":
+        return False
+    located = context.template.source.located(reading.span.start)
+    inside = reading.span.start - located.start
+    for tag in located.chunk.tags:
+        if tag.span.start <= inside < tag.span.end:
+            return tag.span.start <= binding.span.start - located.start < tag.span.end
+    return False
+
+
+def _can_be_meant(name: str, known: str) -> bool:
+    """Return whether a known name may be offered: one that no user has chosen, only for a typo of the keys."""
+    return known.isidentifier() and (known not in IMPLIED or is_typo(name, known))
+
+
+def declared_names(context: FileContext) -> frozenset[str] | None:
+    """Return the inputs that the file declares; None if it declares none."""
+    inputs = context.template.declarations.inputs
+    return None if inputs is None else frozenset(key.name for key in inputs)
+
+
+def binding_of(names: FileNames, name: str) -> Binding | None:
+    """Return the first place in the file that binds the name, or None."""
+    for kind in _BINDING_KINDS:
+        if name in names.bound_names(kind):
+            return next((each for each in names.bindings_of(kind) if each.name == name), None)
+    return None
+
+
+def names_in_scope(names: FileNames, offset: int) -> frozenset[str]:
+    """Return the names that the file itself has bound at a place."""
+    resolver, located = names.scopes_at(offset)
+    for event in chunk_events(located.chunk):
+        if located.start + event.span.start >= offset:
+            break
+        if event.action != "read":
+            resolver.pass_event(event, located.start)
+    return frozenset(name for scope in resolver.scopes for name in scope.bound)
+
+
+def out_of_scope(context: FileContext, binding: Binding, read: Span) -> str:
+    """Return why a name that the file binds is not there where it is read."""
+    line = context.template.source.place(binding.span.start).line + 1
+    match binding.kind:
+        case "for":
+            where = f"is the variable of the loop in line {line}, and nothing outside of it"
+        case "parameter":
+            where = f"is a parameter of the block in line {line}, and nothing outside of it"
+        case "with":
+            where = f"is bound by the `with` in line {line}, and nothing outside of it"
+        case _ if binding.span.start > read.start:
+            where = f"is bound only further down, in line {line}"
+        case _:
+            where = f"is bound inside of a block in line {line}, and gone behind it"
+    return f"`{binding.name}` {where}"
+
+
+def foreign_constants(context: FileContext) -> Iterator[Finding]:
+    """Yield a finding for each constant of another language that nothing binds or declares."""
+    names = context.template.names
+    for name in sorted(FOREIGN_CONSTANTS.keys() & names.read_names):
+        if name in (declared_names(context) or ()) or binding_of(names, name) is not None:
+            continue
+        meant = FOREIGN_CONSTANTS[name]
+        for reading in names.readings_of(name):
+            if reading.how or reading.binding is not None:
+                continue
+            message = f"nothing is named `{name}`: Jinja writes `{meant}`"
+            # A default that is not there prints nothing; `none` would print the word.
+            is_default = name not in {"TRUE", "FALSE"} and _is_handed_to_a_filter(context, reading)
+            fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), preferred=not is_default)
+            yield Finding(reading.span, message, (fix,))
+
+
+def _is_handed_to_a_filter(context: FileContext, reading: Reading) -> bool:
+    located = context.template.source.located(reading.span.start)
+    return any(
+        isinstance(argument, Name) and argument.span.shifted(located.start + start) == reading.span
+        for start, node in expressions_in(located.chunk)
+        if isinstance(node, Filter)
+        for argument in node.arguments
+    )
+
+
+_MAX_NAMED = 3
+
+
+class Unprovided(NamedTuple):
+    """A reading that some ways to the file provide nothing for.
+
+    `meant` is a name that all of those ways provide and that it is probably a typo of.
+    """
+
+    reading: Reading
+    lacking: tuple[Way, ...]
+    is_provided_elsewhere: bool
+    meant: str | None
+
+
+def unprovided_readings(context: FileContext) -> Iterator[Unprovided]:
+    """Yield the readings of names that an entry template leading here declares its inputs without.
+
+    Calls are left out, and so is `loop`. None in a file that declares inputs itself.
+    """
+    if declared_names(context) is not None:
+        return
+    ways = [way for way in ways_to(context.snapshot, context.path) if way.reference is not None]
+    if not any(way.declares for way in ways):
+        return
+    names = context.template.names
+    for name in sorted(names.input_names - {"loop"}):
+        lacking = tuple(way for way in ways if way.declares and name not in way.provided)
+        if not lacking or binding_of(names, name) is not None:
+            continue
+        provided = frozenset.intersection(*(way.provided for way in lacking))
+        for reading in names.readings_of(name):
+            if reading.binding is None and reading.how != "call":
+                in_scope = provided | names_in_scope(names, reading.span.start) | INJECTED
+                meant = nearest(name, in_scope) if len(lacking) == len(ways) else None
+                yield Unprovided(reading, lacking, len(lacking) < len(ways), meant)
+
+
+def entries_words(found: Unprovided) -> str:
+    """Return the entry templates that lack the name, as people read them."""
+    files = list(dict.fromkeys(f"`{PurePath(way.entry).name}`" for way in found.lacking))
+    more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
+    return ", ".join(files[:_MAX_NAMED]) + more
+
+
+def include_places(found: Unprovided) -> tuple[RelatedPlace, ...]:
+    """Return the includes that lead from the entry templates to the file."""
+    places = dict.fromkeys(
+        (way.includer, way.reference.span)
+        for way in found.lacking[:_MAX_NAMED]
+        if way.includer is not None and way.reference is not None
+    )
+    return tuple(RelatedPlace(path, span, "the file is included here") for path, span in places)
+
+
+def undeclared_in_includes(context: FileContext) -> Iterator[Finding]:
+    """Yield a finding at each include whose file reads an input that this file does not declare."""
+    declared = declared_names(context)
+    if declared is None or not context.template.references:
+        return
+    needs = needs_of(context.snapshot, context.path).by_name
+    ways = ways_to(context.snapshot, context.path)
+    for name, readers in needs.items():
+        if name in declared or any(not way.declares or name in way.provided for way in ways):
+            continue
+        seen: set[TemplateReference] = set()
+        for need in readers:
+            reference = need.reference
+            if reference is None or reference in seen or not need.is_free:
+                continue
+            if name in names_bound_at(context.template, reference):
+                continue
+            place = _first_reading(context, need, name)
+            if place is not None:
+                seen.add(reference)
+                message = f"`{PurePath(need.path).name}` reads `{name}`, which is not in `input_keys`"
+                fixes = () if nearest(name, declared) else added_input(context, name)
+                yield Finding(reference.span, message, fixes, related=(place,))
+
+
+def _is_unfinished(template: Template, span: Span) -> bool:
+    """Return whether a name stands in a tag that somebody is writing: it may become another one."""
+    located = template.source.located(span.start)
+    number = tag_at(located.chunk, span.start - located.start)
+    return number is not None and bool(located.chunk.tags[number].unclosed)
+
+
+def _first_reading(context: FileContext, need: Need, name: str) -> RelatedPlace | None:
+    template = context.snapshot.template(need.path)
+    if template is None:
+        return None
+    for reading in template.names.readings_of(name):
+        if reading.binding is None and reading.how != "call" and not _is_unfinished(template, reading.span):
+            return RelatedPlace(need.path, reading.span, f"`{name}` is read here")
+    return None
+
+
+def needed_inputs(context: FileContext, given: frozenset[str]) -> list[str]:
+    """Return the inputs that data with the names in `given` lacks, sorted or as they are declared.
+
+    Those that are declared, but for those with a `default`; where nothing is declared, those that the
+    file and its includes read and do not reckon to be without. Functions are none.
+    """
+    declared = context.template.declarations.inputs
+    if declared is not None:
+        return [key.name for key in declared if key.name not in given and "default" not in key.schema]
+    needs = needs_of(context.snapshot, context.path).by_name
+    # What a file may bind ahead of its reading, be it in a branch, need not come from the data.
+    names = {
+        name
+        for name, each in needs.items()
+        if name not in given and certain_place(context.snapshot, name, each) is not None
+    }
+    names -= (function_names(context.snapshot, context.path) or frozenset()) if names else frozenset()
+    if not names:
+        return []
+    shapes = needed_shapes(context.snapshot, context.path)
+    found = ((name, shapes.get(name, UNKNOWN)) for name in sorted(names))
+    return [name for name, shape in found if not shape.optional and shape.kind != "callable"]

@@ -1,0 +1,162 @@
+"""Filters and tests that Jinja does not have, and when that fails.
+
+The rules are those of jinja2 3.1's compiler: a template with an unknown filter is refused when it is
+loaded, unless the filter stands in a conditional expression, or its nearest block with names or branches of
+its own is an `if`. Then it fails when it is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import Edit, FileContext, Finding, Fix
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk_list import Piece
+from promptls.syntax.facts import summary
+from promptls.syntax.jinja.nodes import Conditional, Constant, Expression, Filter, Statement, Test, children
+from promptls.syntax.jinja.statements import parse_tag
+from promptls.text.positions import Span
+
+_NAMING: Final[Mapping[type, Mapping[str, int]]] = {
+    Filter: {"map": 0},
+    Test: {"select": 0, "reject": 0, "selectattr": 1, "rejectattr": 1},
+}
+"""The filters that take the name of a filter or a test, and at which place."""
+_ELSEWHERE: Final[Mapping[type, Mapping[str, str]]] = {
+    Filter: {
+        "capitalise": "capitalize",
+        "downcase": "lower",
+        "json": "tojson",
+        "json_encode": "tojson",
+        "jsonify": "tojson",
+        "len": "length",
+        "lowercase": "lower",
+        "size": "length",
+        "str": "string",
+        "strip": "trim",
+        "strip_html": "striptags",
+        "titlecase": "title",
+        "to_json": "tojson",
+        "toJson": "tojson",
+        "toString": "string",
+        "upcase": "upper",
+        "uppercase": "upper",
+    },
+    Test: {
+        "None": "none",
+        "null": "none",
+        "nil": "none",
+        "NULL": "none",
+        "True": "true",
+        "False": "false",
+        "int": "integer",
+        "str": "string",
+        "dict": "mapping",
+    },
+}
+"""What Jinja calls the filters and tests of Python, JavaScript, Ruby, Liquid and Twig."""
+_FRAMES = frozenset({"if", "for", "macro", "call", "filter", "with", "set", "block"})
+
+
+class _Use(NamedTuple):
+    """An unknown name; `is_soft` is None if the blocks around its tag, at `tag`, decide."""
+
+    name: str
+    span: Span
+    tag: int
+    is_soft: bool | None
+
+
+class Unknown:
+    """The uses of one kind, `filter` or `test`, whose names are not among the known ones."""
+
+    def __init__(self, kind: type[Filter | Test], word: str, known: frozenset[str]) -> None:
+        self._kind = kind
+        self._word = word
+        self._known = known
+        self._in_tag = lru_cache(maxsize=1024)(self._find_in_tag)
+        """What is found in a tag, kept by the tag's text as its tree is."""
+        self._in_chunk: Final = chunk_fact(lambda chunk: tuple(self._find(chunk)))
+        self._uses: Callable[[Piece], bool] = summary(
+            lambda chunk: bool(self._in_chunk(chunk)), any, of_tags=True
+        )
+        self._names: Callable[[Piece], tuple[object, ...]] = summary(
+            lambda chunk: tuple((use.name, use.is_soft) for use in self._in_chunk(chunk)),
+            tuple[object, ...],
+            of_tags=True,
+        )
+
+    def check(self, context: FileContext) -> Iterator[Finding]:
+        """Yield an error where loading fails, a warning where only a branch does."""
+        for located in context.template.source.root.where(self._uses):
+            for use in self._in_chunk(located.chunk):
+                is_soft = use.is_soft
+                if is_soft is None:
+                    blocks = context.template.branches.at(located.start + use.tag)
+                    frames = [block.keyword for block in blocks if block.keyword in _FRAMES]
+                    is_soft = frames[-1:] == ["if"]
+                message = f"Jinja has no {self._word} `{use.name}`"
+                if is_soft:
+                    message += ", and rendering fails where this is reached"
+                finding = self._meant(use.span.shifted(located.start), message, use.name)
+                yield Finding(
+                    finding.span, finding.message, finding.fixes, severity="warning" if is_soft else None
+                )
+
+    def _meant(self, span: Span, message: str, name: str) -> Finding:
+        """Return the diagnostic, with Jinja's name for another language's construct, or the nearest name."""
+        meant = _ELSEWHERE[self._kind].get(name)
+        if meant is None:
+            return misspelt(span, message, name, self._known)
+        fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
+        return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+
+    def _find(self, chunk: Chunk) -> Iterator[_Use]:
+        for tag in chunk.tags:
+            if tag.kind in {"output", "statement"}:
+                for use in self._in_tag(tag.text, tag.inner_start, tag.inner_end):
+                    yield use._replace(span=use.span.shifted(tag.span.start), tag=tag.span.start)
+
+    def _find_in_tag(self, text: str, inner_start: int, inner_end: int) -> tuple[_Use, ...]:
+        statement = parse_tag(text, inner_start, inner_end).statement
+        return tuple(
+            use
+            for expression, is_soft in _parts(statement)
+            for use in self._in_expression(expression, is_soft=is_soft)
+        )
+
+    def _named_in(self, node: Expression) -> Iterator[_Use]:
+        """Yield the unknown name that is handed to a filter as a text: `map("uper")`, `select("oddd")`."""
+        place = _NAMING[self._kind].get(node.name) if isinstance(node, Filter) else None
+        if not isinstance(node, Filter) or place is None or len(node.arguments) <= place:
+            return
+        named = node.arguments[place]
+        if isinstance(named, Constant) and isinstance(named.value, str) and named.value not in self._known:
+            yield _Use(named.value, Span(named.span.start + 1, named.span.end - 1), 0, is_soft=True)
+
+    def _in_expression(self, expression: Expression, *, is_soft: bool | None) -> Iterator[_Use]:
+        stack = [(expression, is_soft)]
+        while stack:
+            node, soft = stack.pop()
+            if isinstance(node, self._kind) and node.name and node.name not in self._known:
+                yield _Use(node.name, node.name_span, 0, soft)
+            yield from self._named_in(node)
+            inside = True if isinstance(node, Conditional) else soft
+            stack.extend((child, inside) for child in reversed(children(node)))
+
+
+def _parts(statement: Statement) -> Iterator[tuple[Expression, bool | None]]:
+    """Yield the expressions of a tag, each with whether it is in a branch, or in a frame of the tag's own."""
+    defaults = [each.default for each in statement.parameters if each.default is not None]
+    softness: bool | None = None
+    if statement.keyword in {"if", "elif"}:
+        softness = True
+    elif statement.keyword in {"filter", "macro"} or (statement.keyword == "set" and statement.opens_block):
+        softness = False
+    for expression in statement.expressions:
+        yield expression, False if any(expression is default for default in defaults) else softness
+    if statement.loop_test is not None:
+        yield statement.loop_test, False

@@ -1,0 +1,179 @@
+"""Names that a file binds and nobody reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.analysis.undeclared import declared_names, names_in_scope
+from promptls.lint.fixes.jinja import tag_at
+from promptls.lint.rule import Edit, FileContext, Fix
+from promptls.semantic.names.scopes import Binding, Reading
+from promptls.semantic.names.template_names import statement_at
+from promptls.semantic.template import Template
+from promptls.syntax.jinja.nodes import Name, Operation, Statement
+from promptls.syntax.jinja.problems import CONSTANTS
+from promptls.text.positions import Span
+from promptls.text.suggest import is_close, is_typo
+from promptls.workspace.contract import contract_of, names_handed_on
+
+_STRING: Final = re.compile(r"'[^'\r\n]*(?:'|$)|\"[^\"\r\n]*(?:\"|$)", re.MULTILINE)
+"""A string, which reads nothing; one that is not closed ends with its line."""
+_MAX_PROBLEMS: Final = 50
+"""With more errors in a file, any name may be read in one of them."""
+_MAX_BEHIND: Final = 2_000
+"""How many characters behind a broken tag a name is looked for in."""
+
+
+def unread(context: FileContext, kind: str) -> Iterator[Binding]:
+    """Yield the bindings of a kind whose names neither the file nor anything it includes reads.
+
+    None if an include cannot be followed, or where another file names this one and may import what
+    it binds. In a file with syntax errors, a name that stands anywhere else counts as read.
+    """
+    names = context.template.names
+    unread_here = names.bound_names(kind) - names.read_names
+    if not unread_here or context.snapshot.includers(context.path):
+        return
+    if not contract_of(context.snapshot, context.path).is_whole:
+        return
+    read = names_handed_on(context.snapshot, context.path)
+    if unread_here <= read:
+        return
+    for binding in names.bindings_of(kind):
+        if binding.name not in unread_here or binding.name in read or binding.name.startswith("_"):
+            continue
+        if binding.name in CONSTANTS:
+            continue  # that nothing can be assigned to it is told
+        if not may_be_read_in_broken_text(context, binding.name, binding.span):
+            yield binding
+
+
+def may_be_read_in_broken_text(context: FileContext, name: str, known: Span) -> bool:
+    """Return whether an error in a tag may hide that a name is read: it stands in that tag or behind it on its line.
+
+    The place `known`, where the name is bound, is no reading. A raw block that is never closed may hide what stands behind it.
+    """
+    source = context.template.source
+    found = False
+    problems = context.template.syntax_problems
+    if len(problems) > _MAX_PROBLEMS:
+        return True
+    for problem in problems:
+        if found or problem.language != "jinja":
+            continue
+        located = source.located(problem.span.start)
+        number = tag_at(located.chunk, problem.span.start - located.start)
+        if number is None:
+            continue
+        tag = located.chunk.tags[number]
+        start = located.start + tag.span.start
+        end = source.line_span(source.place(located.start + tag.span.end).line).end
+        end = min(end, located.start + tag.span.end + _MAX_BEHIND)
+        if tag.kind == "raw":
+            end = min(located.start + located.chunk.length, located.start + tag.span.end + _MAX_BEHIND)
+        text = source.slice(Span(start, end))
+        if tag.kind != "raw":
+            text = _STRING.sub(lambda match: " " * len(match.group()), text)
+        words = re.compile(rf"\b{re.escape(name)}\b").finditer(text)
+        found = any(not known.start <= start + word.start() < known.end for word in words)
+    return found
+
+
+_SHORTEST: Final = 4
+"""How many letters a name has at least that another one can be a typo of."""
+
+
+def typos_of_loop_variables(context: FileContext) -> Iterator[tuple[Reading, Binding]]:
+    """Yield the readings that are typos of a loop's variable, with it, in a file that declares no inputs.
+
+    Any name may be an input there. One that is read in the loop alone, and is like a variable of the loop
+    that nobody reads, is none.
+    """
+    if declared_names(context) is not None:
+        return
+    names = context.template.names
+    for binding in unread(context, "for"):
+        for name in sorted(names.input_names):
+            if not _is_like(name, binding.name):
+                continue
+            readings = list(names.readings_of(name))
+            if all(_is_inside(context, reading, binding) for reading in readings):
+                yield from ((reading, binding) for reading in readings)
+
+
+def _is_like(name: str, known: str) -> bool:
+    is_plural = name in {f"{known}s", f"{known}es"} or known in {f"{name}s", f"{name}es"}
+    return len(known) >= _SHORTEST and not is_plural and is_typo(name, known) and is_close(name, known)
+
+
+def _is_inside(context: FileContext, reading: Reading, binding: Binding) -> bool:
+    if reading.binding is not None or reading.how == "call":
+        return False
+    return binding.name in names_in_scope(context.template.names, reading.span.start)
+
+
+def adds_up(template: Template, name: str, outer: Binding, inner: Span) -> bool:
+    """Return whether a `set` at `inner` extends its own variable, and the outer one of the name is read later."""
+    statement = statement_at(template, inner.start)
+    if statement is None or len(statement.expressions) != 1:
+        return False
+    value = statement.expressions[0]
+    if not isinstance(value, Operation) or not set(value.operators) <= {"+", "~"}:
+        return False
+    if not any(isinstance(operand, Name) and operand.name == name for operand in value.operands):
+        return False
+    behind = inner.end - statement.targets[0].span.end + value.span.end
+    return any(
+        reading.span.start >= behind and reading.binding is not None and reading.binding.span == outer.span
+        for reading in template.names.readings_of(name)
+    )
+
+
+def is_lost(template: Template, name: str, outer: Binding, inner: Span) -> bool:
+    """Return whether nothing reads what a `set` at `inner` sets, and the outer variable is read later."""
+    is_read_behind = False
+    for reading in template.names.readings_of(name):
+        if reading.binding is None or reading.binding.span == inner:
+            return False
+        is_read_behind |= reading.span.start > inner.end and reading.binding.span == outer.span
+    return is_read_behind
+
+
+def in_namespace(template: Template, name: str, outer: Binding) -> Iterator[Fix]:
+    """Yield the fix that keeps the variable in a namespace: where it is set, and wherever it is read.
+
+    None if another file may read it, or where the name also means something else.
+    """
+    names = template.names
+    others = ("for", "with", "parameter", "macro", "import")
+    if template.references or any(name in names.bound_names(kind) for kind in others):
+        return
+    edits = []
+    for binding in names.bindings_of("set"):
+        if binding.name != name:
+            continue
+        statement = statement_at(template, binding.span.start)
+        if statement is None or not _is_plain(statement):
+            return
+        if binding.span == outer.span:
+            start = binding.span.start - statement.targets[0].span.start
+            value = statement.expressions[0].span.shifted(start)
+            text = template.source.slice(value)
+            edits.append(Edit(value, f"namespace(value={text})"))
+        else:
+            edits.append(Edit(binding.span, f"{name}.value"))
+    if sum(edit.text.startswith("namespace(") for edit in edits) != 1:
+        return
+    for reading in names.readings_of(name):
+        if reading.binding is None or reading.how == "call":
+            return
+        edits.append(Edit(reading.span, f"{name}.value"))
+    yield Fix("Keep it in a namespace", tuple(sorted(edits, key=lambda edit: edit.span)))
+
+
+def _is_plain(statement: Statement) -> bool:
+    """Return whether a tag sets one name to one value."""
+    is_single = len(statement.targets) == 1 and len(statement.expressions) == 1
+    return is_single and isinstance(statement.targets[0], Name) and not statement.opens_block

@@ -1,0 +1,97 @@
+"""Fixes that declare a name as an input, or take it out of the declared inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Items
+
+from promptls.lint.rule import Edit, FileContext, Fix
+from promptls.semantic.header import InputKey
+from promptls.syntax.source import Source
+from promptls.syntax.yaml.nodes import Mapping, Node, Sequence
+from promptls.text.positions import Span
+
+
+def added_input(context: FileContext, name: str) -> tuple[Fix, ...]:
+    """Return a fix that adds `name` behind the last input key; none if its place cannot be told."""
+    declarations = context.template.declarations
+    entry = declarations.tree.entry("input_keys") if declarations.tree else None
+    if entry is None:
+        return ()
+    edit = _edit(context.template.source, entry.value, name)
+    return (Fix(f"Add `{name}` to `input_keys`", (edit,)),) if edit else ()
+
+
+def _edit(source: Source, node: Node, name: str) -> Edit | None:
+    is_flow = source.slice(Span(node.span.start, node.span.start + 1)) in {"[", "{"}
+    inside = Span(node.span.start + 1, node.span.start + 1)
+    if isinstance(node, Sequence):
+        if is_flow:
+            last = _behind(node.items[-1].span) if node.items else inside
+            return Edit(last, f", {name}" if node.items else name)
+        return (
+            _line_behind(source, node.items[-1].span.end, node.span.start, f"- {name}")
+            if node.items
+            else None
+        )
+    if not isinstance(node, Mapping):
+        return None
+    if not node.entries:
+        return Edit(inside, f"{name}: {{}}") if is_flow else None
+    last_entry = node.entries[-1]
+    end = max(last_entry.value.span.end, last_entry.key.span.end)
+    if not is_flow:
+        return _line_behind(source, end, node.entries[0].key.span.start, f"{name}: {{}}")
+    return None if source.slice(Span(end, end + 1)) == ":" else Edit(Span(end, end), f", {name}: {{}}")
+
+
+def _behind(span: Span) -> Span:
+    return Span(span.end, span.end)
+
+
+def _line_behind(source: Source, last: int, first: int, written: str) -> Edit:
+    """Return a new line behind the one on which the last item ends, indented as the first item is."""
+    end = source.line_span(source.place(last - 1).line).end
+    return Edit(Span(end, end), f"\n{' ' * source.place(first).column}{written}")
+
+
+def removed_input(context: FileContext, key: InputKey, *, preferred: bool = False) -> tuple[Fix, ...]:
+    """Return a fix that takes `key` out of `input_keys`; none if its place cannot be told."""
+    tree = context.template.declarations.tree
+    node = tree.value("input_keys") if tree else None
+    if isinstance(node, Sequence):
+        spans = [item.span for item in node.items]
+    elif isinstance(node, Mapping):
+        spans = [
+            Span(entry.key.span.start, max(entry.key.span.end, entry.value.span.end))
+            for entry in node.entries
+        ]
+    else:
+        return ()
+    index = next((number for number, span in enumerate(spans) if span.start == key.span.start), None)
+    if index is None:
+        return ()
+    source = context.template.source
+    is_flow = source.slice(Span(node.span.start, node.span.start + 1)) in {"[", "{"}
+    removed = _in_brackets(spans, index) if is_flow else _on_lines(source, spans, index)
+    if removed is None:
+        return ()
+    return (Fix(f"Remove `{key.name}` from `input_keys`", (Edit(removed, ""),), preferred),)
+
+
+def _in_brackets(spans: Items[Span], index: int) -> Span:
+    if index:
+        return Span(spans[index - 1].end, spans[index].end)
+    return Span(spans[0].start, spans[1].start if len(spans) > 1 else spans[0].end)
+
+
+def _on_lines(source: Source, spans: Items[Span], index: int) -> Span | None:
+    """Return the lines from an item up to the next one, or to the end of its own; None for the only item."""
+    if len(spans) == 1:
+        return None
+    first = source.place(spans[index].start).line
+    last = source.place(max(spans[index].end - 1, spans[index].start)).line
+    if index + 1 < len(spans):
+        last = source.place(spans[index + 1].start).line - 1
+    start = source.line_span(first).start
+    end = source.line_span(last + 1).start
+    return Span(start, end) if first <= last else None

@@ -1,0 +1,435 @@
+"""Fixes of Jinja errors: delimiters, end tags and keywords that are missing or misspelled."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from itertools import chain, pairwise
+from typing import Final
+
+from promptls.lint.rule import Edit, Fix
+from promptls.semantic.template import Template
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk_list import Located
+from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.jinja.keywords import KEYWORDS
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.jinja.statements import parse_tag
+from promptls.syntax.jinja.tokens import Token, tokenize
+from promptls.syntax.jinja.verdict import jinja_objection
+from promptls.syntax.problem import SyntaxProblem
+from promptls.syntax.source import Source
+from promptls.text.positions import Span, line_end, place_of
+
+
+def tag_at(chunk: Chunk, offset: int) -> int | None:
+    """Return the number of the chunk's tag that holds `offset`, or None."""
+    number = bisect_right(chunk.tags, offset, key=lambda tag: tag.span.start) - 1
+    return number if number >= 0 and offset < chunk.tags[number].span.end else None
+
+
+def removed_tag(located: Located, offset: int) -> Edit | None:
+    """Return an edit that removes the tag at `offset`, from the chunk's start, with the block it opens.
+
+    None if there is no tag, and where its block does not end in its chunk.
+    """
+    span = block_span(located.chunk, offset)
+    return Edit(whole_lines(located.chunk, span).shifted(located.start), "") if span is not None else None
+
+
+def block_span(chunk: Chunk, offset: int) -> Span | None:
+    """Return the span of the tag at `offset` with its block; None if the block ends outside of the chunk."""
+    number = tag_at(chunk, offset)
+    if number is None:
+        return None
+    tag = chunk.tags[number]
+    end = tag.span.end
+    if _opens_block(tag):
+        closing = next((pair.closing for pair in chunk_blocks(chunk).pairs if pair.opening == number), None)
+        if closing is None:
+            return None
+        end = chunk.tags[closing].span.end
+    return Span(tag.span.start, end)
+
+
+def _opens_block(tag: Tag) -> bool:
+    return tag.kind == "statement" and tag_tree(tag).statement.opens_block
+
+
+def whole_lines(chunk: Chunk, span: Span) -> Span:
+    """Return the span, with its line break where nothing else stands on its lines."""
+    first = chunk.line_starts[place_of(chunk.line_starts, span.start).line]
+    end = line_end(chunk.text, span.end)
+    if chunk.text[first : span.start].strip() or chunk.text[span.end : end].strip():
+        return span
+    behind = place_of(chunk.line_starts, span.end).line + 1
+    return Span(first, chunk.line_starts[behind] if behind < len(chunk.line_starts) else len(chunk.text))
+
+
+_PAIRS: Final = {
+    ("&", "&"): "and",
+    ("|", "|"): "or",
+    ("==", "="): "==",
+    ("!=", "="): "!=",
+    ("<", ">"): "!=",
+    ("-", ">"): ".",
+    (":", "="): "=",
+}
+"""Two tokens side by side, and what Jinja writes for them."""
+_COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "+", "-", "*", "/", "//", "%", "~"})
+_STEPS: Final = frozenset({"+", "-", "*", "/", "~"})
+_OPENING: Final = frozenset({"(", "[", "{"})
+_CLOSING: Final = frozenset({")", "]", "}"})
+_QUOTES: Final = {"“": '"', "”": '"', "`": '"', "‘": "'", "’": "'"}  # noqa: RUF001 - the signs that are meant
+
+
+def in_jinja(tag: Tag, start: int) -> Fix | None:
+    """Return the fix that writes a tag as Jinja does; None if what is meant is not certain.
+
+    `start` is where the tag stands in the file.
+    """
+    tokens = tokenize(tag.text, tag.inner_start, tag.inner_end)
+    edits = next(filter(None, (_ternary(tag, tokens), _signs(tag, tokens))), [])
+    if not edits:
+        return None
+    written = _applied(tag.text, edits)
+    statement = parse_tag(written, tag.inner_start, tag.inner_end + len(written) - len(tag.text)).statement
+    if jinja_objection(written, statement.keyword, opens_block=statement.opens_block):
+        return None
+    if len(edits) == 1 and edits[0].text.strip():
+        old, new = tag.text[edits[0].span.start : edits[0].span.end], edits[0].text
+        title = f"Change `{old.strip()}` to `{new.strip()}`" if old.strip() else f"Change to `{written}`"
+    elif len(edits) == 1:
+        title = f"Remove `{tag.text[edits[0].span.start : edits[0].span.end].strip()}`"
+    else:
+        title = f"Change to `{written}`"
+    return Fix(title, tuple(Edit(edit.span.shifted(start), edit.text) for edit in edits), preferred=True)
+
+
+def _applied(text: str, edits: list[Edit]) -> str:
+    for edit in reversed(edits):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    return text
+
+
+def _signs(tag: Tag, tokens: list[Token]) -> list[Edit]:
+    """Return the changes of single signs, in order; none of them overlap."""
+    found: dict[int, Edit] = {}
+    readers: tuple[Callable[[Tag, list[Token]], Iterator[Edit]], ...] = (
+        _assigned,
+        _paired,
+        _negated,
+        _compared,
+        _framed,
+        _looped,
+        _quoted,
+    )
+    for edit in chain.from_iterable(read(tag, tokens) for read in readers):
+        found.setdefault(edit.span.start, edit)
+    edits = [found[place] for place in sorted(found)]
+    return [
+        edit
+        for number, edit in enumerate(edits)
+        if not number or edit.span.start >= edits[number - 1].span.end
+    ]
+
+
+def _word(tag: Tag, start: int, end: int, word: str) -> Edit:
+    """Return a word in place of signs, with spaces around it."""
+    before = " " if tag.text[start - 1 : start].strip() else ""
+    behind = " " if tag.text[end : end + 1].strip() else ""
+    return Edit(Span(start, end), f"{before}{word}{behind}")
+
+
+def _paired(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
+    for first, second in pairwise(tokens):
+        written = _PAIRS.get((first.text, second.text))
+        if written is None or first.end != second.start or "string" in {first.kind, second.kind}:
+            continue
+        if written.isalpha():
+            yield _word(tag, first.start, second.end, written)
+        elif written != "." or tokens[tokens.index(second) + 1].kind == "name":
+            yield Edit(Span(first.start, second.end), written)
+
+
+def _negated(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
+    """`!` in front of a value; in front of a comparison it would deny less than `not` does."""
+    for number, token in enumerate(tokens):
+        if token.kind != "unknown" or token.text != "!" or tokens[number + 1].start != token.end:
+            continue
+        before = tokens[number - 1] if number else None
+        if before is not None and before.end == token.start and before.text not in {*_OPENING, ",", "&", "|"}:
+            continue  # in other languages, a sign behind a value says something of that value
+        depth = 0
+        for behind in tokens[number + 1 :]:
+            depth += (behind.text in _OPENING) - (behind.text in _CLOSING)
+            if depth < 0 or (not depth and behind.text in {"and", "or", "&", "|", "if", "else", ",", ""}):
+                yield Edit(Span(token.start, token.end), "not ")
+                break
+            if not depth and behind.text in _COMPARISONS:
+                break
+
+
+def _compared(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
+    """Yield a single `=` in a condition, outside of brackets."""
+    if tokens[0].text not in {"if", "elif"}:
+        return
+    depth = 0
+    for before, token, behind in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        depth += (token.text in _OPENING) - (token.text in _CLOSING)
+        is_alone = before.text not in {"==", "!=", "<", ">", ":"} and behind.text not in {"=", ">", "<"}
+        if token.text == "=" and not depth and is_alone:
+            yield Edit(Span(token.start, token.end), "==")
+
+
+def _assigned(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
+    """`set x++`, `set x += 1` and `x = 1`, which lacks its `set`."""
+    has_set = tokens[0].text == "set"
+    if tag.kind != "statement" or (tokens[0].text in KEYWORDS and not has_set):
+        return
+    name, *behind = tokens[1:] if has_set else tokens
+    texts = [token.text for token in behind]
+    if name.kind != "name" or not behind:
+        return
+    is_count = texts[:2] in (["+", "+"], ["-", "-"])
+    is_step = texts[1:2] == ["="] and texts[0] in _STEPS and behind[0].end == behind[1].start
+    if not has_set and (texts[0] == "=" or is_step or is_count):
+        yield Edit(Span(name.start, name.start), "set ")
+    if is_count and len(texts) <= len(["+", "+", ";", ""]):
+        yield Edit(Span(name.end, behind[1].end), f" = {name.text} {texts[0]} 1")
+    elif is_step:
+        yield Edit(Span(behind[0].start, behind[1].end), f"= {name.text} {texts[0]}")
+
+
+def _framed(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
+    """Yield what other languages write around a statement: `else if`, `;`, `{` or `then`."""
+    if len(tokens) < len(["name", ";", ""]):
+        return
+    if tokens[0].text == "else" and tokens[1].text == "if":
+        yield Edit(Span(tokens[0].start, tokens[1].end), "elif")
+    last = tokens[-2]
+    is_head = tokens[0].text in {"if", "elif", "else", "for"}
+    if (
+        last.text == ";"
+        or (is_head and last.text == "{")
+        or (tokens[0].text != "for" and last.text == "then")
+    ):
+        start = len(tag.text[: last.start].rstrip())
+        yield Edit(Span(start, last.end), "")
+
+
+def _looped(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
+    """`for x of y` and `for (x in y)`."""
+    if tokens[0].text != "for":
+        return
+    texts = [token.text for token in tokens]
+    if texts[1] == "(" and texts[-2] == ")" and "in" in texts[: texts.index(")")]:
+        yield Edit(Span(tokens[1].start, tokens[1].end), "")
+        yield Edit(Span(tokens[-2].start, tokens[-2].end), "")
+    if "of" in texts and "in" not in texts:
+        of = tokens[texts.index("of")]
+        yield Edit(Span(of.start, of.end), "in")
+
+
+def _quoted(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
+    """Straight quotes for typographic ones and for backticks."""
+    if "${" in tag.text:
+        return
+    for token in tokens:
+        quote = _QUOTES.get(token.text) if token.kind == "unknown" else None
+        if quote and quote not in tag.text:
+            yield Edit(Span(token.start, token.end), quote)
+
+
+def _ternary(tag: Tag, tokens: list[Token]) -> list[Edit]:
+    """Return `a ? b : c` as `b if a else c`, where it is the whole of a printed or set value."""
+    texts = [token.text for token in tokens]
+    if texts.count("?") != 1:
+        return []
+    begin = texts.index("=") + 1 if texts[0] == "set" and "=" in texts[: texts.index("?")] else 0
+    mark, depth, colons = texts.index("?"), 0, []
+    for number, token in enumerate(tokens):
+        depth += (token.text in _OPENING) - (token.text in _CLOSING)
+        if token.text == ":" and not depth and number > mark:
+            colons.append(number)
+        if token.text == "?" and depth:
+            return []
+    if (tag.kind != "output" and not begin) or len(colons) != 1:
+        return []
+    colon = colons[0]
+    pieces = [
+        tag.text[tokens[first].start : tokens[last - 1].end]
+        for first, last in ((begin, mark), (mark + 1, colon), (colon + 1, len(tokens) - 1))
+        if last > first
+    ]
+    if len(pieces) != len(["test", "then", "else"]):
+        return []
+    test, then, otherwise = pieces
+    span = Span(tokens[begin].start, tokens[-2].end)
+    return [Edit(span, f"{then} if {test} else {otherwise}")]
+
+
+_WRONG_END: Final = re.compile(r"expected `(end\w+)` instead of")
+_NAMED_END: Final = re.compile(r"this ends the block `(\w+)`")
+_CALLED: Final = "expected its `()`"
+_BRACKET: Final = re.compile(r"expected `([)\]}])` to close .* found the end of the tag")
+_MEANT: Final = re.compile(r"did you mean `(\w+)`")
+_LONE_BRACE: Final = re.compile(r"\{[{%][^{}'\"]*\}")
+"""A tag that is closed by one brace and nothing else."""
+_SHORT: Final = 2
+"""A word of so many letters is like too many keywords."""
+
+
+def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
+    """Return the fixes for a Jinja error of the file; none if what is meant cannot be told."""
+    located = template.source.located(problem.span.start)
+    number = tag_at(located.chunk, problem.span.start - located.start)
+    if number is None:
+        return ()
+    tag = located.chunk.tags[number]
+    return tuple(_fixes(template.source, problem, located, tag))
+
+
+def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -> Iterator[Fix]:
+    start = located.start + tag.span.start
+    if tag.unclosed:
+        yield from _unclosed(source, problem, located, tag)
+        return
+    if problem.message.endswith(_CALLED) and source.slice(problem.span).replace(".", "").isidentifier():
+        place = Span(problem.span.end, problem.span.end)
+        yield Fix("Insert `()`", (Edit(place, "()"),), preferred=True)
+        return
+    written = in_jinja(tag, start) if tag.kind in {"output", "statement"} else None
+    if written is not None:
+        yield written
+        return
+    bracket = _BRACKET.match(problem.message)
+    if bracket:
+        end = start + tag.inner_start + len(tag.text[tag.inner_start : tag.inner_end].rstrip())
+        yield Fix(f"Insert `{bracket[1]}`", (Edit(Span(end, end), bracket[1]),))
+    if tag.kind == "statement":
+        yield from _of_statement(source, problem, located, tag)
+
+
+def _unclosed(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -> Iterator[Fix]:
+    if tag.unclosed in {"}}", "%}"}:
+        yield _closed(tag, located.start + tag.span.start)
+    elif tag.unclosed == "#}":
+        end = located.start + line_end(located.chunk.text, tag.span.end)
+        yield Fix("Close the comment at the end of its line", (Edit(Span(end, end), " #}"),))
+    elif tag.kind == "raw":
+        yield from _ended(source, problem, located, tag, "raw")
+
+
+def _of_statement(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -> Iterator[Fix]:
+    start = located.start + tag.span.start
+    statement = tag_tree(tag).statement
+    keyword = statement.keyword
+    wrong_end = _WRONG_END.match(problem.message)
+    named_end = _NAMED_END.match(problem.message)
+    if named_end:
+        title = f"Change to `{named_end[1]}`"
+        yield Fix(title, (Edit(problem.span, named_end[1]),), preferred=True)
+    elif wrong_end:
+        title = f"Change to `{wrong_end.group(1)}`"
+        yield Fix(title, (Edit(problem.span, wrong_end.group(1)),), preferred=True)
+    elif keyword and keyword not in KEYWORDS:
+        yield from _known_tag(problem, tag, statement.keyword_span, start)
+    elif len(problem.related) == len(("this", "and this")):
+        yield from _swapped(source, problem)
+    elif statement.opens_block and "expected `end" in problem.message:
+        yield from _ended(source, problem, located, tag, keyword)
+    elif "closes nothing" in problem.message or "without an open" in problem.message:
+        removal = removed_tag(located, tag.span.start)
+        if removal:
+            yield Fix("Remove this tag", (removal,))
+
+
+def _known_tag(problem: SyntaxProblem, tag: Tag, keyword: Span, start: int) -> Iterator[Fix]:
+    """Yield the tag that an unknown one probably stands for; of `end if`, both words are changed."""
+    meant = _MEANT.search(problem.message)
+    if meant:
+        is_end = tag.text[keyword.start : keyword.end] == "end"
+        word = meant[1].removeprefix("end")
+        end = tag.text.index(word, keyword.end) + len(word) if is_end else keyword.end
+        edit = Edit(Span(keyword.start, end).shifted(start), meant[1])
+        yield Fix(f"Change to `{meant[1]}`", (edit,), preferred=keyword.end - keyword.start > _SHORT)
+
+
+def _closed(tag: Tag, start: int) -> Fix:
+    """Return the delimiter that is missing, in place of a wrong one or behind the tag."""
+    end = start + len(tag.text)
+    if tag.text[2:].endswith("}}") and tag.unclosed == "}}":
+        return Fix("Insert `}`", (Edit(Span(end - 2, end - 2), "}"),))
+    if tag.text[2:].endswith(("}}", "%}")):
+        wrong = tag.text[-2:]
+        edit = Edit(Span(end - 2, end), tag.unclosed)
+        return Fix(f"Change `{wrong}` to `{tag.unclosed}`", (edit,), preferred=True)
+    lone = _LONE_BRACE.match(tag.text)
+    if lone and tag.unclosed == "}}":
+        place = Span(start + lone.end(), start + lone.end())
+        return Fix("Insert `}`", (Edit(place, "}"),), preferred=True)
+    if lone and tag.unclosed == "%}":
+        place = Span(start + lone.end() - 1, start + lone.end())
+        return Fix("Change `}` to `%}`", (Edit(place, "%}"),), preferred=True)
+    missing = tag.unclosed[1:] if tag.text.endswith(tag.unclosed[0]) and len(tag.text) > 2 else tag.unclosed  # noqa: PLR2004 - an opening delimiter
+    space = "" if tag.text[-1:] in {" ", tag.unclosed[0]} else " "
+    return Fix(f"Insert `{missing}`", (Edit(Span(end, end), space + missing),))
+
+
+def _swapped(source: Source, problem: SyntaxProblem) -> Iterator[Fix]:
+    """Yield the two end tags that stand in the wrong order, each in the other's place."""
+    tags = []
+    for each in problem.related:
+        located = source.located(each.span.start)
+        number = tag_at(located.chunk, each.span.start - located.start)
+        if number is None:
+            return
+        tag = located.chunk.tags[number]
+        tags.append((tag.span.shifted(located.start), tag.text))
+    (first, one), (second, other) = tags
+    yield Fix("Swap the two end tags", (Edit(first, other), Edit(second, one)), preferred=True)
+
+
+def _ended(source: Source, problem: SyntaxProblem, located: Located, tag: Tag, keyword: str) -> Iterator[Fix]:
+    """Yield the missing end tag: before the tag that closes too much, or after the block's lines."""
+    written = f"{{% end{keyword} %}}"
+    title = f"Insert `{written}`"
+    if problem.related:
+        place = problem.related[0].span.start
+        closing = source.located(place)
+        number = tag_at(closing.chunk, place - closing.start)
+        if number is not None:
+            at = closing.start + closing.chunk.tags[number].span.start
+            before = source.line_span(source.place(at).line).start
+            lead = source.slice(Span(before, at))
+            text = f"{written}\n{lead}" if not lead.strip() else written
+            yield Fix(title, (Edit(Span(at, at), text),))
+        return
+    start = located.start + tag.span.start
+    line = source.place(start).line
+    end = source.line_span(source.place(start + len(tag.text)).line).end
+    lead = source.slice(Span(source.line_span(line).start, start))
+    behind = source.slice(Span(start + len(tag.text), end)).rstrip()
+    if lead.strip() or behind:
+        quote = lead[-1:] if lead[-1:] in {"'", '"'} and behind.endswith(lead[-1:]) else ""
+        end = start + len(tag.text) + len(behind) - len(quote) if quote else end
+        yield Fix(title, (Edit(Span(end, end), written),))
+        return
+    end = _end_of_body(source, line, len(lead), end)
+    yield Fix(title, (Edit(Span(end, end), f"\n{lead}{written}"),))
+
+
+def _end_of_body(source: Source, line: int, indent: int, end: int) -> int:
+    """Return where the last line ends behind `line` that is indented at least as far; the text's end at the edge."""
+    last = end
+    for number in range(line + 1, source.place(len(source)).line + 1):
+        text = source.line(number)
+        if not text.strip():
+            continue
+        if len(text) - len(text.lstrip(" ")) < indent:
+            break
+        last = source.line_span(number).end
+    return last

@@ -1,0 +1,157 @@
+"""Edits that put keys into a mapping, take them out, and fill in what is missing."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from typing import Final
+
+from promptls.lint.rule import Edit, Fix
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
+from promptls.text.positions import Span, line_end
+
+_BRACKET: Final = re.compile(r"(?:[&!]\S*[ \t]+)*[{\[]")
+"""A bracket that opens a mapping or a list, behind its anchor and its tag."""
+
+
+def is_flow(text: str, span: Span) -> bool:
+    """Return whether the mapping or list at `span` is written in brackets."""
+    return _BRACKET.match(text, span.start, span.end) is not None
+
+
+def colon_end(text: str, entry: Entry) -> int:
+    """Return the offset behind a key's colon; behind the key itself where it has none, as in `{role}`."""
+    end = entry.key.span.end
+    return end + 1 if text[end : end + 1] == ":" else end
+
+
+def added_entry(
+    text: str, span: Span, entries: tuple[Entry, ...], written: str, before: Entry | None = None
+) -> Edit | None:
+    """Return an edit that puts `written`, such as `a: 1`, ahead of an entry of the mapping at `span`.
+
+    That entry is the first one where none is given; None for a mapping without entries.
+    """
+    if not entries:
+        return None
+    start = (before or entries[0]).key.span.start
+    if is_flow(text, span):
+        return Edit(Span(start, start), f"{written}, ")
+    return Edit(Span(start, start), f"{written}\n{indentation(text, start)}")
+
+
+def removed_item(text: str, items: Sequence, item: Node) -> Edit | None:
+    """Return an edit that takes an item out of a list; None if it is the only one."""
+    index = items.items.index(item)
+    if len(items.items) == 1:
+        return None
+    if is_flow(text, items.span):
+        if index + 1 < len(items.items):
+            return Edit(Span(item.span.start, items.items[index + 1].span.start), "")
+        return Edit(Span(items.items[index - 1].span.end, item.span.end), "")
+    begin = max(text.rfind("\n", 0, item.span.start), text.rfind("\r", 0, item.span.start)) + 1
+    end = line_end(text, item.span.end)
+    is_alone = not text[begin : item.span.start].replace("-", "").strip()
+    return Edit(Span(begin, end + len(text[end : end + 1])), "") if is_alone else None
+
+
+def text_start(text: str, scalar: Scalar) -> int:
+    """Return where the first character of a scalar's text stands, behind its quote or its block's head."""
+    start = scalar.span.start
+    if scalar.style in {"'", '"'}:
+        return start + 1
+    if scalar.style in {"|", ">"}:
+        start = line_end(text, start)
+        while start < scalar.span.end and text[start] in "\r\n \t":
+            start += 1
+    return start
+
+
+def indentation(text: str, offset: int) -> str:
+    """Return spaces up to the column of `offset`."""
+    return " " * (offset - max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) - 1)
+
+
+def without_entry(chunk: Chunk, span: Span, entries: tuple[Entry, ...], entry: Entry) -> Edit | None:
+    """Return an edit that removes one of the entries of the mapping at `span`, with its line.
+
+    None if it is the only one, and where a tag that is not part of the value would go with it.
+    """
+    removed = _removed(chunk.text, span, entries, entry)
+    value = entry.value.span
+    if removed is None or any(
+        removed.start <= tag.span.start < removed.end and not value.start <= tag.span.start < value.end
+        for tag in chunk.tags_at(removed)
+    ):
+        return None
+    return Edit(removed, "")
+
+
+def _removed(text: str, span: Span, entries: tuple[Entry, ...], entry: Entry) -> Span | None:
+    start = entry.key.span.start
+    following = bisect_right(entries, start, key=_start)
+    if following < len(entries):
+        return Span(start, _start(entries[following]))
+    before = entries[: bisect_left(entries, start, key=_start)][-1:]
+    if not before:
+        return None
+    if text[span.start : span.start + 1] == "{":
+        return Span(_end(text, before[0]), _end(text, entry))
+    begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    end = line_end(text, _end(text, entry))
+    end += 2 if text.startswith("\r\n", end) else len(text[end : end + 1])
+    return Span(begin, end) if not text[begin:start].strip(" ") else None
+
+
+def _start(entry: Entry) -> int:
+    return entry.key.span.start
+
+
+def _end(text: str, entry: Entry) -> int:
+    return max(entry.value.span.end, colon_end(text, entry))
+
+
+BLANK = "…"
+"""What stands for a text that somebody is to write."""
+
+
+def key_behind(chunk: Chunk, span: Span, entries: tuple[Entry, ...], written: str) -> tuple[Fix, ...]:
+    """Return the fix that writes a key, such as `content: …`, behind the last one of the mapping at `span`.
+
+    None if the mapping has no key yet, and where something else stands behind its last one.
+    """
+    if not entries:
+        return ()
+    title = f"Add `{written.split(':', maxsplit=1)[0]}`, to be filled in"
+    last = max(entries, key=lambda entry: entry.key.span.start)
+    end = max(last.value.span.end, colon_end(chunk.text, last))
+    if is_flow(chunk.text, span):
+        return (Fix(title, (Edit(Span(end, end), f", {written}"),)),)
+    line = line_end(chunk.text, end)
+    behind = chunk.text[end:line].strip()
+    if (behind and not behind.startswith("#")) or any(
+        tag.span.start < line and tag.span.end > end for tag in chunk.tags
+    ):
+        return ()
+    indent = indentation(chunk.text, entries[0].key.span.start)
+    return (Fix(title, (Edit(Span(line, line), f"\n{indent}{written}"),)),)
+
+
+def value_behind(text: str, entry: Entry, written: str) -> Fix:
+    """Return the fix that writes the value of a key that has none."""
+    place = Span(entry.key.span.end, colon_end(text, entry))
+    return Fix(f"Write {written}, to be filled in", (Edit(place, f": {written}"),))
+
+
+def as_list(chunk: Chunk, mapping: Mapping) -> tuple[Fix, ...]:
+    """Return the fix that makes a list of one item out of a mapping."""
+    span = mapping.span
+    if is_flow(chunk.text, span):
+        edits = [Edit(Span(span.start, span.start), "["), Edit(Span(span.end, span.end), "]")]
+        return (Fix("Make it a list", tuple(edits), preferred=True),)
+    edits = [Edit(Span(span.start, span.start), "- ")]
+    for start in chunk.line_starts:
+        if span.start < start < span.end and chunk.text[start : line_end(chunk.text, start)].strip():
+            edits.append(Edit(Span(start, start), "  "))
+    return (Fix("Make it a list", tuple(edits), preferred=True),)

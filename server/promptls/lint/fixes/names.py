@@ -1,0 +1,71 @@
+"""Fixes of misspelled names and paths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path, PurePath
+from typing import Final
+
+from promptls.lint.rule import Edit, Finding, Fix
+from promptls.security.files import current_scope, folder_changed, is_folder
+from promptls.text.positions import Span
+from promptls.text.suggest import is_close, nearest
+
+
+def misspelt(span: Span, message: str, name: str, known: Iterable[str]) -> Finding:
+    """Return a finding at `span`; where a known name is like `name`, it asks for that one and offers it.
+
+    The fix is a preferred one where the two are very much alike.
+    """
+    meant = nearest(name, known)
+    if meant is None:
+        return Finding(span, message)
+    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=is_close(name, meant))
+    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+
+
+_MAX_ENTRIES: Final = 500
+
+
+def near_file(wanted: Path, named: str, endings: tuple[str, ...]) -> str | None:
+    """Return the path of a file with one of `endings` that is like `wanted`, written as `named` is.
+
+    The file may lie in another folder, whose name is like the one where it was looked for.
+    """
+    folder, prefix = wanted.parent, PurePath(named).parent
+    if not is_folder(folder):
+        near = nearest(folder.name, _names(folder.parent, None))
+        if near is None:
+            return None
+        folder, prefix = folder.parent / near, prefix.parent / near
+    names = _names(folder, endings)
+    near = wanted.name if wanted.name in names else nearest(wanted.name, names)
+    return None if near is None else (prefix / near).as_posix()
+
+
+def near_folder(wanted: Path, named: str) -> str | None:
+    """Return the path of a folder that is like `wanted`, written as `named` is."""
+    near = nearest(wanted.name, _names(wanted.parent, None))
+    return None if near is None else (PurePath(named).parent / near).as_posix()
+
+
+def _names(folder: Path, endings: tuple[str, ...] | None) -> list[str]:
+    """Return the names of the files in a folder with one of these endings, or of the folders in it."""
+    if not current_scope().allows(folder):
+        return []
+    folder_changed(folder)  # so that whoever records what is read notices a later change
+    try:
+        with os.scandir(folder) as entries:
+            found = [entry for entry, _ in zip(entries, range(_MAX_ENTRIES), strict=False)]
+            return sorted(
+                entry.name
+                for entry in found
+                if (entry.is_dir() if endings is None else _is_file(entry, endings))
+            )
+    except (OSError, ValueError):  # of names that no folder can have, too
+        return []
+
+
+def _is_file(entry: os.DirEntry[str], endings: tuple[str, ...]) -> bool:
+    return not entry.is_dir() and entry.name.lower().endswith(endings)

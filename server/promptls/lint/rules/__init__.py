@@ -1,0 +1,1 @@
+"""The rules, in a package for each subject. `lint.registry` finds them by scanning."""

@@ -1,0 +1,1 @@
+"""Rules about experiments: datasets, metrics, models, results."""

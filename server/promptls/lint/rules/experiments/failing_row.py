@@ -1,0 +1,138 @@
+"""Rows of a dataset that failed in the last run of an experiment.
+
+## What it does
+
+Says at an experiment how many of its rows failed in its last run: rows that could not be rendered, and
+those that the model did not answer. In the dataset itself it says at each row what went wrong, and what
+a metric found that is not good. It says nothing when the prompt, a file that it includes, or the dataset
+has changed since the run.
+
+## Why is this bad?
+
+A row that failed has no score, so that the scores of the run speak of the others only.
+
+## Example
+
+```yaml
+-- tickets.csv --
+text,expected
+Where is my order?,Shipping
+,Billing
+-- last-run.csv --
+text,expected,response,exact_match,error,row_number
+Where is my order?,Shipping,Shipping,pass,,1
+,Billing,,,division by zero,2
+-- main.yml.j2 --
+{#---
+input_keys: [text]
+experiments:
+  triage: {dataset: tickets.csv, metrics: [exact_match]}
+  ^^^^^^ failing-row: 1 of 2 rows failed in the last run, `last-run`: its results say why
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }} {{ 1 / (text | length) }}
+```
+
+Use instead:
+
+```yaml
+-- tickets.csv --
+text,expected
+Where is my order?,Shipping
+,Billing
+-- last-run.csv --
+text,expected,response,exact_match,error,row_number
+Where is my order?,Shipping,Shipping,pass,,1
+,Billing,Billing,pass,,2
+-- main.yml.j2 --
+{#---
+input_keys: [text]
+experiments:
+  triage: {dataset: tickets.csv, metrics: [exact_match]}
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from promptls.lint.analysis.experiments import name_span
+from promptls.lint.rule import FileContext, Finding, Rule
+from promptls.semantic.kind import Kind
+
+if TYPE_CHECKING:
+    from promptls.experiments.history import RunSummary
+
+
+_TO_THE_END = 10**9
+"""A line behind the last one of any file."""
+
+
+class RowFinding(NamedTuple):
+    """What is said of a row in the dataset at `dataset`, and why.
+
+    `line` is that on which the row begins, `end` that behind its last one, both from 0. `results` is the
+    table with the result, which begins there on `result_line`, also from 0.
+    """
+
+    dataset: Path
+    line: int
+    end: int
+    message: str
+    results: Path
+    result_line: int
+    response: str
+
+
+def check(context: FileContext, runs: Sequence[RunSummary]) -> Iterator[Finding]:
+    """Yield the experiments whose last run has rows without an answer."""
+    for run in runs:
+        if run.rows_chosen is not None and any(
+            run.experiment == other.experiment and other.rows_chosen is None for other in runs
+        ):
+            continue
+        span = name_span(context.template, run.experiment)
+        if run.failed and span is not None:
+            message = (
+                f"{run.failed} of {run.rows} rows failed in the last run, `{run.name}`: its results say why"
+            )
+            yield Finding(span, message)
+
+
+def rows_in_datasets(newest_first: Sequence[RunSummary]) -> Iterator[RowFinding]:
+    """Yield what the runs of one experiment say about the rows of its datasets, if they are unchanged."""
+    from promptls.datasets.known import row_lines
+    from promptls.experiments.failed_rows import standing_failures, unchanged_dataset
+
+    for run, row in standing_failures(newest_first):
+        dataset = unchanged_dataset(run)
+        lines = row_lines(dataset) if dataset is not None else {}
+        if dataset is not None and row.number in lines:
+            line = lines[row.number]
+            message = f"{row.message}, in the last run of `{run.experiment}` in `{run.prompt.name}`"
+            yield RowFinding(
+                dataset,
+                line,
+                lines.get(row.number + 1, _TO_THE_END),
+                message,
+                run.results,
+                row_lines(run.results).get(row.place, 0),
+                row.cells.get("response") or "",
+            )
+
+
+RULE = Rule(
+    name="failing-row",
+    summary="dataset rows that failed in the last run of an experiment",
+    severity="information",
+    module=__name__,
+    kinds=frozenset({Kind.PARTS, Kind.OBJECT}),
+    check_runs=check,
+)

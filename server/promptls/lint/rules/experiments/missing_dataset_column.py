@@ -1,0 +1,176 @@
+"""A dataset without a column that the experiment needs.
+
+## What it does
+
+Reports an experiment whose dataset lacks a column for an input of the prompt, or for a parameter
+of a metric. An input with a `default`, and one whose absence the template itself reckons with, need
+none. The columns are read from the file's beginning; a metric's file is read, and never run.
+Experiments of the project's settings can run any prompt: where their dataset has a column for some of
+the inputs and lacks another, that is a hint at the input.
+
+## Why is this bad?
+
+The experiment cannot be run, or the prompt is rendered without the input.
+
+## Example
+
+```yaml
+-- tickets.csv --
+text,response
+-- main.yml.j2 --
+{#---
+input_keys: [text, locale]
+experiments:
+  triage:
+    dataset: tickets.csv
+             ^^^^^^^^^^^ missing-dataset-column: `tickets.csv` has no column `locale`, which is an input of the prompt
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }} {{ escape_special_characters(locale) }}
+```
+
+Use instead:
+
+```yaml
+-- tickets.csv --
+text,response
+-- main.yml.j2 --
+{#---
+input_keys:
+  text:
+  locale: {default: en}
+experiments:
+  triage:
+    dataset: tickets.csv
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }} {{ escape_special_characters(locale) }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from promptls.lint.analysis.experiments import (
+    DeclaredExperiment,
+    declared_experiments,
+    named_metrics,
+    needed_columns,
+)
+from promptls.lint.analysis.undeclared import needed_inputs
+from promptls.lint.rule import FileContext, Finding, Rule
+from promptls.semantic.kind import Kind
+from promptls.text.suggest import did_you_mean
+
+_PARTING: Final = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the columns that datasets lack."""
+    found: list[Finding] = []
+    for experiment in declared_experiments(context):
+        columns = _columns(experiment)
+        if columns is not None:
+            missing = [*_without_inputs(context, experiment, columns)]
+            missing += _without_parameters(context, experiment, columns)
+            is_one = bool(missing) and len(columns) == 1
+            found += (_parted(context, experiment, columns) if is_one else []) or missing
+    # Experiments that share what they declare, by an alias of YAML, have one mistake together.
+    yield from dict.fromkeys(found)
+    yield from _of_project(context)
+
+
+def _parted(context: FileContext, experiment: DeclaredExperiment, columns: tuple[str, ...]) -> list[Finding]:
+    """Return a finding at a CSV file whose values are parted by something else than commas."""
+    span = experiment.span(context, "dataset")
+    mark = next((mark for mark in _PARTING if mark in columns[0]), None)
+    if span is None or mark is None or experiment.dataset.suffix.lower() != ".csv":
+        return []
+    message = (
+        f"the values in `{experiment.declared.dataset}` are parted by {_PARTING[mark]}, and not by commas"
+    )
+    return [Finding(span, message)]
+
+
+def _question(name: str, columns: tuple[str, ...]) -> str:
+    """Return the end of a message that tells of a column that is like one of this name."""
+    padded = next((column for column in columns if column.strip() == name), None)
+    if padded is not None:
+        return f"; its column `{padded}` has white space around its name"
+    return did_you_mean(name, columns)
+
+
+def _of_project(context: FileContext) -> Iterator[Finding]:
+    """Yield the inputs for which experiments of the project have no column, at their declarations."""
+    inputs = {key.name: key.span for key in context.template.declarations.inputs or ()}
+    project = context.snapshot.project(context.path)
+    own = context.template.declarations.settings.experiments or {}
+    if not inputs or project.path is None:
+        return
+    for name, declared in project.settings.experiments.items():
+        if name in own:
+            continue
+        columns = _columns(DeclaredExperiment(name, declared, project.root / declared.dataset))
+        if not columns or inputs.keys().isdisjoint(columns):
+            continue
+        for needed in needed_inputs(context, frozenset(columns)):
+            if needed in inputs:
+                message = (
+                    f"the experiment `{name}` of `{project.path.name}` cannot run this prompt: "
+                    f"`{declared.dataset}` has no column `{needed}`{did_you_mean(needed, columns)}"
+                )
+                yield Finding(inputs[needed], message, severity="hint")
+
+
+def _columns(experiment: DeclaredExperiment) -> tuple[str, ...] | None:
+    from promptls.datasets.known import known_columns
+
+    known = known_columns(experiment.dataset)
+    return None if known.failure else known.columns
+
+
+def _without_inputs(
+    context: FileContext, experiment: DeclaredExperiment, columns: tuple[str, ...]
+) -> Iterator[Finding]:
+    span = experiment.span(context, "dataset")
+    if span is None:
+        return
+    for name in needed_inputs(context, frozenset(columns)):
+        named = experiment.declared.dataset
+        message = f"`{named}` has no column `{name}`, which is an input of the prompt"
+        yield Finding(span, f"{message}{_question(name, columns)}")
+
+
+def _without_parameters(
+    context: FileContext, experiment: DeclaredExperiment, columns: tuple[str, ...]
+) -> Iterator[Finding]:
+    from promptls.metrics.binding import is_bound
+
+    output_key = context.template.declarations.settings.output_key
+    named = named_metrics(context)
+    for index, metric in enumerate(experiment.declared.metrics):
+        span = experiment.span(context, "metrics", index)
+        if span is None:
+            continue
+        for parameter, name in needed_columns(metric, named, Path(context.path).parent):
+            if not is_bound(name, columns, output_key):
+                dataset = experiment.declared.dataset
+                message = f"`{dataset}` has no column for the parameter `{parameter}` of `{metric}`"
+                if parameter != name:
+                    message = f"`{dataset}` has no column `{name}`, which is the `{parameter}` of `{metric}`"
+                yield Finding(span, f"{message}{_question(name.removeprefix('expected_'), columns)}")
+
+
+RULE = Rule(
+    name="missing-dataset-column",
+    summary="dataset without a column that the experiment needs",
+    severity="error",
+    module=__name__,
+    kinds=frozenset({Kind.PARTS, Kind.OBJECT}),
+    check=check,
+)

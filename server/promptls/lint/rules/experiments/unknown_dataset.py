@@ -1,0 +1,124 @@
+"""An experiment whose dataset is not there, or cannot be read.
+
+## What it does
+
+Reports the `dataset` of an experiment in the file's header where there is no such file, where its
+ending is none of a dataset, and where its columns cannot be read, or, in a file of up to half a
+megabyte, one of its rows. The path counts from the prompt file's folder.
+
+The datasets of experiments in the project's settings are looked at too: `promptls check`, `promptls doctor` and
+the editor's log say what is wrong in the settings.
+
+## Why is this bad?
+
+The experiment cannot be run.
+
+## Example
+
+```yaml
+-- tickets.csv --
+text,response
+-- main.yml.j2 --
+{#---
+input_keys: [text]
+experiments:
+  triage:
+    dataset: ticket.csv
+             ^^^^^^^^^^ unknown-dataset: there is no file `ticket.csv` beside this prompt; did you mean `tickets.csv`?
+    metrics: [json_validity]
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+
+Use instead:
+
+```yaml
+-- tickets.csv --
+text,response
+-- main.yml.j2 --
+{#---
+input_keys: [text]
+experiments:
+  triage:
+    dataset: tickets.csv
+    metrics: [json_validity]
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from promptls.datasets.files import SUFFIXES
+from promptls.lint.analysis.experiments import Objection, declared_experiments
+from promptls.lint.fixes.names import near_file
+from promptls.lint.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.security.files import current_scope, is_file, is_folder
+from promptls.text.positions import Span
+
+_ENDINGS: Final = (".csv", ".jsonl", ".ndjson", ".parquet")
+"""The endings that only datasets have: other programs keep JSON files too."""
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the datasets that cannot be read, each where it is named."""
+    found: dict[Span, Objection] = {}
+    for experiment in declared_experiments(context):
+        span = experiment.span(context, "dataset")
+        objection = dataset_objection(experiment.declared.dataset, experiment.dataset, "this prompt")
+        if span is not None and objection is not None:
+            found[span] = objection
+    for span, objection in found.items():
+        yield objection.finding(context, span)
+
+
+def dataset_objection(named: str, dataset: Path, beside: str) -> Objection | None:
+    """Return what is wrong with the dataset at `dataset`, which is called `named`; None if it can be read.
+
+    `beside` says in words where its path counts from.
+    """
+    from promptls.datasets.known import known_columns, known_failure
+
+    if not named.strip():
+        return Objection("no dataset is named")
+    if not current_scope().allows(dataset):
+        return None
+    if not is_file(dataset):
+        message = f"there is no file `{named}` beside {beside}"
+        if "://" in named:
+            message = f"`{named}` is an address: a dataset is a file"
+        elif is_folder(dataset):
+            message = f"`{named}` is a folder"
+        slashes = named.replace("\\", "/")
+        is_meant = slashes != named and is_file(dataset.parent / slashes)
+        return Objection(message, slashes if is_meant else _meant(dataset, named))
+    failure = known_columns(dataset).failure or known_failure(dataset)
+    if failure is None:
+        return None
+    line = f" in line {failure.place.line + 1}" if failure.place and failure.place.line is not None else ""
+    remedy = f"; {failure.remedy}" if dataset.suffix.lower() not in SUFFIXES else ""
+    return Objection(f"`{named}` cannot be read{line}: {failure.message}{remedy}")
+
+
+def _meant(dataset: Path, named: str) -> str | None:
+    """Return the path of a dataset that is there and has a name like this one's."""
+    own = dataset.suffix.lower()
+    return near_file(dataset, named, (*_ENDINGS, own) if own in SUFFIXES else _ENDINGS)
+
+
+RULE = Rule(
+    name="unknown-dataset",
+    summary="dataset of an experiment is missing or cannot be read",
+    severity="error",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check=check,
+)

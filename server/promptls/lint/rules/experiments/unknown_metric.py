@@ -1,0 +1,195 @@
+"""An experiment with a metric that is not there.
+
+## What it does
+
+Reports the names under `metrics` of an experiment in the file's header that are neither a built-in metric,
+nor `file.py:name` with a file beside the prompt that has this name. The file is read, and never run;
+where it makes names in a way that reading cannot follow, nothing is said of them.
+A name may also be one of those under `metrics`, in the header or the settings: there, `use` has to lead to a
+metric, and the other keys have to be options that it takes. The keys of `thresholds` have to be metrics of
+the experiment; where a metric of one's own may have another name than its function, nothing is said of them.
+
+The metrics of experiments in the project's settings are looked at too: `promptls check`, `promptls doctor` and
+the editor's log say what is wrong in the settings.
+
+## Why is this bad?
+
+The experiment cannot be run.
+
+## Example
+
+```yaml
+-- tickets.csv --
+text,expected
+-- main.yml.j2 --
+{#---
+input_keys: [text]
+experiments:
+  triage:
+    dataset: tickets.csv
+    metrics: [exact_mach]
+              ^^^^^^^^^^ unknown-metric: there is no metric `exact_mach`; did you mean `exact_match`?
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+
+Use instead:
+
+```yaml
+-- tickets.csv --
+text,expected
+-- main.yml.j2 --
+{#---
+input_keys: [text]
+experiments:
+  triage:
+    dataset: tickets.csv
+    metrics: [exact_match]
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from promptls.lint.analysis.experiments import (
+    Objection,
+    declared_experiments,
+    named_metrics,
+    wrong_options,
+    wrong_thresholds,
+)
+from promptls.lint.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.security.files import current_scope, is_file, names_in
+from promptls.syntax.yaml.nodes import Mapping
+from promptls.text.positions import Span
+from promptls.text.suggest import nearest
+from promptls.workspace.python_functions import functions_in, names_of_module, plain_names
+
+if TYPE_CHECKING:
+    from promptls.settings.header import NamedMetric
+
+
+_BACKSLASH: Final = "\\"
+_MODULE_AND_NAME: Final = re.compile(r"([\w./\\-]+?)(?:\.py)?(?:::|[:.])(\w+)(?:\(\))?")
+"""A file's or module's name and a function's, as other tools put them together."""
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the names of metrics that lead to none, each where it is named."""
+    yield from dict.fromkeys(_unknown(context))
+
+
+def _unknown(context: FileContext) -> Iterator[Finding]:
+    settings = context.template.declarations.settings
+    if not (settings.experiments or settings.metrics):
+        return
+    folder = Path(context.path).parent
+    named = named_metrics(context)
+    for experiment in declared_experiments(context):
+        are_there = True
+        for index, name in enumerate(experiment.declared.metrics):
+            span = experiment.span(context, "metrics", index)
+            objection = metric_objection(name, folder, "this prompt", named)
+            if span is not None and objection is not None:
+                are_there = False
+                yield objection.finding(context, span)
+        for threshold, wrong in wrong_thresholds(experiment.declared, folder) if are_there else ():
+            span = _key_span(context, ("experiments", experiment.name, "thresholds"), threshold)
+            if span is not None:
+                yield wrong.finding(context, span)
+    for name, metric in (settings.metrics or {}).items():
+        yield from _in_named(context, name, metric, folder)
+
+
+def _in_named(context: FileContext, name: str, metric: NamedMetric, folder: Path) -> Iterator[Finding]:
+    """Yield what is wrong with a metric that the file gives a name and options."""
+    span = context.template.declarations.value_span("metrics", name, "use")
+    objection = metric_objection(metric.use, folder, "this prompt")
+    if span is not None and objection is not None:
+        yield objection.finding(context, span)
+    for wrong in wrong_options(metric, folder):
+        keys = ("metrics", name, "columns") if wrong.below else ("metrics", name)
+        option = _key_span(context, keys, wrong.name)
+        if option is not None:
+            yield Objection(wrong.message, wrong.meant).finding(context, option)
+
+
+def _key_span(context: FileContext, path: tuple[str, ...], key: str) -> Span | None:
+    node: Any = context.template.declarations.tree
+    for step in path:
+        node = node.value(step) if isinstance(node, Mapping) else None
+    entry = node.entry(key) if isinstance(node, Mapping) else None
+    return entry.key.span if entry is not None else None
+
+
+def metric_objection(name: str, folder: Path, beside: str, named: Iterable[str] = ()) -> Objection | None:
+    """Return what is wrong with a metric's name, whose file counts from `folder`; None if it leads to one.
+
+    `beside` says in words what the folder is; `named` are the names of metrics with options.
+    """
+    if name in named:
+        return None
+    file, colon, attribute = name.rpartition(":")
+    if not colon or not file.endswith(".py"):
+        from promptls.metrics.registry import BUILTIN_METRICS
+
+        if name in BUILTIN_METRICS:
+            return None
+        if name.endswith(".py"):
+            return Objection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
+        own = _own_metric(name, folder)
+        if own is not None:
+            return Objection(f"a metric of one's own is `file.py:function`, and not `{name}`", own)
+        return Objection.near(f"there is no metric `{name}`", name, [*named, *BUILTIN_METRICS])
+    if not attribute:
+        return Objection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
+    path = folder / file
+    if not current_scope().allows(path):
+        return None
+    if not is_file(path) and "\\" in file and is_file(folder / file.replace("\\", "/")):
+        slashes = f"{file.replace(_BACKSLASH, '/')}:{attribute}"
+        return Objection(f"there is no file `{file}` beside {beside}", slashes)
+    if not is_file(path):
+        others = [other for other in names_in(path.parent) if other.endswith(".py")]
+        names = [f"{(Path(file).parent / other).as_posix()}:{attribute}" for other in others]
+        return Objection.near(f"there is no file `{file}` beside {beside}", name, names)
+    functions = {
+        function.metric_name or function.name: function.name for function in functions_in(str(path)) or ()
+    }
+    if attribute in plain_names(str(path)):
+        return Objection(f"`{attribute}` of `{file}` is no function")
+    known = names_of_module(str(path))
+    if known is None or attribute in known:
+        return None
+    meant = functions.get(attribute) or nearest(attribute, functions.values())
+    return Objection(f"`{file}` has no `{attribute}`", f"{file}:{meant}" if meant else None)
+
+
+def _own_metric(name: str, folder: Path) -> str | None:
+    """Return the user's metric that is meant if its file and function are combined differently."""
+    match = _MODULE_AND_NAME.fullmatch(name)
+    if match is None:
+        return None
+    file = f"{match[1].replace('.', '/').replace(_BACKSLASH, '/')}.py"
+    functions = functions_in(str(folder / file)) or ()
+    return f"{file}:{match[2]}" if any(each.name == match[2] for each in functions) else None
+
+
+RULE = Rule(
+    name="unknown-metric",
+    summary="unknown metric in an experiment",
+    severity="error",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check=check,
+)

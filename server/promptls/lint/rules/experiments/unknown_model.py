@@ -1,0 +1,161 @@
+"""An experiment with a model that nobody knows.
+
+## What it does
+
+Reports the names under `models` of an experiment in the file's header, and the `model` and `embeddings`
+of its `metrics`, that neither a provider of promptls nor the project's `models` knows. Whether a model is installed, or has its key, is no
+matter here: `promptls doctor` says that.
+
+The models of experiments in the project's settings are looked at too: `promptls check`, `promptls doctor` and
+the editor's log say what is wrong in the settings.
+
+## Why is this bad?
+
+The experiment cannot be run.
+
+## Example
+
+```yaml
+-- tickets.csv --
+text,expected
+-- main.yml.j2 --
+{#---
+input_keys: [text]
+experiments:
+  triage:
+    dataset: tickets.csv
+    models: [local:smollm]
+             ^^^^^^^^^^^^ unknown-model: there is no model `local:smollm`; did you mean `local:smollm2`?
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+
+Use instead:
+
+```yaml
+-- tickets.csv --
+text,expected
+-- main.yml.j2 --
+{#---
+input_keys: [text]
+experiments:
+  triage:
+    dataset: tickets.csv
+    models: [local:smollm2]
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from promptls.lint.analysis.experiments import Objection, declared_experiments
+from promptls.lint.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.text.errors import UsageError
+from promptls.text.suggest import is_close, nearest
+
+if TYPE_CHECKING:
+    from promptls.settings.header import NamedMetric
+    from promptls.settings.project import Project
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the names of models that lead to none, each where it is named."""
+    yield from dict.fromkeys(_unknown(context))
+
+
+def _unknown(context: FileContext) -> Iterator[Finding]:
+    for experiment in declared_experiments(context):
+        for index, name in enumerate(experiment.declared.models):
+            span = experiment.span(context, "models", index)
+            objection = model_objection(name, context.project)
+            if span is not None and objection is not None:
+                yield objection.finding(context, span)
+    for name, metric in (context.template.declarations.settings.metrics or {}).items():
+        for key, objection in metric_models(metric, context.project):
+            span = context.template.declarations.value_span("metrics", name, key)
+            if span is not None:
+                yield objection.finding(context, span)
+
+
+def metric_models(metric: NamedMetric, project: Project) -> Iterator[tuple[str, Objection]]:
+    """Yield the options of a metric that name a model which nobody knows, each with what is wrong."""
+    judge = model_objection(metric.model, project) if metric.model else None
+    if judge is not None:
+        yield "model", judge
+    embeddings = metric.options.get("embeddings")
+    maker = _embeddings_objection(embeddings, project) if isinstance(embeddings, str) else None
+    if maker is not None:
+        yield "embeddings", maker
+
+
+def _embeddings_objection(name: str, project: Project) -> Objection | None:
+    """Return what is wrong with the name of a model that is to make embeddings."""
+    from promptls.models.embedding import LOCAL_EMBEDDINGS, find_embeddings
+    from promptls.models.providers import TABLE
+
+    try:
+        reference = find_embeddings(name, project.models)
+    except UsageError as refused:
+        return Objection.near(refused.message, name, [*project.models, LOCAL_EMBEDDINGS])
+    makes_some = reference.name == LOCAL_EMBEDDINGS or TABLE[reference.provider].route == "chat"
+    return None if makes_some else Objection(f"`{name}` makes no embeddings", LOCAL_EMBEDDINGS)
+
+
+def model_objection(name: str, project: Project) -> Objection | None:
+    """Return what is wrong with a model's name; None if a provider or the project's `models` knows it."""
+    from promptls.models.registry import find_model
+    from promptls.models.weights import LOCAL_MODELS
+
+    try:
+        find_model(name, project.models)
+    except UsageError as refused:
+        known = [*project.models, *(f"local:{model}" for model in LOCAL_MODELS), "echo"]
+        found = Objection.near(refused.message, name, known)
+        is_settled = name in project.models or found.meant is not None
+        return found if is_settled else _badly_written(name) or found
+    model = name.partition(":")[2]
+    if name not in project.models and model != model.strip():
+        return Objection(f"the name of the model in `{name}` begins or ends with a space", _joined(name))
+    return None
+
+
+def _badly_written(name: str) -> Objection | None:
+    """Return what is wrong with a name that says in another way which model it means; None if it does not."""
+    from promptls.models.registry import PROVIDERS
+
+    if name in PROVIDERS:
+        return Objection(f"`{name}` is a provider: a model is named `{name}:` and the provider's name for it")
+    provider, mark, model = next(
+        (found for sign in ":/" if (found := name.partition(sign))[1]), (name, "", "")
+    )
+    if not mark:
+        return Objection(
+            f"there is no model `{name}`: it is one of the project's `models`, or `provider:model`"
+        )
+    known = nearest(provider.replace("_", ""), PROVIDERS)
+    meant = f"{known}:{model.strip()}"
+    if not model.strip() or meant == name or known is None or not is_close(provider.replace("_", ""), known):
+        return None
+    return Objection(f"there is no model `{name}`", meant)
+
+
+def _joined(name: str) -> str:
+    return ":".join(each.strip() for each in name.split(":", 1))
+
+
+RULE = Rule(
+    name="unknown-model",
+    summary="unknown model in an experiment",
+    severity="error",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check=check,
+)

@@ -1,0 +1,1 @@
+"""Rules about what a prompt file declares: inputs, examples, samples."""

@@ -1,0 +1,83 @@
+"""An example whose inputs another example has.
+
+## What it does
+
+Reports entries of `examples` that have the same inputs as an earlier one.
+
+## Why is this bad?
+
+It costs tokens and teaches nothing new; with another output it contradicts.
+
+## Example
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - {text: Where is my order?, response: Shipping}
+  - {text: Where is my order?, response: Shipping}
+     ^^^^ duplicate-example: example 2 has the inputs of example 1
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - {text: Where is my order?, response: Shipping}
+  - {text: My card was charged twice., response: Billing}
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.lint.rule import DECLARING_KINDS, FileContext, Finding, RelatedPlace, Rule
+from promptls.semantic.header import Example, kept_with_example
+from promptls.semantic.object_data import is_printed
+from promptls.semantic.types.schemas import canonical_text
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the examples whose inputs stood before."""
+    output = context.template.declarations.data.get("output_key")
+    output = output if isinstance(output, str) else None
+    seen: dict[str, Example] = {}
+    for example in context.template.declarations.examples:
+        if is_printed(example.node):
+            continue  # what Jinja prints may differ from one to the other
+        inputs = _inputs(example, output)
+        earlier = seen.setdefault(inputs, example)
+        if inputs and earlier is not example:
+            related = RelatedPlace(context.path, earlier.first_key, f"example {earlier.number}")
+            message = f"example {example.number} has the inputs of example {earlier.number}"
+            yield Finding(example.first_key, message, related=(related,))
+
+
+@kept_with_example
+def _inputs(example: Example, output: str | None) -> str:
+    """Return the inputs of an example as one text; empty where it has none."""
+    inputs = {key: value for key, value in example.data.items() if key != output}
+    return canonical_text(inputs) if inputs else ""
+
+
+RULE = Rule(
+    name="duplicate-example",
+    summary="two examples with the same inputs",
+    severity="warning",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check=check,
+)

@@ -1,0 +1,110 @@
+"""Examples whose outputs have different forms.
+
+## What it does
+
+Reports an example whose output is a mapping with other keys than that of the first example, or of
+another type.
+
+## Why is this bad?
+
+The model cannot tell which form is asked for.
+
+## Example
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - {text: Where is my order?, response: {label: Shipping}}
+  - {text: My card was charged twice., response: {labels: [Billing]}}
+                                                 ^^^^^^^^^^^^^^^^^^^ inconsistent-example-outputs: the output of example 2 has the keys `labels`; that of example 1 has the keys `label`
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - {text: Where is my order?, response: {label: Shipping}}
+  - {text: My card was charged twice., response: {label: Billing}}
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from promptls.lint.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.semantic.header import Example, kept_with_example
+from promptls.syntax.yaml.nodes import key_text
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the outputs that differ in form from the first one."""
+    data = context.template.declarations.data
+    output = data.get("output_key")
+    if not isinstance(output, str):
+        return
+    is_json = str(data.get("output_type", "")).lower() == "json"
+    first, first_number = None, 0
+    for example in context.template.declarations.examples:
+        form = _output_form(example, output, is_json)
+        if form is None or (is_json and form == "text"):
+            continue  # that it is no JSON is told by `invalid-example-output`
+        if first is None:
+            first, first_number = form, example.number
+        elif form != first:
+            entry = next(entry for entry in example.entries if key_text(entry) == output)
+            message = f"the output of example {example.number} has {form}; that of example {first_number} has {first}"
+            yield Finding(entry.value.span, message)
+
+
+@kept_with_example
+def _output_form(example: Example, output: str, is_json: bool) -> str | None:
+    """Return the form of the example's output; None if it has none, or Jinja prints anything into it."""
+    if all(key_text(entry) != output for entry in example.entries) or example.is_printed(output):
+        return None
+    return _form(example.data.get(output), is_json=is_json)
+
+
+def _form(value: Any, *, is_json: bool) -> str:
+    """Return the form of an output, in words."""
+    if is_json and isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return "text"
+    if isinstance(value, dict):
+        if not value:
+            return "no keys"
+        return f"the keys {', '.join(f'`{key}`' for key in sorted(map(str, value)))}"
+    return (
+        "a list"
+        if isinstance(value, list)
+        else "text"
+        if isinstance(value, str)
+        else "a value that is no text"
+    )
+
+
+RULE = Rule(
+    name="inconsistent-example-outputs",
+    summary="example outputs with different structures",
+    severity="warning",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check=check,
+)

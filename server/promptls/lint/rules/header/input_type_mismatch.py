@@ -1,0 +1,176 @@
+"""An input that is used in a way that its declared type does not allow.
+
+## What it does
+
+Compares the JSON Schemas of `input_keys` with how the file uses the inputs, their parts, and the
+elements of lists: a loop over a number, an attribute that a text does not have, a call of what is no
+function, arithmetic with a text, `escape_special_characters` of anything but a text. Also a comparison
+with what the input never is: a value that is not in its `enum`, or one of another type. Nothing is said
+of an input without a `type` or an `enum`, and of one whose type the template itself tests. An included
+file is held to what the templates that include it declare.
+
+## Why is this bad?
+
+Rendering fails, or, for an attribute that is not there, prints nothing. A comparison that is never true
+leaves its branch out of every prompt.
+
+## Example
+
+```yaml
+{#---
+input_keys:
+  user: {type: string}
+---#}
+- name: ticket
+  content: |
+    Written by {{ user.name | tojson }}.
+                  ^^^^^^^^^ input-type-mismatch: `user` is declared as a string, which has no `name`
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys:
+  user: {type: object, properties: {name: {type: string}}}
+---#}
+- name: ticket
+  content: |
+    Written by {{ user.name | tojson }}.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, Final
+
+from promptls.lint.analysis.declared_types import lacks_property, may_differ, meant_key, mismatch, never_equal
+from promptls.lint.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.semantic.flow.paths import Path
+from promptls.semantic.flow.shapes import resolved_uses, used_shapes
+from promptls.semantic.flow.use import Use
+from promptls.semantic.header import InputKey
+from promptls.semantic.types.schemas import shape_of_schema
+from promptls.semantic.types.shape import Shape
+from promptls.text.positions import Span
+from promptls.text.suggest import is_close
+from promptls.workspace.contract import ways_to
+
+_SAYING: Final = frozenset({"type", "enum"})
+"""The words of a schema that say what a value is."""
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the uses that a declared type does not allow."""
+    found: dict[tuple[int, str], Finding] = {}
+    for path, typed, where in _declarations(context):
+        for use, said in _mismatches(context, typed):
+            key = typed[str(use.path[0].key)]
+            related = RelatedPlace(path, key.span, f"`{key.name}` is declared here")
+            each = Finding(said.span, f"{said.message}{where}", said.fixes, (related,))
+            # Of a value and what a filter makes of it, the value is told.
+            known = found.setdefault((said.span.start, said.message), each)
+            if said.span.end < known.span.end:
+                found[said.span.start, said.message] = each
+    seen: set[Span] = set()
+    for each in found.values():
+        if each.span not in seen:
+            seen.add(each.span)
+            yield each
+
+
+def _declarations(context: FileContext) -> Iterator[tuple[str, Mapping[str, InputKey], str]]:
+    """Yield the files whose declared types apply: their typed inputs, and words that name the file.
+
+    A file that declares inputs speaks for itself; another one is judged by the templates that include it.
+    """
+    own = context.template.declarations.inputs
+    if own is not None:
+        yield context.path, _typed(own, frozenset()), ""
+        return
+    entries: set[str] = set()
+    for way in ways_to(context.snapshot, context.path):
+        template = context.snapshot.template(way.entry)
+        if way.reference is None or template is None or way.entry in entries:
+            continue
+        entries.add(way.entry)
+        typed = _typed(template.declarations.inputs or (), way.bound)
+        yield way.entry, typed, f" (in `{PurePath(way.entry).name}`, which this file is included from)"
+
+
+def _typed(inputs: tuple[InputKey, ...], bound: frozenset[str]) -> dict[str, InputKey]:
+    return {key.name: key for key in inputs if not _SAYING.isdisjoint(key.schema) and key.name not in bound}
+
+
+def _mismatches(context: FileContext, typed: Mapping[str, InputKey]) -> Iterator[tuple[Use, Finding]]:
+    """Yield the uses of inputs that their types do not allow, each with what is wrong."""
+    if not typed:
+        return
+    used = used_shapes(context.template)
+    compared = may_differ(context, typed)
+    doubtful = {
+        name for name, key in typed.items() if name in used and (compared or _is_doubtful(key, used[name]))
+    }
+    if not doubtful:
+        return
+    uses = [use for use in resolved_uses(context.template) if use.path[0].key in doubtful]
+    tested = {_keys(use.path) for use in uses if use.shape.kind == "any" or use.shape.tested}
+    for use in uses:
+        if any(_keys(use.path)[: len(other)] == other for other in tested):
+            continue
+        schema = typed[str(use.path[0].key)].schema
+        if use.compared:
+            yield from ((use, found) for found in never_equal(schema, use))
+        elif (said := mismatch(schema, use)) is not None:
+            yield use, Finding(use.span, said, _fixes(context, schema, use))
+
+
+def _fixes(context: FileContext, schema: Any, use: Use) -> tuple[Fix, ...]:
+    """Return the declared key in the place of a typo of it, where the use ends with that."""
+    found = meant_key(schema, use)
+    text = context.template.source.slice(use.span)
+    if found is None or not text.endswith(f".{found[0]}"):
+        return ()
+    end = use.span.end
+    edit = Edit(Span(end - len(found[0]), end), found[1])
+    return (Fix(f"Change to `{found[1]}`", (edit,), is_close(*found)),)
+
+
+def _keys(path: Path) -> tuple[object, ...]:
+    return tuple(step.key for step in path)
+
+
+def _is_doubtful(key: InputKey, used: Shape) -> bool:
+    """Return whether a use of an input could be at odds with its type; one without a type may be anything."""
+    return "type" in key.schema and _may_differ(shape_of_schema(key.schema), used, key.schema)
+
+
+def _may_differ(declared: Shape, used: Shape, schema: Any) -> bool:
+    """Return whether a use could be at odds with the declaration; said without going over the file."""
+    if used.kind in {"unknown", "scalar"}:
+        return False
+    if used.kind != declared.kind or not isinstance(schema, Mapping):
+        return True
+    for name, below in used.keys:
+        own = declared.key(name)
+        if own is None and lacks_property(schema, name):
+            return True
+        properties = schema.get("properties")
+        inner = properties.get(name) if isinstance(properties, Mapping) else None
+        if own is not None and own.kind != "unknown" and _may_differ(own, below, inner):
+            return True
+    if used.element is None or declared.element is None or declared.element.kind == "unknown":
+        return False
+    return _may_differ(declared.element, used.element, schema.get("items"))
+
+
+RULE = Rule(
+    name="input-type-mismatch",
+    summary="input used in a way that its declared type does not allow",
+    severity="warning",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+)

@@ -1,0 +1,92 @@
+"""An example with an input that is not what `input_keys` declares.
+
+## What it does
+
+Compares the inputs of each example with their JSON Schemas in `input_keys`: type, `enum`, limits and
+what else a schema says.
+
+## Why is this bad?
+
+The example shows the model, and whoever reads the prompt, data that its caller never passes; a preview
+with it shows a prompt that nobody gets, or fails.
+
+## Example
+
+```yaml
+{#---
+input_keys:
+  text: {type: string}
+  stars: {type: integer}
+output_key: label
+examples:
+  - {text: Never again., stars: one, label: bad}
+                                ^^^ invalid-example-input: `stars` of example 1 is not as declared: 'one' is not of type 'integer'
+---#}
+- name: review
+  content: |
+    {{ stars }} stars: {{ escape_special_characters(text) }}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys:
+  text: {type: string}
+  stars: {type: integer}
+output_key: label
+examples:
+  - {text: Never again., stars: 1, label: bad}
+---#}
+- name: review
+  content: |
+    {{ stars }} stars: {{ escape_special_characters(text) }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import Any
+
+from promptls.lint.analysis.declared_types import plainly_fits
+from promptls.lint.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule
+from promptls.semantic.header import Example
+from promptls.semantic.object_data import holds_printed
+from promptls.semantic.types.schemas import schema_fault
+from promptls.syntax.yaml.nodes import key_text, node_at
+
+
+def _schemas(context: FileContext) -> dict[str, dict[str, Any]] | None:
+    """Return the schemas of the inputs that have one; None if none has."""
+    declared = context.template.declarations
+    return {key.name: key.schema for key in declared.inputs or () if key.schema} or None
+
+
+def check(_text: str, example: Example, schemas: Mapping[str, dict[str, Any]]) -> Iterator[Finding]:
+    """Yield the inputs of an example that do not fit their schemas."""
+    for entry in example.entries:
+        name = key_text(entry)
+        if name not in schemas or name not in example.data or holds_printed(entry.value):
+            continue
+        value = example.data[name]
+        if plainly_fits(value, schemas[name]):
+            continue
+        wrong, way = schema_fault(value, schemas[name])
+        if wrong and isinstance(value, date):
+            wrong = "YAML reads it as a date; quote it"
+        if wrong:
+            guilty = node_at(entry.value, way).span
+            span = entry.key.span if guilty.is_empty() else guilty
+            yield Finding(span, f"`{name}` of example {example.number} is not as declared: {wrong}")
+
+
+RULE = Rule(
+    name="invalid-example-input",
+    summary="example input that does not match `input_keys`",
+    severity="warning",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check_examples=CheckExamples(_schemas, check),
+)

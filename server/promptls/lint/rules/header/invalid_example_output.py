@@ -1,0 +1,118 @@
+"""An example whose output is not what the prompt asks for.
+
+## What it does
+
+With `output_type: json`, reports outputs that are text and no JSON; with an
+`output_schema`, outputs that do not fit it.
+
+## Why is this bad?
+
+Ragas refuses the prompt, and the model learns a wrong form from its best teacher.
+
+## Example
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+output_type: json
+examples:
+  - text: My card was charged twice.
+    response: "{labels: Billing}"
+              ^^^^^^^^^^^^^^^^^^^ invalid-example-output: the output of example 1 is not valid JSON: expecting property name enclosed in double quotes at character 1
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+output_type: json
+examples:
+  - text: My card was charged twice.
+    response: {labels: [Billing]}
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from promptls.lint.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule
+from promptls.semantic.header import Example
+from promptls.semantic.object_data import holds_printed
+from promptls.semantic.types.schemas import schema_fault
+from promptls.syntax.yaml.nodes import Node, key_text, node_at
+
+
+class _Asked(NamedTuple):
+    """What is asked of the outputs: under which key they stand, and what they must be."""
+
+    output: str
+    is_json: bool
+    schema: dict[str, Any] | None
+
+
+def _asked(context: FileContext) -> _Asked | None:
+    """Return what the file asks for; None if that is nothing that could be checked."""
+    data = context.template.declarations.data
+    output = data.get("output_key")
+    schema = data.get("output_schema")
+    is_json = str(data.get("output_type", "")).lower() == "json"
+    if not isinstance(output, str) or not (is_json or isinstance(schema, dict)):
+        return None
+    return _Asked(output, is_json, schema if isinstance(schema, dict) else None)
+
+
+def check(_text: str, example: Example, asked: _Asked) -> Iterator[Finding]:
+    """Yield the output of an example that is no JSON, or does not fit the schema."""
+    node = _value_node(example, asked.output)
+    if node is None or holds_printed(node):
+        return
+    span = node.span
+    value = example.data.get(asked.output)
+    if isinstance(value, str) and asked.is_json:
+        try:
+            value = json.loads(value)
+        except ValueError as error:
+            said = f"the output of example {example.number} is not valid JSON: {_reason(error)}"
+            yield Finding(span, said)
+            return
+    if asked.schema is None:
+        return
+    wrong, way = schema_fault(value, asked.schema)
+    if wrong:
+        guilty = node_at(node, way).span
+        said = f"the output of example {example.number} does not fit `output_schema`: {wrong}"
+        yield Finding(span if guilty.is_empty() else guilty, said)
+
+
+def _value_node(example: Example, key: str) -> Node | None:
+    return next((entry.value for entry in example.entries if key_text(entry) == key), None)
+
+
+def _reason(error: ValueError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos}"
+    return str(error)
+
+
+RULE = Rule(
+    name="invalid-example-output",
+    summary="example output that does not match the declared output",
+    severity="error",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check_examples=CheckExamples(_asked, check),
+)

@@ -1,0 +1,139 @@
+"""A sample that does not fit the inputs of the prompt.
+
+## What it does
+
+Reads the file that the header's `samples` names, and reports that it cannot be read, that a sample in it
+lacks an input which the template does not reckon to be without, and that a value is not of the type that
+`input_keys` declares, or not of the one that the template uses it as where nothing is declared. What the
+template reads under a condition such as `message.role == "tool"` is asked for in such rows alone.
+
+## Why is this bad?
+
+The preview, and whoever copies the sample, show a prompt that no caller would get.
+
+## Example
+
+```yaml
+-- samples.json --
+{"short": {"text": "Where is it?"}, "long": {"text": 3, "tone": "dry"}}
+-- main.yml.j2 --
+{#---
+input_keys:
+  text: {type: string}
+  tone: {type: string}
+samples: samples.json
+         ^^^^^^^^^^^^ invalid-sample: the sample `short` lacks `tone`
+         ^^^^^^^^^^^^ invalid-sample: the sample `long`: `text` is 3, and not a string
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }} {{ escape_special_characters(tone) }}
+```
+
+Use instead:
+
+```yaml
+-- samples.json --
+{"short": {"text": "Where is it?", "tone": "dry"}}
+-- main.yml.j2 --
+{#---
+input_keys:
+  text: {type: string}
+  tone: {type: string}
+samples: samples.json
+---#}
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }} {{ escape_special_characters(tone) }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptls.lint.analysis.declared_types import declared_types, is_of_type
+from promptls.lint.analysis.experiments import Objection
+from promptls.lint.analysis.undeclared import needed_inputs
+from promptls.lint.fixes.names import near_file
+from promptls.lint.rule import FileContext, Finding, Rule
+from promptls.security.files import current_scope, is_file, is_folder
+from promptls.semantic.kind import Kind
+from promptls.semantic.types.assignability import given_value, lacking, misfit_by_name
+from promptls.text.errors import UserError
+from promptls.text.suggest import nearest
+from promptls.workspace.contract import needed_shapes
+
+if TYPE_CHECKING:
+    from promptls.rendering.samples import Sample
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield what is wrong with the samples."""
+    span = context.template.declarations.value_span("samples")
+    if span is None or not context.template.declarations.settings.samples:
+        return
+    from promptls.rendering.samples import file_samples
+
+    named = context.template.declarations.settings.samples
+    file = Path(context.path).parent / named
+    if not current_scope().allows(file):
+        return
+    if not is_file(file) and not is_folder(file):
+        meant = near_file(file, named, (".json", ".yml", ".yaml"))
+        yield Objection(f"there is no file `{named}` beside this prompt", meant).finding(context, span)
+        return
+    try:
+        samples = file_samples(context.template, context.path)
+    except UserError as failure:
+        line = f" (line {failure.place.line + 1})" if failure.place and failure.place.line is not None else ""
+        yield Finding(span, f"{failure.message}{line}")
+        return
+    for sample in samples:
+        for objection in _objections(context, sample):
+            yield Finding(span, objection)
+
+
+def _objections(context: FileContext, sample: Sample) -> Iterator[str]:
+    known = frozenset(map(str, sample.data))
+    declared = {key.name: key.schema for key in context.template.declarations.inputs or ()}
+    for name in needed_inputs(context, known):
+        meant = nearest(name, known - declared.keys())
+        given = f"; it has `{meant}`" if meant else ""
+        yield f"the sample `{sample.name}` lacks `{name}`{given}"
+    for name, schema in declared.items():
+        types = declared_types(schema)
+        value = sample.data.get(name)
+        if types is not None and value is not None and not is_of_type(value, types):
+            yield f"the sample `{sample.name}`: `{name}` is {_shown(value)}, and not {_words(types)}"
+    if not declared:
+        shapes = needed_shapes(context.snapshot, context.path)
+        values = {str(name): given_value(value) for name, value in sample.data.items()}
+        for name, when in sorted(lacking(shapes, values)):
+            yield f"the sample `{sample.name}` lacks `{name}`, which is read where {when}"
+        for _, said in misfit_by_name(shapes, values):
+            yield f"the sample `{sample.name}`: {said}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return "a text"
+    if isinstance(value, (list, dict)):
+        return "a list" if isinstance(value, list) else "a mapping"
+    return {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+def _words(types: frozenset[str]) -> str:
+    return " or ".join(f"{'an' if kind[0] in 'aio' else 'a'} {kind}" for kind in sorted(types))
+
+
+RULE = Rule(
+    name="invalid-sample",
+    summary="sample that does not match the inputs of the prompt",
+    severity="warning",
+    module=__name__,
+    kinds=frozenset({Kind.PARTS, Kind.OBJECT}),
+    check=check,
+)

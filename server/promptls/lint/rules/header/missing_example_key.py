@@ -1,0 +1,84 @@
+"""An example that lacks an input or the output.
+
+## What it does
+
+Reports entries of `examples` without one of the `input_keys`, or without the `output_key`.
+
+## Why is this bad?
+
+Ragas refuses the prompt ("example 1 does not have the variable …"), and an example without
+its answer teaches nothing.
+
+## Example
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - text: My card was charged twice.
+    ^^^^ missing-example-key: example 1 has no `response`
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - text: My card was charged twice.
+    response: Billing
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.lint.fixes.mappings import added_entry
+from promptls.lint.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Fix, Rule
+from promptls.semantic.header import Example
+from promptls.text.suggest import nearest
+
+
+def _names(context: FileContext) -> tuple[str, ...] | None:
+    """Return what each example must have; None if that is nothing."""
+    declarations = context.template.declarations
+    wanted = [key.name for key in declarations.inputs or () if "default" not in key.schema]
+    output = declarations.data.get("output_key")
+    if isinstance(output, str) and output:
+        wanted.append(output)
+    return tuple(dict.fromkeys(wanted)) or None
+
+
+def check(text: str, example: Example, wanted: tuple[str, ...]) -> Iterator[Finding]:
+    """Yield the keys that an example lacks, at its first key."""
+    missing = [name for name in wanted if name not in example.data]
+    if not missing or example.has_printed_keys:
+        return
+    unknown = [str(key) for key in example.data if key not in wanted]
+    for name in missing:
+        # A misspelt key is told by `unknown-example-key`.
+        if nearest(name, unknown) is None:
+            edit = added_entry(text, example.span, example.entries, f"{name}: null")
+            fixes = () if edit is None else (Fix(f"Add `{name}`, to be filled in", (edit,)),)
+            yield Finding(example.first_key, f"example {example.number} has no `{name}`", fixes)
+
+
+RULE = Rule(
+    name="missing-example-key",
+    summary="example without an input or the output",
+    severity="error",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check_examples=CheckExamples(_names, check),
+)

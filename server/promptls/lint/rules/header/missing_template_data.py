@@ -1,0 +1,91 @@
+"""A Python call that loads the template without data that it reads, or with data that does not fit.
+
+## What it does
+
+Looks at the calls in the workspace's Python files that load this template with Prompt Poet,
+`Prompt(template_path=…, template_data={…})`, with promptls, `promptls.load(…).render(…)`, or with Jinja,
+`environment.get_template(…).render(…)`. Reports an input that such a call does not give, where the
+template does not reckon with its absence, a value that is of another type than its uses need, and, as a
+hint, a key that nothing in the template reads. What the template reads under a condition such as
+`message.role == "tool"` is asked for in such rows alone. Only calls whose path and data are written out
+are looked at; Python files are read, and never run.
+
+The same is told in the Python file, where an editor has it open or `promptls check` is given its name.
+There, a comment `# promptls: ignore[missing-template-data]` silences it.
+
+## Why is this bad?
+
+Jinja prints nothing for a variable that is not there, so that the prompt is shorter without a word.
+What is given and never read is often the same variable under another name.
+
+## Example
+
+```yaml
+-- support.py --
+from prompt_poet import Prompt
+
+prompt = Prompt(template_path="main.yml.j2", template_data={"text": "Where is my order?"})
+-- main.yml.j2 --
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }} {{ escape_special_characters(locale) }}
+                                                                       ^^^^^^ missing-template-data: `support.py` loads this template in line 3 without `locale`
+```
+
+Use instead:
+
+```yaml
+-- support.py --
+from prompt_poet import Prompt
+
+prompt = Prompt(template_path="main.yml.j2", template_data={"text": "Where is my order?", "locale": "en"})
+-- main.yml.j2 --
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }} {{ escape_special_characters(locale) }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePath
+
+from promptls.lint.analysis.call_objections import Objection, call_objections
+from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, RelatedPlace, Rule
+from promptls.workspace.callers import calls_to
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield what the calls that load the template do not give, and what they give for nothing."""
+    calls = calls_to(context.snapshot, context.path)
+    for each in call_objections(context.snapshot, context.path, context.template, calls) if calls else ():
+        loaded = f"`{PurePath(each.call.file).name}` loads this template in line {each.call.line + 1}"
+        related = RelatedPlace(each.call.file, each.call.span, "the template is loaded here")
+        finding = Finding(each.span, f"{loaded} {_what(each)}", related=(related,))
+        yield replace(finding, severity="hint") if each.kind == "unread" else finding
+
+
+def _what(each: Objection) -> str:
+    match each.kind:
+        case "missing":
+            when = f", which is read where {each.words}" if each.words else ""
+            meant = f"; it gives `{each.meant}`, which nothing reads" if each.meant else ""
+            return f"without `{each.name}`{when}{meant}"
+        case "misfit":
+            return f"where {each.words}"
+        case "refused":
+            return f"with `{each.name}`, which Prompt Poet refuses in the data"
+        case "unread":
+            return f"with `{each.name}`, which nothing in it reads"
+
+
+RULE = Rule(
+    name="missing-template-data",
+    summary="Python call that loads the template with missing or wrong data",
+    severity="warning",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+)

@@ -1,0 +1,91 @@
+"""An input whose name Prompt Poet keeps for itself.
+
+## What it does
+
+Reports `token_limit` and `escape_special_characters` among `input_keys`, and among the inputs of an example
+or of a sample. Only Prompt Poet keeps these names for itself: prompt objects and evaluation prompts may have
+them.
+
+## Why is this bad?
+
+Prompt Poet adds both to the data itself, and refuses data that holds them: "`token_limit` is a reserved
+key in the template data".
+
+## Example
+
+```yaml
+{#---
+input_keys: [text, token_limit]
+                   ^^^^^^^^^^^ reserved-input: Prompt Poet adds `token_limit` itself and refuses it in the data
+---#}
+- name: ticket
+  content: |
+    {{ text }} {{ token_limit }}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [text]
+---#}
+- name: ticket
+  content: |
+    {{ text }} {{ token_limit }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.lint.fixes.inputs import removed_input
+from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, Rule
+from promptls.semantic.names.scopes import INJECTED
+from promptls.syntax.yaml.nodes import key_text
+from promptls.text.errors import UserError
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the declared inputs, and those of examples, with a reserved name."""
+    declarations = context.template.declarations
+    for key in declarations.inputs or ():
+        if key.name in INJECTED:
+            yield Finding(key.span, _message(key.name), removed_input(context, key, preferred=True))
+    known = [declarations.data.get("output_key"), *(key.name for key in declarations.inputs or ())]
+    for example in declarations.examples:
+        for entry in example.entries:
+            name = key_text(entry)
+            if name in INJECTED and name not in known:
+                yield Finding(entry.key.span, _message(name))
+    yield from _in_samples(context)
+
+
+def _in_samples(context: FileContext) -> Iterator[Finding]:
+    """Yield the samples that hold a reserved name, told where the header names their file."""
+    span = context.template.declarations.value_span("samples")
+    if span is None or not context.template.declarations.settings.samples:
+        return
+    from promptls.rendering.samples import file_samples
+
+    try:
+        samples = file_samples(context.template, context.path)
+    except UserError:  # `invalid-sample` tells it
+        return
+    for sample in samples:
+        for name in sorted(INJECTED.intersection(sample.data)):
+            yield Finding(span, f"the sample `{sample.name}` has `{name}`: {_message(name)}")
+
+
+def _message(name: str) -> str:
+    return f"Prompt Poet adds `{name}` itself and refuses it in the data"
+
+
+RULE = Rule(
+    name="reserved-input",
+    summary="input name reserved by Prompt Poet",
+    severity="error",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+)

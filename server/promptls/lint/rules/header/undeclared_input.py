@@ -1,0 +1,83 @@
+"""A variable that the file reads and does not declare.
+
+## What it does
+
+In a file that declares `input_keys`, reports every variable that neither `input_keys`, nor
+the file itself, nor its `functions` file, nor Prompt Poet provides. A name that is like one of
+those is left to `undefined-variable`, a call to `unknown-function`. A file that declares
+nothing has no such findings: there every free variable is an input.
+
+An included file is judged by the templates that include it: it sees their inputs, and what they
+bind at the include. A template that declares its inputs is told at the include what the file reads
+besides.
+
+## Why is this bad?
+
+Jinja prints nothing for a variable that it is not given. A caller who reads `input_keys` does not
+know that this one is needed, and gets a shorter prompt without a word.
+
+## Example
+
+```yaml
+{#---
+input_keys: [text]
+---#}
+- name: ticket
+  content: |
+    {{ text }} {{ locale }}
+                  ^^^^^^ undeclared-input: `locale` is not in `input_keys`
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [text, locale]
+---#}
+- name: ticket
+  content: |
+    {{ text }} {{ locale }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.lint.analysis.undeclared import (
+    entries_words,
+    include_places,
+    undeclared_in_includes,
+    undeclared_readings,
+    unprovided_readings,
+)
+from promptls.lint.fixes.inputs import added_input
+from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, Rule
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the readings of variables that nothing declares and nothing is like."""
+    for reading, meant, elsewhere in undeclared_readings(context):
+        if meant is None and elsewhere is None:
+            name = reading.name
+            fixes = added_input(context, name)
+            yield Finding(reading.span, f"`{name}` is not in `input_keys`", fixes)
+    yield from undeclared_in_includes(context)
+    for found in unprovided_readings(context):
+        if found.meant is None:
+            others = "; others provide it" if found.is_provided_elsewhere else ""
+            message = (
+                f"`{found.reading.name}` is not in `input_keys` of {entries_words(found)}, "
+                f"which this file is included from{others}"
+            )
+            yield Finding(found.reading.span, message, related=include_places(found))
+
+
+RULE = Rule(
+    name="undeclared-input",
+    summary="variable that is read but not declared",
+    severity="warning",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+)

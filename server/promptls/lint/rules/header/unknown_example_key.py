@@ -1,0 +1,88 @@
+"""A key of an example that is neither an input nor the output.
+
+## What it does
+
+In a file that declares both `input_keys` and `output_key`, reports every other key in
+`examples`.
+
+## Why is this bad?
+
+Ragas keeps such a key and prints it into the prompt; most often it is an input misspelt.
+
+## Example
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - text: My card was charged twice.
+    reponse: Billing
+    ^^^^^^^ unknown-example-key: `reponse` is neither an input nor the output; did you mean `response`?
+    response: Billing
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [text]
+output_key: response
+examples:
+  - text: My card was charged twice.
+    response: Billing
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule
+from promptls.semantic.header import Example
+from promptls.semantic.names.scopes import INJECTED
+from promptls.syntax.yaml.nodes import key_text
+from promptls.text.suggest import is_close
+
+
+def _names(context: FileContext) -> tuple[str, ...] | None:
+    """Return the inputs and the output; None if the file does not declare both."""
+    declarations = context.template.declarations
+    output = declarations.data.get("output_key")
+    if declarations.inputs is None or not isinstance(output, str):
+        return None
+    return (*(key.name for key in declarations.inputs), output)
+
+
+def check(_text: str, example: Example, known: tuple[str, ...]) -> Iterator[Finding]:
+    """Yield the keys of an example that are not declared."""
+    lacking = [name for name in known if name not in example.data]
+    for entry in example.entries:
+        key = key_text(entry)
+        if key is None or key in known or key == "<<" or key in INJECTED:
+            continue  # what is reserved is told by `reserved-input`
+        message = f"`{key}` is neither an input nor the output"
+        twin = next((name for name in known if name in example.data and is_close(key, name)), None)
+        if twin is None:
+            yield misspelt(entry.key.span, message, key, lacking)
+        else:
+            yield Finding(entry.key.span, f"{message}; did you mean `{twin}`?")
+
+
+RULE = Rule(
+    name="unknown-example-key",
+    summary="example key that is neither an input nor the output",
+    severity="warning",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check_examples=CheckExamples(_names, check),
+)

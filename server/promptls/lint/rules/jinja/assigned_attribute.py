@@ -1,0 +1,160 @@
+"""An attribute that is set of what is no namespace.
+
+## What it does
+
+Reports `{% set x.y = … %}` where the file sets `x` to a text, a number, a list or a mapping.
+
+## Why is this bad?
+
+Jinja lets only a `namespace` be given attributes: rendering fails with "cannot assign attribute on
+non-namespace object".
+
+## Example
+
+```yaml
+{% set user = {"name": "Ada"} %}
+{% set user.name = "Grace" %}
+       ^^^^^^^^^ assigned-attribute: `user` is no `namespace`, so that its attributes cannot be set: rendering fails
+- name: ticket
+  content: "{{ user.name }}"
+```
+
+Use instead:
+
+```yaml
+{% set user = namespace(name="Ada") %}
+{% set user.name = "Grace" %}
+- name: ticket
+  content: "{{ user.name }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.semantic.names.scopes import Binding
+from promptls.semantic.names.template_names import statement_at
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Expression, Name, Operation
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.text.positions import Span
+
+_OTHERWISE: Final = ("for", "with", "parameter", "macro", "import")
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the attributes that are set of something that is certainly no namespace."""
+    root = context.template.source.root
+    for name in sorted(_assigned_names(root)):
+        values = _values(context, name)
+        if values is None and not _is_of_data(context, name):
+            continue
+        message = f"`{name}` is no `namespace`, so that its attributes cannot be set: rendering fails"
+        fixes = tuple(_as_namespace(context, values or ()))
+        for located in root.where(_assigned_names):
+            for each, span in _assigned(located.chunk):
+                if each == name:
+                    yield Finding(span.shifted(located.start), message, fixes)
+
+
+def _values(context: FileContext, name: str) -> tuple[tuple[Expression, int], ...] | None:
+    """Return the values of a name in the file, with their tags' offsets; None if one may be a namespace."""
+    file_names = context.template.names
+    if any(name in file_names.bound_names(kind) for kind in _OTHERWISE):
+        return None
+    if name not in file_names.bound_names("set"):
+        return None  # whoever includes the file may hand it a namespace
+    found = []
+    for binding in file_names.bindings_of("set"):
+        if binding.name == name:
+            value = _value(context, binding)
+            if value is None:
+                return None
+            found.append(value)
+    return tuple(found)
+
+
+def _is_of_data(context: FileContext, name: str) -> bool:
+    """Return whether a name stands for an input that is declared as JSON data, or for items of one."""
+    names = context.template.names
+    kinds = [kind for kind in ("set", *_OTHERWISE) if name in names.bound_names(kind)]
+    if not kinds:
+        return name in _declared_as_data(context) & names.input_names
+    if kinds != ["for"]:
+        return False
+    return all(
+        _is_loop_over_data(context, binding) for binding in names.bindings_of("for") if binding.name == name
+    )
+
+
+def _declared_as_data(context: FileContext) -> frozenset[str]:
+    """Return the inputs with a declared type, of which no namespace is."""
+    return frozenset(key.name for key in context.template.declarations.inputs or () if key.schema.get("type"))
+
+
+def _is_loop_over_data(context: FileContext, binding: Binding) -> bool:
+    statement = statement_at(context.template, binding.span.start)
+    value = statement.expressions[0] if statement is not None and statement.expressions else None
+    while isinstance(value, Attribute):
+        value = value.target
+    bound = context.template.names.all_bound_names
+    return isinstance(value, Name) and value.name in _declared_as_data(context) - bound
+
+
+def _value(context: FileContext, binding: Binding) -> tuple[Expression, int] | None:
+    statement = statement_at(context.template, binding.span.start)
+    if statement is None or len(statement.targets) != 1 or len(statement.expressions) != 1:
+        return None
+    value = statement.expressions[0]
+    is_dict = isinstance(value, Call) and isinstance(value.function, Name) and value.function.name == "dict"
+    if statement.opens_block or not (is_dict or isinstance(value, (Constant, Collection, Operation))):
+        return None
+    return value, binding.span.start - statement.targets[0].span.start
+
+
+def _as_namespace(context: FileContext, values: tuple[tuple[Expression, int], ...]) -> Iterator[Fix]:
+    """Yield a mapping of texts, as the namespace that has them."""
+    for value, start in values:
+        span = value.span.shifted(start)
+        if len(values) == 1 and isinstance(value, Collection) and value.kind == "dict":
+            text = context.template.source.slice(span)
+            title = "Make it a `namespace`"
+            yield Fix(title, (Edit(span, f"namespace({text if value.items else ''})"),))
+        elif len(values) == 1 and isinstance(value, Call):
+            yield Fix("Make it a `namespace`", (Edit(value.function.span.shifted(start), "namespace"),))
+
+
+@chunk_fact
+def _assigned(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the names whose attributes the chunk sets, with the places of name and attribute."""
+    statements = [
+        (tag_tree(tag).statement, tag.span.start)
+        for tag in chunk.tags
+        if tag.kind == "statement" and tag_tree(tag).statement.keyword == "set"
+    ]
+    return tuple(
+        (target.target.name, target.span.shifted(start))
+        for statement, start in statements
+        for target in statement.targets
+        if isinstance(target, Attribute) and isinstance(target.target, Name)
+    )
+
+
+_assigned_names: Final = summary(
+    lambda chunk: frozenset(name for name, _ in _assigned(chunk)), union, of_tags=True
+)
+"""The names whose attributes a piece sets."""
+
+
+RULE = Rule(
+    name="assigned-attribute",
+    summary="attribute assignment on a non-namespace",
+    severity="error",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+)

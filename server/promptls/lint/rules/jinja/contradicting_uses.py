@@ -1,0 +1,138 @@
+"""An input that is used as two things of which no value is both.
+
+## What it does
+
+Compares the uses of each input, and of what is under its keys, wherever one use is never reached without
+the other: a text's method beside arithmetic, a call, or a method of mappings or lists. Of uses in branches
+that exclude each other nothing is said, nor of an input whose type the template itself tests.
+A mapping or a loop beside arithmetic is a hint: no JSON value is both, but an object of some library is.
+
+## Why is this bad?
+
+Rendering fails, whatever the caller gives.
+
+## Example
+
+```yaml
+- name: ticket
+  content: |
+    {{ count.strip() }} of {{ count + 1 }}
+                              ^^^^^ contradicting-uses: `count` is used as a number here, and as a text (`.strip`) elsewhere: no value is both
+```
+
+Use instead:
+
+```yaml
+- name: ticket
+  content: |
+    {{ count }} of {{ count + 1 }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.analysis.declared_types import words_of
+from promptls.lint.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule
+from promptls.semantic.flow.shapes import CertainUse, certain_uses, used_shapes
+from promptls.semantic.types.shape import Shape
+
+_KINDS: Final = {"text": "text", "number": "number", "mapping": "mapping", "called": "function",
+                 "iterated": "list"}  # fmt: skip
+"""What a value is taken for that fails without a need, as `Use.need` has it."""
+_METHODS: Final = {
+    "mapping": frozenset({"items", "keys", "values"}),
+    "list": frozenset({"append", "extend"}),
+    "text": frozenset(
+        {"capitalize", "endswith", "isdigit", "lower", "lstrip", "removeprefix", "removesuffix", "rstrip",
+         "splitlines", "startswith", "strip", "title", "upper", "zfill"}
+    ),
+}  # fmt: skip
+"""Methods that only values of one kind have."""
+_NEVER_BOTH: Final = {
+    frozenset({"text", "number"}): "",
+    frozenset({"text", "mapping"}): "",
+    frozenset({"text", "function"}): "",
+    frozenset({"text", "list"}): "",
+    frozenset({"number", "mapping"}): "JSON ",
+    frozenset({"number", "list"}): "JSON ",
+}
+"""The kinds of which no value is both; of some, an object of a library for tables may be."""
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the uses that contradict an earlier one, once for each value."""
+    declared = {key.name for key in context.template.declarations.inputs or () if "type" in key.schema}
+    shapes = used_shapes(context.template)
+    doubtful = {name for name, shape in shapes.items() if name not in declared and _is_doubtful(shape)}
+    if not doubtful:
+        return
+    known: dict[tuple[object, ...], list[CertainUse]] = {}
+    told = set()
+    for each in certain_uses(context.template):
+        way = tuple(step.key for step in each.use.path)
+        if way[0] not in doubtful or way in told or _is_tested(shapes[str(way[0])], way[1:]):
+            continue
+        earlier = known.setdefault(way, [])
+        found = next((finding for other in earlier for finding in _contradiction(context, each, other)), None)
+        if found is not None:
+            told.add(way)
+            yield found
+        earlier.append(each)
+
+
+def _is_doubtful(shape: Shape) -> bool:
+    """Return whether the uses of a value, or of what is inside of it, fit no one kind."""
+    if shape.kind == "union":
+        return True
+    return any(_is_doubtful(below) for _, below in shape.keys)
+
+
+def _is_tested(shape: Shape, keys: tuple[object, ...]) -> bool:
+    """Return whether the template tests the type of a value or of its container, or nothing is known about it."""
+    below: Shape | None = shape
+    for key in (*keys, None):
+        if below is None or below.tested or below.kind == "any":
+            return True
+        below = below.key(str(key)) if key is not None else below
+    return False
+
+
+def _contradiction(context: FileContext, use: CertainUse, other: CertainUse) -> Iterator[Finding]:
+    """Yield conflicts between two uses of a value if one is never reached without the other."""
+    kinds = [_kind(use.use.need), _kind(other.use.need)]
+    shared = min(len(use.blocks), len(other.blocks))
+    library = _NEVER_BOTH.get(frozenset(filter(None, kinds)))
+    if library is None or None in kinds or use.blocks[:shared] != other.blocks[:shared]:
+        return
+    if "list" in kinds and not library and "iterated" in {use.use.need, other.use.need}:
+        return  # a text can be gone through
+    here, there = (
+        f"a {kind}{_method(each.use.need)}" for kind, each in zip(kinds, (use, other), strict=True)
+    )
+    name = words_of(use.use.path)
+    message = f"`{name}` is used as {here} here, and as {there} elsewhere: no {library}value is both"
+    related = RelatedPlace(context.path, other.use.span, f"here it is used as {there}")
+    yield Finding(use.use.span, message, related=(related,), severity="hint" if library else None)
+
+
+def _kind(need: str) -> str | None:
+    if not need.startswith("."):
+        return _KINDS.get(need)
+    return next((kind for kind, methods in _METHODS.items() if need[1:] in methods), None)
+
+
+def _method(need: str) -> str:
+    return f" (`{need}`)" if need.startswith(".") else ""
+
+
+RULE = Rule(
+    name="contradicting-uses",
+    summary="input used with incompatible types",
+    severity="warning",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check=check,
+)

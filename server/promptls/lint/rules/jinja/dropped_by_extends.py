@@ -1,0 +1,98 @@
+"""What a template that extends another one says in vain.
+
+## What it does
+
+Reports parts behind an `extends` that stand in no block, and blocks that no template above has.
+
+## Why is this bad?
+
+Of a template that extends another one, Jinja prints nothing but the blocks that the other one has: the rest
+is dropped without a word, and the prompt is shorter.
+
+## Example
+
+```yaml
+-- main.yml.j2 --
+{% extends "base.yml.j2" %}
+{% block rule %}
+         ^^^^ dropped-by-extends: no template that this one extends has a block `rule`, so that it is never printed; did you mean `rules`?
+- name: rules
+  role: system
+  content: Be brief.
+{% endblock %}
+- name: ticket
+  ^^^^ dropped-by-extends: the template extends another one, so that a part outside of its blocks is never printed
+  content: Hello.
+-- base.yml.j2 --
+{% block rules %}
+- name: rules
+  role: system
+  content: Be kind.
+{% endblock %}
+```
+
+Use instead:
+
+```yaml
+-- main.yml.j2 --
+{% extends "base.yml.j2" %}
+{% block rules %}
+- name: rules
+  role: system
+  content: Be brief.
+- name: ticket
+  content: Hello.
+{% endblock %}
+-- base.yml.j2 --
+{% block rules %}
+- name: rules
+  role: system
+  content: Be kind.
+{% endblock %}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.lint.analysis.template_names import ancestors, block_tags_of, blocks_of
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import PARTS_KINDS, FileContext, Finding, Rule
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the parts and blocks of the file that are never printed."""
+    template = context.template
+    extends = next((each for each in template.references if each.keyword == "extends"), None)
+    if extends is None or not template.branches.is_unconditional(extends.span.start):
+        return
+    if any(problem.language == "jinja" for problem in template.syntax_problems):
+        return
+    blocks = block_tags_of(template)
+    above = ancestors(context.snapshot, context.path)
+    if above is not None and extends.name is not None:
+        known = frozenset(name for path in above for name in blocks_of(context.snapshot, path))
+        for block in blocks:
+            if not block.depth and block.name not in known:
+                message = (
+                    f"no template that this one extends has a block `{block.name}`, "
+                    "so that it is never printed"
+                )
+                yield misspelt(block.span, message, block.name, known)
+    message = "the template extends another one, so that a part outside of its blocks is never printed"
+    for placed in template.parts:
+        start = placed.span.start
+        is_inside = any(block.body.start <= start < block.body.end for block in blocks)
+        if start > extends.span.end and not is_inside and placed.part.entries:
+            yield Finding(placed.part.entries[0].key.span.shifted(placed.start), message)
+
+
+RULE = Rule(
+    name="dropped-by-extends",
+    summary="part or block that is dropped because the template extends another one",
+    severity="warning",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check=check,
+)

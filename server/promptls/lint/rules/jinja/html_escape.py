@@ -1,0 +1,93 @@
+"""A filter that escapes text for HTML.
+
+## What it does
+
+Points at the first `escape`, `e` or `forceescape` of the file, and counts the others. Where its severity is
+set higher, it points at each.
+
+## Why is this bad?
+
+They escape for web pages: the model reads `&#34;` and `&#39;` for quotes, `&amp;` for `&` and `&lt;` for
+`<`, and a line break, which could break the YAML, stays. What Prompt Poet offers for that is
+`escape_special_characters`.
+
+## Example
+
+```yaml
+- name: ticket
+  content: |
+    {{ text | escape }}
+              ^^^^^^ html-escape: `escape` writes HTML: quotes reach the model as `&#34;`
+```
+
+Use instead:
+
+```yaml
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from promptls.lint.analysis.first_places import FirstPlaces
+from promptls.lint.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.nodes import Filter
+from promptls.syntax.jinja.problems import expressions_in
+from promptls.text.positions import Span
+
+_ESCAPING: Final = frozenset({"e", "escape", "forceescape"})
+
+
+class _Place(NamedTuple):
+    """A filter, and where its tag begins."""
+
+    node: Filter
+    tag: int
+
+
+def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, _Place, int]]:
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Filter) and node.name in _ESCAPING:
+            yield "", _Place(node, start), 1
+
+
+_PLACES: Final = FirstPlaces("html-escape", _in_chunk)
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the first filter of the file that escapes for HTML."""
+    for noticed in _PLACES.noticed(context):
+        node, tag = noticed.item
+        others = noticed.and_others("such filter", "such filters")
+        message = f"`{node.name}` writes HTML: quotes reach the model as `&#34;`{others}"
+        fixes = tuple(_fixes(noticed.chunk, node, tag))
+        yield Finding(node.name_span.shifted(tag), message, fixes).shifted(noticed.start)
+
+
+def _fixes(chunk: Chunk, node: Filter, start: int) -> Iterator[Fix]:
+    if node.target is None:
+        return
+    target, whole = node.target.span.shifted(start), node.span.shifted(start)
+    text = chunk.text[target.start : target.end]
+    if text and whole.start <= target.start:
+        yield Fix(
+            "Escape for YAML instead",
+            (Edit(Span(target.start, whole.end), f"escape_special_characters({text})"),),
+        )
+        yield Fix(f"Remove `{node.name}`", (Edit(Span(target.end, whole.end), ""),))
+
+
+RULE = Rule(
+    name="html-escape",
+    summary="filter that escapes text for HTML",
+    severity="hint",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+)

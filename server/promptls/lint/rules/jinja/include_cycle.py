@@ -1,0 +1,78 @@
+"""An include that leads back to its own file.
+
+## What it does
+
+Reports includes, imports and `extends` outside every `if`, loop and macro that lead back to the file
+they stand in, over files that do so outside every `if` and loop too.
+
+## Why is this bad?
+
+Rendering never ends: Jinja gives up with a recursion error.
+
+## Example
+
+```yaml
+{% include "main.yml.j2" %}
+           ^^^^^^^^^^^^^ include-cycle: this include leads back to this file
+- name: rules
+  content: Be brief.
+```
+
+Use instead:
+
+```yaml
+{% if again %}{% include "main.yml.j2" %}{% endif %}
+- name: rules
+  content: Be brief.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, Rule
+from promptls.workspace.snapshot import Snapshot
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the references that certainly lead back."""
+    for reference in context.template.references:
+        target = context.snapshot.resolve(context.path, reference)
+        if target is None or reference.alternatives or reference.is_choice:
+            continue
+        way = _way_back(context.snapshot, target, context.path)
+        if way is not None and context.template.branches.is_unconditional(reference.span.start):
+            over = f" over {', '.join(f'`{Path(path).name}`' for path in way)}" if way else ""
+            yield Finding(reference.span, f"this {reference.keyword} leads back to this file{over}")
+
+
+def _way_back(snapshot: Snapshot, start: str, goal: str) -> list[str] | None:
+    """Return the files between `start` and `goal` on a way of certain includes; None if there is none."""
+    ways: dict[str, list[str]] = {start: [] if start == goal else [start]}
+    waiting = [start]
+    while waiting:
+        current = waiting.pop(0)
+        if current == goal:
+            return ways[current]
+        template = snapshot.template(current)
+        for reference in template.references if template else ():
+            is_certain = template is not None and template.branches.is_unconditional(reference.span.start)
+            if not is_certain or reference.is_choice:
+                continue
+            target = snapshot.resolve(current, reference)
+            if target and target not in ways:
+                ways[target] = ways[current] if target == goal else [*ways[current], target]
+                waiting.append(target)
+    return None
+
+
+RULE = Rule(
+    name="include-cycle",
+    summary="file that includes itself, directly or not",
+    severity="error",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+)

@@ -1,0 +1,109 @@
+"""A comment that is to silence findings, and silences none.
+
+## What it does
+
+Reports comments (`{# promptls: ignore … #}` of Jinja, `# promptls: ignore …` of YAML, and the same with
+`ignore-file`) that name no rule in brackets, or a rule that there is not; and those that are part of a text,
+because they stand in a block. A rule that is named and finds nothing there is a hint.
+
+## Why is this bad?
+
+The comment does nothing: the findings that it is about are still reported.
+
+## Example
+
+```yaml
+- name: greeting
+  role: wizard {# promptls: ignore[unknwn-role] our own model knows it #}
+                                   ^^^^^^^^^^^ invalid-suppression: there is no rule `unknwn-role`; did you mean `unknown-role`?
+  content: Hello.
+```
+
+Use instead:
+
+```yaml
+- name: greeting
+  role: wizard {# promptls: ignore[unknown-role] our own model knows it #}
+  content: Hello.
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.analysis.suppression import chunk_suppressions
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import DECLARING_KINDS, Edit, Finding, Fix, Rule
+from promptls.semantic.contents import chunk_contents
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.text.positions import Span
+
+_COMMENT: Final = re.compile(r"promptls:\s*(?:ignore(?:-file)?(?![\w-])(?:\[([^\]]*)\])?|([\w-]+)\[)")
+_NAME: Final = re.compile(r"[^\s,]+")
+_IN_TEXT: Final = re.compile(r"#[ \t]*(promptls:\s*ignore(?:-file)?\[[^\]\r\n]*\][^\r\n]*)")
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield the unknown rule names in the chunk's suppressions, and suppressions outside of comments."""
+    suppressions = chunk_suppressions(chunk)
+    for suppression in suppressions:
+        match = _COMMENT.match(suppression.text)
+        if match is None:
+            continue
+        start = suppression.span.start
+        if match.group(2):
+            span = Span(match.start(2), match.end(2)).shifted(start)
+            known = ("ignore", "ignore-file")
+            yield misspelt(
+                span, "a comment silences rules with `ignore` or `ignore-file`", match.group(2), known
+            )
+        elif match.group(1) is None or not match.group(1).strip():
+            span = Span(match.start(), match.end()).shifted(start)
+            yield Finding(span, "this silences nothing: name rules in brackets, `ignore[rule-name]`")
+        else:
+            yield from _unknown(match.group(1), start + match.start(1))
+    if "promptls:" in chunk.text:
+        yield from _in_texts(chunk, {each.span.start for each in suppressions})
+
+
+def _unknown(listed: str, start: int) -> Iterator[Finding]:
+    """Yield the names in a list, which begins at `start`, that are no rules."""
+    known = _rule_names()
+    for name in _NAME.finditer(listed):
+        if name.group() not in known:
+            span = Span(*name.span()).shifted(start)
+            yield misspelt(span, f"there is no rule `{name.group()}`", name.group(), known)
+
+
+def _in_texts(chunk: Chunk, known: set[int]) -> Iterator[Finding]:
+    """Yield what looks like a comment of YAML, and stands in the text of a content."""
+    for content in chunk_contents(chunk):
+        for match in _IN_TEXT.finditer(chunk.text, content.value.span.start, content.value.span.end):
+            start = match.start()
+            if match.start(1) in known or any(tag.span.contains(start) for tag in chunk.tags):
+                continue
+            span = Span(start, start + len(match.group().rstrip()))
+            fix = Fix("Make it a comment of Jinja", (Edit(span, f"{{# {match.group(1).rstrip()} #}}"),))
+            message = "this silences nothing: it is part of the text that the model gets"
+            yield Finding(span, message, (fix,))
+
+
+def _rule_names() -> list[str]:
+    # The list of all rules names this one too: it can only be asked for at run time.
+    from promptls.lint.registry import RULES
+
+    return [rule.name for rule in RULES]
+
+
+RULE = Rule(
+    name="invalid-suppression",
+    summary="suppression comment has no effect",
+    severity="warning",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check_chunk=check_chunk,
+)

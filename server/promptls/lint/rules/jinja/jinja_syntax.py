@@ -1,0 +1,64 @@
+"""Jinja that cannot be parsed.
+
+## What it does
+
+Reports tags, expressions and blocks that jinja2 refuses, each where it is wrong, with what
+was expected and where the thing was opened. One error never hides the others.
+
+## Why is this bad?
+
+The template cannot be loaded, and nothing of it reaches the model.
+
+## Example
+
+```yaml
+- name: ticket
+  role: user
+  content: |
+    {{ text | }}
+              ^^ jinja-syntax: expected a filter's name
+```
+
+Use instead:
+
+```yaml
+- name: ticket
+  role: user
+  content: |
+    {{ text | trim }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from promptls.lint.fixes.jinja import jinja_fixes
+from promptls.lint.rule import DECLARING_KINDS, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.semantic.template import Template
+from promptls.syntax.problem import SyntaxProblem
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the Jinja errors of the file."""
+    yield from syntax_findings(context, "jinja", jinja_fixes)
+
+
+def syntax_findings(
+    context: FileContext, language: str, fixes: Callable[[Template, SyntaxProblem], Iterable[Fix]]
+) -> Iterator[Finding]:
+    """Yield the syntax errors of one of the file's languages, as findings, with what mends them."""
+    for problem in context.template.syntax_problems:
+        if problem.language == language:
+            related = tuple(RelatedPlace(context.path, item.span, item.message) for item in problem.related)
+            yield Finding(problem.span, problem.message, tuple(fixes(context.template, problem)), related)
+
+
+RULE = Rule(
+    name="jinja-syntax",
+    summary="Jinja syntax error",
+    severity="error",
+    module=__name__,
+    kinds=DECLARING_KINDS,
+    check=check,
+)

@@ -1,0 +1,222 @@
+"""A name that hides another one.
+
+## What it does
+
+Reports a loop variable, a `with` and a `set` inside a loop or another block with names of its own, where
+the name is a declared input or is bound outside of the block already. Also a name that is Jinja's own
+(`range`, `dict`, `namespace`, …) or Prompt Poet's. A parameter of a macro is a hint. It is a warning
+where a loop sets something for what follows behind it: where it is to add up
+(`{% set total = total + 1 %}`), and where only the outer variable is ever read.
+
+## Why is this bad?
+
+Inside the block the outer value cannot be reached. And what is `set` in a loop is gone with each turn:
+`{% set found = true %}` in a loop leaves the outer `found` as it was. A `namespace` keeps it.
+
+## Example
+
+```yaml
+{% set found = false %}
+- name: tickets
+  content: |
+    {%- for ticket in tickets %}
+    {%- if ticket.is_open %}{% set found = true %}{% endif %}
+                                   ^^^^^ shadowed-variable: this `found` is gone at the end of the turn, and nothing reads it; use a `namespace`
+    {%- endfor %}
+    {{ "Some are open." if found else "None is open." }}
+```
+
+Use instead:
+
+```yaml
+{% set seen = namespace(open=false) %}
+- name: tickets
+  content: |
+    {%- for ticket in tickets %}
+    {%- if ticket.is_open %}{% set seen.open = true %}{% endif %}
+    {%- endfor %}
+    {{ "Some are open." if seen.open else "None is open." }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.analysis.unread_names import adds_up, in_namespace, is_lost
+from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, RelatedPlace, Rule, Severity
+from promptls.semantic.names.events import NameEvent, chunk_events
+from promptls.semantic.names.file_names import chunk_bindings, pass_outline
+from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding, Resolver, placed
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk_list import Piece
+from promptls.syntax.facts import file_fact, summary, union
+from promptls.text.positions import Span
+
+_WORDS: Final = {"for": "this loop variable", "with": "this `with`", "parameter": "this parameter"}
+Step = tuple[NameEvent, int]
+"""An event that may hide a name, and the offset of its chunk."""
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the names that hide another one."""
+    inputs = {key.name: key.span for key in context.template.declarations.inputs or ()}
+    resolver = Resolver()
+    for event, start in _hiding_steps(context.template.source.root, resolver, frozenset(inputs), 0):
+        if event.action == "open":
+            for name, span, kind in event.bound:
+                if kind in _WORDS:
+                    yield from _hiding(context, resolver, inputs, name, span.shifted(start), kind)
+        else:
+            yield from _lost(resolver, event, start, context, inputs)
+
+
+def _hiding_steps(piece: Piece, resolver: Resolver, inputs: frozenset[str], start: int) -> Iterator[Step]:
+    """Yield the events of a piece that may hide a name, each while `resolver` stands right ahead of it.
+
+    A piece that hides nothing by itself, and binds no name that is visible where it begins, is not entered.
+    """
+    if _is_free(piece, resolver, inputs):
+        pass_outline(resolver, piece, start)
+    elif isinstance(piece, Chunk):
+        for event in chunk_events(piece):
+            if event.action == "open" or (event.action == "bind" and event.detail == "set"):
+                yield event, start
+            if event.action != "read":
+                resolver.pass_event(event, start)
+    else:
+        for begin, chunk in zip(piece.starts, piece.chunks, strict=False):
+            yield from _hiding_steps(chunk, resolver, inputs, start + begin)
+
+
+def _is_free(piece: Piece, resolver: Resolver, inputs: frozenset[str]) -> bool:
+    names = _bound(piece)
+    return (
+        names.isdisjoint(inputs)
+        and all(names.isdisjoint(scope.bound) for scope in resolver.scopes)
+        and not _hides_inside(piece)
+    )
+
+
+def _hides_inside(piece: Piece) -> bool:
+    """Return whether a piece hides a name that it binds itself."""
+    if not _bound(piece):
+        return False
+    return _hides_in_chunk(piece) if isinstance(piece, Chunk) else _hides_in_file(piece)
+
+
+def _find_hiding(piece: Piece) -> bool:
+    resolver = Resolver()
+    if not isinstance(piece, Chunk):
+        return any(
+            _is_hiding(event, resolver)
+            for child in piece.chunks
+            for event, _ in _hiding_steps(child, resolver, frozenset(), 0)
+        )
+    for event in chunk_events(piece):
+        if _is_hiding(event, resolver):
+            return True
+        if event.action != "read":
+            resolver.pass_event(event)
+    return False
+
+
+_hides_in_chunk: Final = chunk_fact(_find_hiding)
+_hides_in_file: Final = file_fact(_find_hiding)
+
+
+def _is_hiding(event: NameEvent, resolver: Resolver) -> bool:
+    names = [name for name, _, kind in event.bound if kind in _WORDS]
+    if event.action == "bind" and event.detail == "set" and len(resolver.scopes) > 1:
+        names.append(event.name)
+    return any(_outer(resolver, name) is not None for name in names)
+
+
+_bound: Final = summary(
+    lambda chunk: frozenset(each.name for each in chunk_bindings(chunk) if each.kind in {*_WORDS, "set"}),
+    union,
+)
+"""The names that a piece binds in ways that may hide others."""
+
+
+def _outer(resolver: Resolver, name: str) -> Binding | None:
+    """Return what the name means around the place, as far as the file binds it."""
+    for scope in reversed(resolver.scopes):
+        known = scope.bound.get(name)
+        if known is not None:
+            return placed(known) if known[0].kind != "implied" else None
+    return None
+
+
+def _hiding(
+    context: FileContext, resolver: Resolver, inputs: dict[str, Span], name: str, span: Span, kind: str
+) -> Iterator[Finding]:
+    outer = _outer(resolver, name)
+    severity: Severity | None = "hint" if kind == "parameter" else None
+    if outer is not None:
+        line = context.template.source.place(outer.span.start).line + 1
+        message = f"{_WORDS[kind]} hides the `{name}` of line {line}"
+        related = RelatedPlace(context.path, outer.span, f"this `{name}` is hidden")
+        yield Finding(span, message, related=(related,), severity=severity)
+    elif name in inputs:
+        related = RelatedPlace(context.path, inputs[name], "the input is declared here")
+        message = f"{_WORDS[kind]} hides the input `{name}`"
+        yield Finding(span, message, related=(related,), severity=severity)
+
+
+def _lost(
+    resolver: Resolver, event: NameEvent, start: int, context: FileContext, inputs: dict[str, Span]
+) -> Iterator[Finding]:
+    """Yield a `set` in a block that leaves the outer variable of its name as it was."""
+    if event.name in resolver.scopes[-1].bound or len(resolver.scopes) == 1:
+        return
+    outer = _outer(resolver, event.name)
+    is_turn = resolver.scopes[-1].keyword == "for"
+    when = "at the end of the turn" if is_turn else f"at the end of this `{resolver.scopes[-1].keyword}`"
+    message = f"this sets another `{event.name}`, which is gone {when}; the outer one stays as it is"
+    place = outer.span if outer is not None else inputs.get(event.name)
+    if place is None or not (outer is None or outer.kind in {"set", "for", "with", "parameter"}):
+        return
+    span = event.span.shifted(start)
+    related = RelatedPlace(context.path, place, f"the outer `{event.name}`")
+    if is_turn and outer is not None and adds_up(context.template, event.name, outer, span):
+        message = (
+            f"each turn begins again with the outer `{event.name}`: only a `namespace` adds up over turns"
+        )
+        fixes = tuple(in_namespace(context.template, event.name, outer))
+        yield Finding(span, message, fixes, (related,), severity="warning")
+    elif is_turn and outer is not None and is_lost(context.template, event.name, outer, span):
+        fixes = tuple(in_namespace(context.template, event.name, outer))
+        message = (
+            f"this `{event.name}` is gone at the end of the turn, and nothing reads it; use a `namespace`"
+        )
+        yield Finding(span, message, fixes, (related,), severity="warning")
+    else:
+        yield Finding(span, message, related=(related,))
+
+
+_OWNERS: Final = dict.fromkeys(GLOBALS - {"self"}, "Jinja") | dict.fromkeys(INJECTED, "Prompt Poet")
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield the names bound in the chunk that Jinja or Prompt Poet has given a meaning."""
+    for binding in chunk_bindings(chunk):
+        owner = _OWNERS.get(binding.name)
+        if owner is not None:
+            severity: Severity | None = "hint" if binding.kind == "parameter" else None
+            message = f"this hides the `{binding.name}` of {owner}"
+            yield Finding(binding.span, message, severity=severity)
+
+
+RULE = Rule(
+    name="shadowed-variable",
+    summary="name that hides another one",
+    severity="information",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+    check_chunk=check_chunk,
+    reads_prose=False,
+)

@@ -1,0 +1,195 @@
+"""A variable that is not there where it is read.
+
+## What it does
+
+In a file that declares its inputs, reports a name that nothing declares and that is like a name which is
+in scope, and a name that the file binds elsewhere: a loop's variable behind the loop, what is set in a
+loop and read behind it, a macro's parameter outside of the macro.
+
+In a file that declares none, any name may be an input; but one that is read in a loop alone, and is like a
+variable of the loop that nothing reads, is reported too.
+
+In every file it reports what no caller can give: `loop` outside of a loop, also in a file that is
+included from within one, and, in a file that is only imported without its context, variables that
+a macro takes from the data; and `null`, `nil`, `TRUE` and `FALSE`, which Jinja writes `none`, `true`
+and `false`: nothing equals a name that is not there.
+
+## Why is this bad?
+
+Jinja prints nothing for a variable that is not there, so that the prompt is shorter without a word; an
+attribute of it, or a call, fails.
+
+## Example
+
+```yaml
+{#---
+input_keys: [text]
+---#}
+- name: ticket
+  content: |
+    {{ txt }}
+       ^^^ undefined-variable: nothing is named `txt`; did you mean `text`?
+    {{ text }}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [text]
+---#}
+- name: ticket
+  content: |
+    {{ text }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from promptls.lint.analysis.undeclared import (
+    binding_of,
+    declared_names,
+    entries_words,
+    foreign_constants,
+    include_places,
+    out_of_scope,
+    undeclared_readings,
+    unprovided_readings,
+)
+from promptls.lint.analysis.unread_names import typos_of_loop_variables
+from promptls.lint.fixes.inputs import added_input
+from promptls.lint.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.semantic.names.scopes import GLOBALS, Binding
+from promptls.syntax.jinja.foreign_signs import FOREIGN_CONSTANTS
+from promptls.syntax.jinja.nodes import Name, Test
+from promptls.syntax.jinja.problems import expressions_in
+from promptls.text.positions import Span
+from promptls.text.suggest import is_close
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the readings of variables that cannot be there."""
+    yield from _loops(context)
+    yield from _callers(context)
+    yield from foreign_constants(context)
+    importer = _importer_without_context(context)
+    if importer is not None:
+        yield from _without_data(context, importer)
+        return
+    for reading, meant, elsewhere in undeclared_readings(context):
+        name = reading.name
+        if elsewhere is not None:
+            message = out_of_scope(context, elsewhere, reading.span)
+            related = RelatedPlace(context.path, elsewhere.span, f"`{name}` is bound here")
+            yield Finding(reading.span, message, related=(related,))
+        elif meant is not None:
+            fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), is_close(name, meant))
+            message = f"nothing is named `{name}`; did you mean `{meant}`?"
+            yield Finding(reading.span, message, (fix, *added_input(context, name)))
+    for reading, loop_variable in typos_of_loop_variables(context):
+        yield _typo(context, reading.name, reading.span, loop_variable)
+    for found in unprovided_readings(context):
+        if found.meant is not None:
+            edit = Edit(found.reading.span, found.meant)
+            fix = Fix(f"Change to `{found.meant}`", (edit,), is_close(found.reading.name, found.meant))
+            message = (
+                f"nothing is named `{found.reading.name}` in {entries_words(found)}, "
+                f"which this file is included from; did you mean `{found.meant}`?"
+            )
+            yield Finding(found.reading.span, message, (fix,), include_places(found))
+
+
+def _typo(context: FileContext, name: str, span: Span, meant: Binding) -> Finding:
+    """Return a name that stands for a variable of the loop around it."""
+    fix = Fix(f"Change to `{meant.name}`", (Edit(span, meant.name),), is_close(name, meant.name))
+    related = RelatedPlace(context.path, meant.span, f"nothing reads `{meant.name}`")
+    return Finding(span, f"nothing is named `{name}`; did you mean `{meant.name}`?", (fix,), (related,))
+
+
+def _loops(context: FileContext) -> Iterator[Finding]:
+    """Yield the readings of `loop` where no loop of this file is."""
+    names = context.template.names
+    if "loop" not in names.input_names:
+        return
+    # What is wrong with a tag may be that it opens a loop, or closes one.
+    if any(problem.language == "jinja" for problem in context.template.syntax_problems):
+        return
+    declared = {key.name for key in context.template.declarations.inputs or ()}
+    includers = context.snapshot.includers(context.path)
+    if "loop" in declared or _asks_for_loop(context) or any(_binds_loop(context, path) for path in includers):
+        return
+    message = "`loop` is there only in a loop"
+    if includers:
+        message = (
+            "an included file does not see `loop`; where it is included, pass on what it needs with `set`"
+        )
+    for reading in names.readings_of("loop"):
+        if reading.binding is None:
+            yield Finding(reading.span, message)
+
+
+def _asks_for_loop(context: FileContext) -> bool:
+    """Return whether the file asks whether `loop` is there."""
+    return any(
+        isinstance(node, Test)
+        and node.name in {"defined", "undefined"}
+        and isinstance(node.target, Name)
+        and node.target.name == "loop"
+        for located in context.template.names.chunks_reading("loop")
+        for _, node in expressions_in(located.chunk)
+    )
+
+
+def _callers(context: FileContext) -> Iterator[Finding]:
+    """Yield the calls of `caller` outside of every macro."""
+    names = context.template.names
+    if "caller" not in names.called_names or context.snapshot.includers(context.path):
+        return
+    if "caller" in names.all_bound_names or "caller" in (declared_names(context) or ()):
+        return
+    for reading in names.readings_of("caller"):
+        if reading.binding is None and reading.how == "call":
+            yield Finding(reading.span, "`caller` is there only in a macro that a `call` block calls")
+
+
+def _binds_loop(context: FileContext, path: str) -> bool:
+    template = context.snapshot.template(path)
+    return template is None or binding_of(template.names, "loop") is not None
+
+
+def _importer_without_context(context: FileContext) -> str | None:
+    """Return a file that imports this one, where every file that names it imports it without its context."""
+    found = None
+    for path in sorted(context.snapshot.includers(context.path)):
+        template = context.snapshot.template(path)
+        for reference in template.references if template else ():
+            if context.snapshot.resolve(path, reference) != context.path:
+                continue
+            if reference.keyword not in {"import", "from"} or reference.with_context:
+                return None
+            found = found or path
+    return found
+
+
+def _without_data(context: FileContext, importer: str) -> Iterator[Finding]:
+    """Yield the readings of what would come from the data, in a file that is imported without it."""
+    names = context.template.names
+    file = PurePath(importer).name
+    for name in sorted(names.read_names - GLOBALS - FOREIGN_CONSTANTS.keys() - {"loop"}):
+        for reading in names.readings_of(name):
+            if reading.binding is None:
+                message = f"`{name}` is not there: `{file}` imports this file without `with context`"
+                yield Finding(reading.span, message)
+
+
+RULE = Rule(
+    name="undefined-variable",
+    summary="variable that is not defined where it is read",
+    severity="warning",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+)

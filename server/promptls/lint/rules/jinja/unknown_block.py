@@ -1,0 +1,124 @@
+"""A block that no template has.
+
+## What it does
+
+Reports `self.name()` where neither this template, nor one that it extends, nor one that extends it has a
+block of that name, and `super()` in a block that no template above has.
+
+## Why is this bad?
+
+Rendering fails, with "has no attribute" or "there is no parent block".
+
+## Example
+
+```yaml
+{% block rules %}
+- name: rules
+  role: system
+  content: Be kind.
+{% endblock %}
+- name: again
+  content: "{{ self.rule() }}"
+                    ^^^^ unknown-block: no template has a block `rule`; did you mean `rules`?
+```
+
+Use instead:
+
+```yaml
+{% block rules %}
+- name: rules
+  role: system
+  content: Be kind.
+{% endblock %}
+- name: again
+  content: "{{ self.rules() }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.analysis.template_names import ancestors, block_tags_of, blocks_of, family
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, FileContext, Finding, Rule
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.nodes import Attribute, Call, Name
+from promptls.syntax.jinja.problems import expressions_in
+from promptls.text.positions import Span
+
+
+@chunk_fact
+def _names_asked(chunk: Chunk) -> tuple[str, ...]:
+    return tuple(
+        node.name
+        for _, node in expressions_in(chunk)
+        if isinstance(node, Attribute) and isinstance(node.target, Name) and node.target.name == "self"
+    )
+
+
+_asked: Final = summary(lambda chunk: frozenset(_names_asked(chunk)), union, of_tags=True)
+"""The blocks that a piece asks of `self`."""
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the blocks that are asked for and not there."""
+    root = context.template.source.root
+    if _asked(root) and "self" not in context.template.names.all_bound_names:
+        yield from _of_self(context)
+    if "super" in context.template.names.read_names:
+        yield from _of_super(context)
+
+
+def _of_self(context: FileContext) -> Iterator[Finding]:
+    related = family(context.snapshot, context.path)
+    if related is None:
+        return
+    known = frozenset(name for path in related for name in blocks_of(context.snapshot, path))
+    for located in context.template.source.root.where(_asked):
+        for start, node in expressions_in(located.chunk):
+            is_of_self = isinstance(node, Attribute) and isinstance(node.target, Name)
+            if not is_of_self or not isinstance(node, Attribute) or not isinstance(node.target, Name):
+                continue
+            if node.target.name == "self" and node.name and node.name not in known:
+                span = node.name_span.shifted(located.start + start)
+                yield misspelt(span, f"no template has a block `{node.name}`", node.name, known)
+
+
+def _of_super(context: FileContext) -> Iterator[Finding]:
+    above = ancestors(context.snapshot, context.path)
+    if above is None:
+        return
+    known = frozenset(name for path in above for name in blocks_of(context.snapshot, path))
+    blocks = block_tags_of(context.template)
+    is_dropped = context.kind in PARTS_KINDS and any(
+        each.keyword == "extends" and context.template.branches.is_unconditional(each.span.start)
+        for each in context.template.references
+    )
+    for located in context.template.names.chunks_reading("super"):
+        for start, node in expressions_in(located.chunk):
+            if (
+                not isinstance(node, Call)
+                or not isinstance(node.function, Name)
+                or node.function.name != "super"
+            ):
+                continue
+            span: Span = node.function.span.shifted(located.start + start)
+            around = [each for each in blocks if each.body.start <= span.start < each.body.end]
+            if around and not around[-1].depth and is_dropped:
+                continue  # nobody prints the block, and that is told
+            if around and around[-1].name and around[-1].name not in known:
+                message = f"no template that this one extends has a block `{around[-1].name}`"
+                yield Finding(span, message)
+
+
+RULE = Rule(
+    name="unknown-block",
+    summary="unknown block",
+    severity="error",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+)

@@ -1,0 +1,157 @@
+"""A call of a function that nobody provides.
+
+## What it does
+
+In a file that declares its inputs or names a `functions` file, reports calls of a name that is no macro, no
+import, no function of Jinja or Prompt Poet, no function of that file, and no declared input. A file that
+declares no inputs itself is judged by those that include it. Where the `functions` file cannot be read, and
+where every call stands under a condition that asks for the function, nothing is said.
+
+## Why is this bad?
+
+Rendering fails: "'titel' is undefined".
+
+## Example
+
+```yaml
+{#---
+input_keys: [text]
+---#}
+{% macro shout(words) %}{{ words | upper }}{% endmacro %}
+- name: ticket
+  content: |
+    {{ shuot(text) }} {{ shout(text) }}
+       ^^^^^ unknown-function: nothing provides the function `shuot`; did you mean `shout`?
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [text]
+---#}
+{% macro shout(words) %}{{ words | upper }}{% endmacro %}
+- name: ticket
+  content: |
+    {{ shout(text) }}
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from promptls.lint.analysis.undeclared import (
+    Unprovided,
+    binding_of,
+    declared_names,
+    entries_words,
+    include_places,
+    out_of_scope,
+)
+from promptls.lint.fixes.inputs import added_input
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, Rule
+from promptls.semantic.flow.shapes import used_shapes
+from promptls.semantic.names.scopes import GLOBALS, INJECTED, Reading
+from promptls.semantic.types.shape import UNKNOWN
+from promptls.workspace.contract import Way, function_names, functions_path, ways_to
+from promptls.workspace.disk import text_on_disk
+from promptls.workspace.snapshot import Snapshot
+
+_CALLABLE_KINDS = ("macro", "import")
+_ALWAYS_THERE = GLOBALS | INJECTED
+_NO_FUNCTIONS = frozenset({"self", "token_limit"})
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the calls of names that nothing provides."""
+    names = context.template.names
+    if (names.called_names & names.input_names) <= _ALWAYS_THERE:
+        return
+    ways = [way for way in ways_to(context.snapshot, context.path) if way.reference is not None]
+    declared = declared_names(context)
+    if declared is None and ways:
+        yield from _in_section(context, ways)
+        return
+    functions = function_names(context.snapshot, context.path)
+    if functions is None or (declared is None and not functions_path(context.snapshot, context.path)):
+        return
+    known = functions.union(declared or (), *(way.bound for way in ways))
+    suggested = _own_suggestions(context) | functions
+    for reading in _calls_but_of(context, known):
+        name = reading.name
+        elsewhere = binding_of(context.template.names, name)
+        if elsewhere is not None:
+            yield Finding(reading.span, out_of_scope(context, elsewhere, reading.span))
+        elif not _is_mentioned(context.snapshot, (context.path,), name):
+            finding = misspelt(reading.span, f"nothing provides the function `{name}`", name, suggested)
+            yield replace(finding, fixes=(*finding.fixes, *added_input(context, name)))
+
+
+def _in_section(context: FileContext, ways: list[Way]) -> Iterator[Finding]:
+    """Yield the calls in a file that is judged by those which include it."""
+    judging = [way for way in ways if way.declares or _names_functions(context.snapshot, way.entry)]
+    if not judging:
+        return
+    for reading in _calls_but_of(context, frozenset.intersection(*(way.provided for way in judging))):
+        name = reading.name
+        lacking = tuple(way for way in judging if name not in way.provided)
+        if _is_mentioned(context.snapshot, {path for way in lacking for path in _files(way)}, name):
+            continue
+        found = Unprovided(reading, lacking, len(lacking) < len(ways), None)
+        message = f"nothing provides the function `{name}`"
+        if found.is_provided_elsewhere:
+            message += f" for {entries_words(found)}, which this file is included from"
+        suggested = _own_suggestions(context).union(
+            frozenset.intersection(*(way.provided for way in lacking))
+        )
+        finding = misspelt(reading.span, message, name, suggested)
+        yield replace(finding, related=include_places(found))
+
+
+def _calls_but_of(context: FileContext, known: frozenset[str]) -> Iterator[Reading]:
+    """Yield the calls of names that neither the file nor `known` defines and no condition tests."""
+    names = context.template.names
+    for name in sorted(names.input_names - known - {"loop", "caller", "super"}):
+        calls = [
+            reading
+            for reading in names.readings_of(name)
+            if reading.how == "call" and reading.binding is None
+        ]
+        if calls and not used_shapes(context.template).get(name, UNKNOWN).optional:
+            yield from calls
+
+
+def _own_suggestions(context: FileContext) -> frozenset[str]:
+    names = context.template.names
+    bound = frozenset[str]().union(*(names.bound_names(kind) for kind in _CALLABLE_KINDS))
+    return (bound | _ALWAYS_THERE) - _NO_FUNCTIONS
+
+
+def _files(way: Way) -> tuple[str, ...]:
+    return (way.entry,) if way.includer is None else (way.entry, way.includer)
+
+
+def _names_functions(snapshot: Snapshot, entry: str) -> bool:
+    """Return whether there is a functions file for a template, and it can be read."""
+    return functions_path(snapshot, entry) is not None and function_names(snapshot, entry) is not None
+
+
+def _is_mentioned(snapshot: Snapshot, paths: Iterable[str], name: str) -> bool:
+    """Return whether a `functions` file contains the name at all: it may define functions dynamically."""
+    files = {functions_path(snapshot, path) for path in paths}
+    texts = [text_on_disk(file) for file in files if file is not None]
+    return any(text is not None and re.search(rf"\b{re.escape(name)}\b", text) for text in texts)
+
+
+RULE = Rule(
+    name="unknown-function",
+    summary="call of an unknown function",
+    severity="warning",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+)

@@ -1,0 +1,117 @@
+"""An attribute that `loop` does not have.
+
+## What it does
+
+Reports attributes of a loop's `loop` that Jinja does not know, such as `loop.count` and `loop.parent`. Where
+no loop of the file is around, only those that are like one that it knows: `loop.idx`, `loop.lenght`.
+
+## Why is this bad?
+
+Jinja prints nothing for them, and takes them for false in a condition.
+
+## Example
+
+```yaml
+{% for document in documents %}
+- name: document
+  content: |
+    {{ loop.idx }}. {{ escape_special_characters(document) }}
+            ^^^ unknown-loop-attribute: `loop` has no `idx`; did you mean `index`?
+{% endfor %}
+```
+
+Use instead:
+
+```yaml
+{% for document in documents %}
+- name: document
+  content: |
+    {{ loop.index }}. {{ escape_special_characters(document) }}
+{% endfor %}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.builtins import LOOP
+from promptls.syntax.jinja.nodes import Attribute, Constant, Item, Name
+from promptls.syntax.jinja.problems import expressions_in
+from promptls.text.positions import Span
+from promptls.text.suggest import nearest
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield unknown attributes of `loop`: all inside a loop of this file, elsewhere only typos."""
+    root = context.template.source.root
+    if not _unknown(root):
+        return
+    file_names = context.template.names
+    is_ambiguous = "loop" in union([file_names.bound_names(kind) for kind in _OWN_BINDINGS])
+    for located, resolver in file_names.scopes_where(_unknown):
+        loops = {
+            reading.span.start
+            for reading in resolver.readings(located.chunk, located.start)
+            if reading.name == "loop" and reading.binding is not None
+        }
+        for name, span, target in _asked(located.chunk):
+            if nearest(name, LOOP) or (target.start + located.start in loops and not is_ambiguous):
+                yield _finding(name, span).shifted(located.start)
+
+
+def _finding(name: str, span: Span) -> Finding:
+    message = f"`loop` has no `{name}`"
+    meant = _ELSEWHERE.get(name)
+    if meant is None:
+        return misspelt(span, message, name, LOOP)
+    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+
+
+@chunk_fact
+def _asked(chunk: Chunk) -> tuple[tuple[str, Span, Span], ...]:
+    """Return the unknown attributes of `loop` in the chunk: name, its offset, the offset of `loop`."""
+    found = []
+    for start, node in expressions_in(chunk):
+        match node:
+            case Attribute(target=Name(name="loop", span=target), name=name, name_span=span) if name:
+                pass
+            case Item(target=Name(name="loop", span=target), key=Constant(value=str() as name, span=quoted)):
+                span = Span(quoted.start + 1, max(quoted.end - 1, quoted.start + 1))
+            case _:
+                continue
+        if name not in LOOP:
+            found.append((name, span.shifted(start), target.shifted(start)))
+    return tuple(found)
+
+
+_ELSEWHERE: Final = {
+    "count": "length",
+    "counter": "index",
+    "counter0": "index0",
+    "iteration": "index",
+    "revcounter": "revindex",
+    "revcounter0": "revindex0",
+    "size": "length",
+    "total": "length",
+}
+"""What the loops of other template languages have, and the same of Jinja's."""
+_OWN_BINDINGS: Final = ("set", "for", "macro", "import", "with", "parameter")
+_unknown: Final = summary(lambda chunk: frozenset(name for name, *_ in _asked(chunk)), union, of_tags=True)
+"""The attributes that a piece asks of a `loop` and that no loop has."""
+
+
+RULE = Rule(
+    name="unknown-loop-attribute",
+    summary="unknown attribute of `loop`",
+    severity="warning",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+)

@@ -1,0 +1,65 @@
+"""An import that leads to nothing.
+
+## What it does
+
+Reports the written-out name of a template in an `import` or a `from … import` for which no file is
+there: neither from the folder of an entry template that leads here, nor from the setting
+`template_paths`, nor from a folder above. Names with `..` are reported too, because Jinja's loader
+refuses them. Of a file that is there, reports names that are imported from it or asked of it
+(`{{ lib.name }}`), and that it neither defines nor sets.
+
+## Why is this bad?
+
+Rendering fails with `TemplateNotFound`, also where no macro of the file is called; a name that the
+file does not have prints nothing, and a call of it fails.
+
+## Example
+
+```yaml
+{% from 'macros/greetings.j2' import greet %}
+        ^^^^^^^^^^^^^^^^^^^^^ unresolved-import: there is no file `macros/greetings.j2` beside this template
+- name: ticket
+  content: "{{ greet() }}"
+```
+
+Use instead:
+
+```yaml
+{% macro greet() %}Hello.{% endmacro %}
+- name: ticket
+  content: "{{ greet() }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.analysis.template_names import (
+    lacking_imports,
+    lacking_members,
+    modules,
+    owner_names,
+    unresolved,
+)
+from promptls.lint.rule import JINJA_KINDS, CheckNames, FileContext, Finding, Rule
+
+_KEYWORDS: Final = frozenset({"import", "from"})
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the template names of imports that lead nowhere."""
+    yield from unresolved(context, _KEYWORDS)
+    yield from lacking_imports(context)
+
+
+RULE = Rule(
+    name="unresolved-import",
+    summary="import of a missing file or name",
+    severity="error",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+    check_names=CheckNames(modules, owner_names, lacking_members),
+)

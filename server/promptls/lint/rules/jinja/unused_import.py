@@ -1,0 +1,78 @@
+"""An import that is never used.
+
+## What it does
+
+Reports names that an `import` or `from … import` binds and that neither the file nor anything it
+includes reads.
+
+## Why is this bad?
+
+The other file is loaded for nothing, or the name is misspelt where it should be used.
+
+## Example
+
+```yaml
+-- main.yml.j2 --
+{% from "macros.yml.j2" import shout %}
+                               ^^^^^ unused-import: nothing uses the import `shout`
+- name: rules
+  content: Be brief.
+-- macros.yml.j2 --
+{% macro shout(words) %}{{ words | upper }}{% endmacro %}
+```
+
+Use instead:
+
+```yaml
+- name: rules
+  content: Be brief.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.lint.analysis.unread_names import unread
+from promptls.lint.fixes.jinja import removed_tag, tag_at
+from promptls.lint.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.semantic.names.scopes import Binding
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.text.positions import Span
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the imported names that nothing reads."""
+    for binding in unread(context, "import"):
+        message = f"nothing uses the import `{binding.name}`"
+        yield Finding(binding.span, message, tuple(_fixes(context, binding)), unnecessary=True)
+
+
+def _fixes(context: FileContext, binding: Binding) -> Iterator[Fix]:
+    located = context.template.source.located(binding.span.start)
+    offset = binding.span.start - located.start
+    number = tag_at(located.chunk, offset)
+    if number is None:
+        return
+    tag = located.chunk.tags[number]
+    spans = [
+        Span(each.span.start, each.alias_span.end).shifted(located.start + tag.span.start)
+        for each in tag_tree(tag).statement.imported
+    ]
+    removal = removed_tag(located, offset)
+    if len(spans) > 1:
+        index = next(n for n, span in enumerate(spans) if span.start <= binding.span.start < span.end)
+        first = Span(spans[0].start, spans[1].start)
+        removal = Edit(Span(spans[index - 1].end, spans[index].end) if index else first, "")
+    if removal:
+        yield Fix("Remove this import", (removal,), preferred=True)
+
+
+RULE = Rule(
+    name="unused-import",
+    summary="import that is never used",
+    severity="warning",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+)

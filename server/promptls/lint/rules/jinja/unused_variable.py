@@ -1,0 +1,98 @@
+"""A variable that is set and never read.
+
+## What it does
+
+Reports names that `set` binds and that neither the file nor anything it includes reads. Names that
+begin with `_`, names that another file can import, and those that get what a method such as `append`
+returns are left alone. So is a name that a misspelt one stands for, which `undefined-variable` tells.
+
+## Why is this bad?
+
+Either the text that should read it misspells it, or it can go.
+
+## Example
+
+```yaml
+{% set tone = "kind" %}
+       ^^^^ unused-variable: nothing reads `tone`
+- name: rules
+  content: Be brief.
+```
+
+Use instead:
+
+```yaml
+{% set tone = "kind" %}
+- name: rules
+  content: Be {{ tone }}.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.analysis.undeclared import undeclared_readings
+from promptls.lint.analysis.unread_names import unread
+from promptls.lint.fixes.jinja import removed_tag, tag_at
+from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, Fix, Rule
+from promptls.syntax.chunk_list import Located
+from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement
+from promptls.syntax.jinja.problems import tag_tree
+
+_CHANGES: Final = frozenset(
+    {
+        "add",
+        "append",
+        "clear",
+        "discard",
+        "extend",
+        "insert",
+        "pop",
+        "remove",
+        "reverse",
+        "setdefault",
+        "sort",
+        "update",
+    }
+)
+"""The methods of lists, sets and mappings that are called for what they do."""
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the variables that nothing reads."""
+    found = [*unread(context, "set")]
+    meant = {each.meant for each in undeclared_readings(context)} if found else set()
+    for binding in found:
+        located = context.template.source.located(binding.span.start)
+        statement = _statement(located, binding.span.start - located.start)
+        if binding.name in meant or (statement is not None and any(map(_changes, statement.expressions))):
+            continue
+        binds_more = statement is not None and not all(isinstance(each, Name) for each in statement.targets)
+        removal = None if binds_more else removed_tag(located, binding.span.start - located.start)
+        fixes = (Fix("Remove this variable", (removal,)),) if removal else ()
+        yield Finding(binding.span, f"nothing reads `{binding.name}`", fixes, unnecessary=True)
+
+
+def _statement(located: Located, offset: int) -> Statement | None:
+    """Return the statement of the tag at a place of the chunk."""
+    number = tag_at(located.chunk, offset)
+    return tag_tree(located.chunk.tags[number]).statement if number is not None else None
+
+
+def _changes(value: Expression) -> bool:
+    """Return whether a value is that of a call which changes something, so that nobody need read it."""
+    return (
+        isinstance(value, Call) and isinstance(value.function, Attribute) and value.function.name in _CHANGES
+    )
+
+
+RULE = Rule(
+    name="unused-variable",
+    summary="variable that is set but never read",
+    severity="warning",
+    module=__name__,
+    kinds=JINJA_KINDS,
+    check=check,
+)

@@ -1,0 +1,1 @@
+"""Rules about evaluation prompts of OpenCompass."""

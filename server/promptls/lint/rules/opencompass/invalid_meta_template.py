@@ -1,0 +1,129 @@
+"""A meta template that OpenCompass refuses.
+
+## What it does
+
+Reports a `meta_template` without a list of `round`, with a role twice, with a turn that has no
+`role`, with a list for a `begin` or `end`, and one in which only some roles have an `api_role`.
+
+## Why is this bad?
+
+OpenCompass raises an `AssertionError` (`role in meta prompt must be unique!`), a
+`NotImplementedError` or a `KeyError` with every prompt of the model.
+
+## Example
+
+```yaml
+prompt_template:
+  template: "{question}"
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+meta_template:
+  round:
+    - {role: HUMAN, begin: "Q: "}
+    - {role: HUMAN, begin: "A: ", generate: true}
+             ^^^^^ invalid-meta-template: the role `HUMAN` is there already
+```
+
+Use instead:
+
+```yaml
+prompt_template:
+  template: "{question}"
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+meta_template:
+  round:
+    - {role: HUMAN, begin: "Q: "}
+    - {role: BOT, begin: "A: ", generate: true}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.fixes.mappings import BLANK, as_list, key_behind
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.semantic.evaluation import Form, MetaTemplate, evaluation_of
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text, scalar_text
+from promptls.text.suggest import is_close
+
+_ROLES: Final = ("HUMAN", "BOT", "SYSTEM")
+_ROUND: Final = "round: [{role: HUMAN}, {role: BOT, generate: true}]"
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield what is wrong with the meta template."""
+    evaluation = evaluation_of(chunk)
+    if evaluation is None or evaluation.meta is None or evaluation.is_open:
+        return
+    value, meta = evaluation.meta.value, evaluation.meta_template
+    if meta is not None:
+        yield from _roles(chunk, meta)
+        if isinstance(value, Mapping) and not meta.is_api:
+            yield from _lists(chunk, value)
+        asked = evaluation.asked
+        if asked is not None and asked.form is Form.MESSAGES and not meta.is_api and not meta.is_unsure:
+            message = "messages go only to a model behind an API, and no role here has an `api_role`"
+            yield Finding(evaluation.meta.key.span, message)
+    elif isinstance(value, Mapping):
+        rounds = value.entry("round")
+        if rounds is not None:
+            fixes = as_list(chunk, rounds.value) if isinstance(rounds.value, Mapping) else ()
+            yield Finding(rounds.key.span, "`round` is a list of roles", fixes)
+        elif (typo := _typo_of_round(value)) is not None:
+            yield misspelt(typo.key.span, "a meta template needs a `round`", key_text(typo) or "", ["round"])
+        elif all(key_text(entry) is not None for entry in value.entries):
+            fixes = key_behind(chunk, value.span, value.entries, _ROUND)
+            yield Finding(evaluation.meta.key.span, "a meta template needs a `round`", fixes)
+
+
+def _typo_of_round(value: Mapping) -> Entry | None:
+    return next((entry for entry in value.entries if is_close(key_text(entry) or "", "round")), None)
+
+
+def _roles(chunk: Chunk, meta: MetaTemplate) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for turn in (*meta.rounds, *meta.reserved):
+        value = turn.value("role")
+        role = scalar_text(value)
+        if value is None and turn.entries and all(key_text(entry) is not None for entry in turn.entries):
+            free = next(each for each in (*_ROLES, "ROLE") if each not in meta.roles)
+            fixes = key_behind(chunk, turn.span, turn.entries, f"role: {free}")
+            yield Finding(turn.entries[0].key.span, "this turn has no `role`", fixes)
+        if value is not None and role is not None:
+            if role in seen:
+                free_roles = [each for each in _ROLES if each not in meta.roles]
+                fixes = tuple(Fix(f"Change to `{each}`", (Edit(value.span, each),)) for each in free_roles)
+                yield Finding(value.span, f"the role `{role}` is there already", fixes)
+            seen.add(role)
+        if not meta.is_api or turn in meta.rounds:
+            yield from _lists(chunk, turn)
+        if meta.is_api and turn.entry("api_role") is None and turn in meta.rounds and value is not None:
+            fixes = key_behind(chunk, turn.span, turn.entries, f"api_role: {role or BLANK}")
+            yield Finding(value.span, "this role has no `api_role`, as the others have", fixes)
+
+
+def _lists(chunk: Chunk, turn: Mapping) -> Iterator[Finding]:
+    for key in ("begin", "end"):
+        entry = turn.entry(key)
+        if entry is not None and isinstance(entry.value, Sequence):
+            items = entry.value.items
+            span = items[0].span if len(items) == 1 and isinstance(items[0], Scalar) else None
+            text = chunk.text[span.start : span.end] if span else ""
+            fixes = (Fix("Write the text alone", (Edit(entry.value.span, text),)),) if text else ()
+            yield Finding(entry.key.span, f"OpenCompass takes no list for `{key}`: write one text", fixes)
+
+
+RULE = Rule(
+    name="invalid-meta-template",
+    summary="meta template that OpenCompass rejects",
+    severity="error",
+    module=__name__,
+    kinds=EVALUATION_KINDS,
+    check_chunk=check_chunk,
+)

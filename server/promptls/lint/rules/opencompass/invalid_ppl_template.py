@@ -1,0 +1,194 @@
+"""A template whose labels do not work out.
+
+## What it does
+
+Reports a mapping from labels to templates whose values are no texts or dialogues, and one
+that a stray key made of a dialogue: OpenCompass takes a mapping for a dialogue only where
+every key is `begin`, `round` or `end`. Reports also a `PPLInferencer` whose template gives it
+nothing to compare (a dialogue has the one label `round`, and a text is the same for every
+label), and a `GenInferencer` with a mapping from labels, of which only the first is used. A
+label of `prompt_template` that `ice_template` lacks is reported there.
+
+## Why is this bad?
+
+OpenCompass raises a `TypeError`, or compares prompts that do not differ: every row then gets
+the same label.
+
+## Example
+
+```yaml
+prompt_template:
+  template:
+    round:
+    - {role: HUMAN, prompt: "{question}"}
+    begn:
+    ^^^^ invalid-ppl-template: this key makes the dialogue a mapping from labels; did you mean `begin`?
+    - {role: SYSTEM, prompt: Be brief.}
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+
+Use instead:
+
+```yaml
+prompt_template:
+  template:
+    begin:
+    - {role: SYSTEM, prompt: Be brief.}
+    round:
+    - {role: HUMAN, prompt: "{question}"}
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS, LABEL_INFERENCERS
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import EVALUATION_KINDS, Finding, Rule
+from promptls.semantic.evaluation import Evaluation, EvaluationTemplate, Form, Label, evaluation_of
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
+from promptls.text.positions import Span
+from promptls.text.suggest import is_close
+
+_BESIDE: Final = frozenset({"ice_token", "sep_token", "type"})
+"""Keys of a template that stand beside its text."""
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield the labels that do not work out."""
+    evaluation = evaluation_of(chunk)
+    if evaluation is None:
+        return
+    for template in evaluation.templates:
+        used = evaluation.used_bodies(template)
+        strays = _strays(template)
+        if strays:
+            is_fatal = any(isinstance(body, Sequence) for body in used)
+            yield from strays if is_fatal else (replace(each, severity="warning") for each in strays)
+            continue
+        for label in template.labels:
+            is_built = not isinstance(label.entry.value, Scalar)
+            for found in _value(label):
+                is_used = label.entry.value in used or not is_built
+                yield found if is_used else replace(found, severity="warning")
+    if evaluation.asked is not None:
+        yield from _compared(evaluation, evaluation.asked)
+    yield from _unexampled(evaluation)
+
+
+def _strays(template: EvaluationTemplate) -> list[Finding]:
+    """Return the keys that make a mapping from labels of what is a dialogue otherwise."""
+    if not any(label.name == "round" or _is_typo_of_round(label) for label in template.labels):
+        return []
+    free = [key for key in DIALOGUE_KEYS if key not in {each.name for each in template.labels}]
+    return [
+        misspelt(label.entry.key.span, f"this key {_turned(label)}", label.name, free)
+        for label in template.labels
+        if label.name not in DIALOGUE_KEYS
+    ]
+
+
+def _turned(label: Label) -> str:
+    made = "makes the dialogue a mapping from labels"
+    return f"{made}: it belongs beside `template`" if label.name in _BESIDE else made
+
+
+def _is_typo_of_round(label: Label) -> bool:
+    return isinstance(label.entry.value, Sequence) and is_close(label.name, "round")
+
+
+def _value(label: Label) -> Iterator[Finding]:
+    value = label.entry.value
+    place = value.span if not value.span.is_empty() else label.entry.key.span
+    if label.form is Form.OTHER and not isinstance(value, Sequence):
+        yield Finding(place, "the template of a label is a text or a dialogue; quote it if it is a text")
+    elif isinstance(value, Sequence):
+        yield Finding(label.entry.key.span, "the template of a label is a list; write it below `round`")
+    elif isinstance(value, Mapping) and label.form is not Form.UNKNOWN and value.entry("round") is None:
+        yield Finding(label.entry.key.span, "the dialogue of this label has no `round`")
+
+
+def _compared(evaluation: Evaluation, asked: EvaluationTemplate) -> Iterator[Finding]:
+    inferencer = evaluation.inferencer_class
+    body = asked.body
+    if inferencer in LABEL_INFERENCERS and asked.form not in {Form.LABELS, Form.DIALOGUE}:
+        for template in evaluation.templates:
+            if template.form is Form.MESSAGES:
+                message = f"`{inferencer}` weighs labels, and a list of messages has none: OpenCompass fails"
+                yield Finding(template.entry.key.span, message)
+    if (
+        inferencer == "PPLInferencer"
+        and asked.form is Form.DIALOGUE
+        and isinstance(body, Mapping)
+        and body.entries
+    ):
+        names = ", ".join(f"`{key_text(entry)}`" for entry in body.entries)
+        message = f"`PPLInferencer` takes the keys for labels, here {names}: write a mapping from each label to a dialogue"
+        yield Finding(_key_of(asked), message)
+    elif (
+        inferencer == "PPLInferencer"
+        and asked.form is Form.TEXT
+        and "labels" not in _inferencer_keys(evaluation)
+    ):
+        message = (
+            "`PPLInferencer` gets the same prompt for every label: write a mapping from each label to a text"
+        )
+        yield Finding(_key_of(asked), message, severity="warning")
+    elif inferencer == "PPLInferencer" and asked.form is Form.LABELS and _is_alone(evaluation, asked):
+        message = f"`PPLInferencer` has one label to choose from, `{asked.labels[0].name}`: every row gets it"
+        yield Finding(_key_of(asked), message, severity="warning")
+    elif (
+        inferencer == "GenInferencer"
+        and asked.form is Form.LABELS
+        and len(asked.labels) > 1
+        and not _strays(asked)
+    ):
+        message = f"`GenInferencer` uses the first label only, `{asked.labels[0].name}`"
+        yield Finding(_key_of(asked), message, severity="warning")
+
+
+def _is_alone(evaluation: Evaluation, asked: EvaluationTemplate) -> bool:
+    """Return whether a mapping certainly has one label and no other."""
+    return len(asked.labels) == 1 and not evaluation.is_open and not _strays(asked)
+
+
+def _unexampled(evaluation: Evaluation) -> Iterator[Finding]:
+    """Yield the labels of the prompt that the examples have no template for."""
+    ice, prompt = evaluation.ice, evaluation.prompt
+    if ice is None or prompt is None or evaluation.retrieves is False or evaluation.is_open:
+        return
+    known = {label.name for label in ice.labels}
+    missing = [label.name for label in prompt.labels if label.name not in known]
+    if known and missing and not _strays(ice) and not _strays(prompt):
+        names = ", ".join(f"`{name}`" for name in missing)
+        message = f"an example whose answer is {names} has no template here: OpenCompass raises a KeyError"
+        yield Finding(_key_of(ice), message, severity="warning")
+
+
+def _inferencer_keys(evaluation: Evaluation) -> set[str | None]:
+    value = evaluation.inferencer.value if evaluation.inferencer else None
+    return {key_text(entry) for entry in value.entries} if isinstance(value, Mapping) else set()
+
+
+def _key_of(template: EvaluationTemplate) -> Span:
+    """Return the place of the key `template`."""
+    entry = template.mapping.entry("template") if template.mapping else None
+    return (entry or template.entry).key.span
+
+
+RULE = Rule(
+    name="invalid-ppl-template",
+    summary="invalid labels of a template",
+    severity="error",
+    module=__name__,
+    kinds=EVALUATION_KINDS,
+    check_chunk=check_chunk,
+)

@@ -1,0 +1,212 @@
+"""A template without the mark for its in-context examples.
+
+## What it does
+
+Reports an evaluation prompt whose template has no `ice_token` although it needs one, and a
+template in whose text that mark does not stand:
+
+- `ice_template` alone writes the question too, and needs an `ice_token` even where no
+  example is shown (`ZeroRetriever`);
+- with both templates, `prompt_template` needs it;
+- a text, and every text of a mapping from labels, must hold the mark that `ice_token` names;
+- so must a dialogue: OpenCompass does not look there, and loses the examples without a word;
+- a `</E>` in a template without `ice_token` reaches the model as it stands.
+
+## Why is this bad?
+
+OpenCompass raises `NotImplementedError: ice_token of … is not provided` or a `LookupError`,
+or the model is asked without the examples that you chose.
+
+## Example
+
+```yaml
+ice_template:
+^^^^^^^^^^^^ missing-ice-token: `ice_template` alone is the prompt too, and needs an `ice_token`, even with no examples
+  template: "Q: {question}"
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+
+Use instead:
+
+```yaml
+ice_template:
+  ice_token: "</E>"
+  template: "</E>Q: {question}"
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.dialects.opencompass.vocabulary import CHAT_INFERENCERS, USUAL_ICE_MARK
+from promptls.lint.fixes.mappings import added_entry, indentation, is_flow, text_start
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity
+from promptls.semantic.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of, scalars_in
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text
+from promptls.text.positions import Span
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield what the templates lack for their examples."""
+    evaluation = evaluation_of(chunk)
+    if evaluation is None:
+        return
+    for template in evaluation.templates:
+        if template.form is Form.MESSAGES:
+            yield from _in_messages(evaluation, template)
+        elif template.ice_token is None:
+            yield from _without_token(chunk, evaluation, template)
+        else:
+            yield from _with_token(chunk, evaluation, template)
+
+
+def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
+    if template.mapping is None or template.is_raw or template.form in {Form.OTHER, Form.UNKNOWN}:
+        return
+    if template is evaluation.asked and evaluation.ice and not evaluation.is_open:
+        message = (
+            "`prompt_template` needs an `ice_token`, because there is an `ice_template` as well"
+            if evaluation.prompt
+            else "`ice_template` alone is the prompt too, and needs an `ice_token`, even with no examples"
+        )
+        # Inferencers of chats take the messages of a column, and show no examples: only the viewer fails.
+        severity: Severity | None = "warning" if evaluation.inferencer_class in CHAT_INFERENCERS else None
+        yield Finding(
+            template.entry.key.span, message, _adding_token(chunk.text, template), severity=severity
+        )
+        return
+    if template is not evaluation.asked:
+        return
+    # That the key stands in the template is told by `invalid-ppl-template`.
+    misplaced = [label.entry.value for label in template.labels if label.name == "ice_token"]
+    for scalar in _texts(template):
+        for span in _marks(chunk.text, scalar, USUAL_ICE_MARK) if scalar not in misplaced else ():
+            message = (
+                f"`{USUAL_ICE_MARK}` reaches the model as it stands: `{template.name}` has no `ice_token`"
+            )
+            edit = _token_edit(chunk.text, template.mapping)
+            fixes = () if edit is None else (Fix("Add the `ice_token`", (edit,)),)
+            yield Finding(span, message, fixes, severity="warning")
+
+
+def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
+    token = template.ice_token
+    mark = scalar_text(token)
+    if token is None or token.tag != "str" or not mark:
+        return  # that a mark is no text is told by `invalid-evaluation-template`
+    used = evaluation.used_bodies(template)
+    for place, body in _bodies(template):
+        if isinstance(body, Scalar):
+            if not body.dynamic and body.tag == "str" and mark not in body.text:
+                yield Finding(place or token.span, f"`{mark}`, the `ice_token`, does not stand in this text")
+        elif (
+            template is evaluation.asked
+            and body in used
+            and isinstance(body, Mapping)
+            and body.value("round") is not None
+            and evaluation.ice is not None
+            and evaluation.retrieves is not False
+            and not evaluation.is_open
+            and not any(scalar.dynamic or mark in scalar.text for scalar in scalars_in(body))
+        ):
+            message = f"`{mark}`, the `ice_token`, stands in no turn: the examples are lost without a word"
+            yield Finding(place or token.span, message, _adding_item(chunk.text, body, mark))
+
+
+def _in_messages(evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
+    token = template.ice_token
+    mark = scalar_text(token) if token else USUAL_ICE_MARK
+    if mark is None or not isinstance(template.body, Sequence) or template is not evaluation.asked:
+        return
+    items = [item for item in template.body.items if isinstance(item, Scalar)]
+    if any(item.dynamic or item.text == mark for item in items):
+        return
+    for item in items:
+        message = f"only an item that is the `ice_token`, `{mark}`, has a meaning here; this text is left out"
+        yield Finding(item.span, message, severity="warning")
+    if evaluation.ice and evaluation.retrieves and not evaluation.is_open:
+        message = (
+            f"no item of the messages is the `ice_token`, `{mark}`: the examples are lost without a word"
+        )
+        yield Finding(template.entry.key.span, message)
+
+
+def _bodies(template: EvaluationTemplate) -> Iterator[tuple[Span | None, Node]]:
+    """Yield the bodies, each with the place of its label where it has one."""
+    if template.form is Form.LABELS:
+        yield from ((label.entry.key.span, label.entry.value) for label in template.labels)
+    elif template.body is not None:
+        yield None, template.body
+
+
+def _texts(template: EvaluationTemplate) -> Iterator[Scalar]:
+    for body in template.bodies:
+        yield from scalars_in(body)
+
+
+def _marks(text: str, scalar: Scalar, mark: str) -> Iterator[Span]:
+    start = text.find(mark, scalar.span.start, scalar.span.end)
+    if start >= 0:
+        yield Span(start, start + len(mark))
+
+
+def _adding_token(text: str, template: EvaluationTemplate) -> tuple[Fix, ...]:
+    """Return the fix that adds the key, and the mark at the beginning of a text that does not hold it."""
+    edit = _token_edit(text, template.mapping) if template.mapping else None
+    if edit is None:
+        return ()
+    edits = [edit]
+    for body in template.bodies:
+        if isinstance(body, Scalar) and USUAL_ICE_MARK not in body.text:
+            start = text_start(text, body)
+            edits.append(Edit(Span(start, start), USUAL_ICE_MARK))
+        elif isinstance(body, Mapping) and not any(USUAL_ICE_MARK in each.text for each in scalars_in(body)):
+            inner = _item_edit(text, body, USUAL_ICE_MARK)
+            edits += [inner] if inner else []
+    if len({each.span for each in edits}) < len(edits):
+        return ()
+    return (Fix(f"Add an `ice_token`, `{USUAL_ICE_MARK}`", tuple(edits), preferred=True),)
+
+
+def _token_edit(text: str, mapping: Mapping) -> Edit | None:
+    entry = mapping.entry("ice_token")
+    if entry is not None:
+        span = entry.value.span
+        return None if span.is_empty() else Edit(span, f'"{USUAL_ICE_MARK}"')
+    return added_entry(text, mapping.span, mapping.entries, f'ice_token: "{USUAL_ICE_MARK}"')
+
+
+def _adding_item(text: str, body: Mapping, mark: str) -> tuple[Fix, ...]:
+    edit = _item_edit(text, body, mark)
+    return () if edit is None else (Fix(f"Begin the dialogue with `{mark}`", (edit,), preferred=True),)
+
+
+def _item_edit(text: str, body: Mapping, mark: str) -> Edit | None:
+    """Return an edit that lets a dialogue begin with the mark; None if its `begin` is no list to add to."""
+    if body.entry("begin") is None and (rounds := body.entry("round")):
+        start = rounds.key.span.start
+        if is_flow(text, body.span):
+            return Edit(Span(start, start), f'begin: ["{mark}"], ')
+        indent = indentation(text, start)
+        return Edit(Span(start, start), f'begin:\n{indent}  - "{mark}"\n{indent}')
+    begin = body.value("begin")
+    if isinstance(begin, Sequence) and begin.items and text[begin.span.start : begin.span.start + 1] != "[":
+        last = begin.items[-1].span.end
+        return Edit(Span(last, last), f'\n{indentation(text, begin.span.start)}- "{mark}"')
+    return None
+
+
+RULE = Rule(
+    name="missing-ice-token",
+    summary="template without the token for its in-context examples",
+    severity="error",
+    module=__name__,
+    kinds=EVALUATION_KINDS,
+    check_chunk=check_chunk,
+)

@@ -1,0 +1,92 @@
+"""A prompt that gives the answer away.
+
+## What it does
+
+Reports the `output_column` of `reader_cfg` in a template that writes the question, where
+OpenCompass does not take it out: in the messages of a `RawPromptTemplate`, and in every prompt
+whose labels the `PPLInferencer` compares.
+
+## Why is this bad?
+
+OpenCompass masks the answer's column only in texts and dialogues of a `PromptTemplate` for
+generation. Everywhere else the model reads the right answer, and the score says nothing.
+
+## Example
+
+```yaml
+prompt_template:
+  type: RawPromptTemplate
+  messages:
+    - {role: user, content: "{question} {answer}"}
+                                        ^^^^^^^^ output-column-leak: the model reads the right answer: a `RawPromptTemplate` masks no column
+reader_cfg: {input_columns: [question], output_column: answer}
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+
+Use instead:
+
+```yaml
+prompt_template:
+  type: RawPromptTemplate
+  messages:
+    - {role: user, content: "{question}"}
+reader_cfg: {input_columns: [question], output_column: answer}
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.semantic.evaluation import (
+    Evaluation,
+    EvaluationTemplate,
+    Form,
+    evaluation_of,
+    fields_in,
+    scalars_in,
+)
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import scalar_text
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield the answer's column, where it is not masked."""
+    evaluation = evaluation_of(chunk)
+    template = evaluation.asked if evaluation else None
+    if evaluation is None or template is None or not evaluation.output_column:
+        return
+    why = _why(evaluation, template)
+    for body in template.bodies if why else ():
+        for scalar in scalars_in(body):
+            for field in fields_in(chunk, scalar):
+                if field.name == evaluation.output_column:
+                    fix = Fix(f"Remove `{{{field.name}}}`", (Edit(field.span, ""),))
+                    yield Finding(field.span, f"the model reads the right answer: {why}", (fix,))
+
+
+def _why(evaluation: Evaluation, template: EvaluationTemplate) -> str:
+    """Return why the template's columns are not masked; empty where the answer's is."""
+    if template.form is Form.MESSAGES:
+        formatted = scalar_text(template.mapping.value("format_variables")) if template.mapping else None
+        if (formatted or "").lower() in {"false", "no", "off"}:
+            return ""
+        return "a `RawPromptTemplate` masks no column"
+    if evaluation.inferencer_class == "PPLInferencer":
+        return "prompts whose labels are compared mask no column"
+    return ""
+
+
+RULE = Rule(
+    name="output-column-leak",
+    summary="prompt that contains the expected answer",
+    severity="warning",
+    module=__name__,
+    kinds=EVALUATION_KINDS,
+    check_chunk=check_chunk,
+)

@@ -1,0 +1,269 @@
+"""A retriever that does not fit the templates, or lacks what it needs.
+
+## What it does
+
+Reports a retriever of an evaluation prompt that
+
+- picks examples although there is no `ice_template` to write them with;
+- has no `type`;
+- lacks an argument that its class needs (`fix_id_list` of `FixKRetriever`, `k` of
+  `SlidingWindowRetriever`), or has one that its class does not take;
+- is a typo of a known class;
+- is put with templates that do not go together: examples that are dialogues can only go to a
+  text item of their own in a dialogue (in its `begin`, where there is a meta template), examples
+  that are texts must stand in a turn where the model is behind an API, and examples for messages
+  must be messages.
+
+## Why is this bad?
+
+OpenCompass raises an `AssertionError` or a `TypeError` when it builds the prompts, or loses
+the examples without a word.
+
+## Example
+
+```yaml
+prompt_template:
+  template: "Q: {question}"
+retriever: {type: FixKRetriever, fix_id_list: [0, 1]}
+                  ^^^^^^^^^^^^^ retriever-mismatch: `FixKRetriever` picks examples, and there is no `ice_template` to write them with
+inferencer: {type: GenInferencer}
+```
+
+Use instead:
+
+```yaml
+prompt_template:
+  template: "Q: {question}"
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.dialects.opencompass.vocabulary import LEGACY_RETRIEVER_KEYS, RETRIEVER_ARGUMENTS, RETRIEVERS
+from promptls.lint.fixes.mappings import colon_end, without_entry
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.semantic.evaluation import (
+    Evaluation,
+    EvaluationTemplate,
+    Form,
+    class_name,
+    evaluation_of,
+    scalars_in,
+)
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
+from promptls.text.positions import Span
+from promptls.text.suggest import is_typo
+
+_SECTIONS: Final = ("begin", "round", "end")
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield what of the retriever does not fit."""
+    evaluation = evaluation_of(chunk)
+    if evaluation is None or evaluation.retriever is None:
+        return
+    retriever = evaluation.retriever.value
+    kind = class_name(retriever)
+    yield from _without_class(evaluation.retriever)
+    if not isinstance(retriever, Mapping) or kind is None:
+        return
+    type_value = retriever.merged("type")
+    assert type_value is not None
+    place = _class_span(type_value, kind)
+    typos = [name for name in RETRIEVERS if is_typo(kind, name)]
+    if kind not in RETRIEVERS and typos:
+        yield misspelt(place, f"OpenCompass has no retriever `{kind}`", kind, typos)
+        return
+    if kind in RETRIEVER_ARGUMENTS:
+        yield from _arguments(chunk, retriever, kind, place)
+    if evaluation.is_open:
+        return
+    if not evaluation.retrieves:
+        if evaluation.retrieves is False:
+            yield from _messages_in_text(evaluation)
+        return
+    if evaluation.ice is None and evaluation.prompt is not None:
+        message = f"`{kind}` picks examples, and there is no `ice_template` to write them with"
+        fixes: tuple[Fix, ...] = ()
+        if kind == "FixKRetriever" and (removed := _without_rows(chunk, retriever)):
+            fixes = (Fix("Change to `ZeroRetriever`", (Edit(place, "ZeroRetriever"), removed)),)
+        yield Finding(place, message, fixes)
+    if evaluation.ice is not None:
+        yield from _examples(evaluation, evaluation.ice)
+
+
+def _without_class(entry: Entry) -> Iterator[Finding]:
+    retriever = entry.value
+    if isinstance(retriever, Sequence) or (isinstance(retriever, Scalar) and _is_bare(retriever)):
+        message = "a retriever is a mapping whose `type` names its class"
+        yield Finding(entry.key.span, message, _as_mapping(retriever))
+    elif isinstance(retriever, Mapping) and _lacks_class(retriever):
+        yield Finding(entry.key.span, "a retriever needs a `type`, which names its class")
+
+
+def _is_bare(value: Scalar) -> bool:
+    return not value.dynamic and not value.span.is_empty()
+
+
+def _as_mapping(value: Node) -> tuple[Fix, ...]:
+    """Return the fix that makes a mapping of a class that stands alone."""
+    if not isinstance(value, Scalar) or value.style in {"|", ">"} or value.text not in RETRIEVERS:
+        return ()
+    fix = Edit(value.span, f"{{type: {value.text}}}")
+    return (Fix(f"Change to `{fix.text}`", (fix,), preferred=True),)
+
+
+def _lacks_class(retriever: Mapping) -> bool:
+    """Return whether nothing in a retriever can be its `type`."""
+    keys = [key_text(entry) for entry in retriever.entries]
+    return not any(key is None or key in {"<<", "type"} or is_typo(key, "type") for key in keys)
+
+
+def _class_span(node: Node, kind: str) -> Span:
+    """Return the class in the value of `type`, without its module and quotes."""
+    quoted = isinstance(node, Scalar) and node.style in {"'", '"'}
+    end = node.span.end - int(quoted)
+    return Span(end - len(kind), end)
+
+
+def _arguments(chunk: Chunk, retriever: Mapping, kind: str, place: Span) -> Iterator[Finding]:
+    needed, taken = RETRIEVER_ARGUMENTS[kind]
+    keys = {key_text(entry): entry for entry in retriever.entries}
+    is_typed = any(colon_end(chunk.text, entry) == entry.key.span.end for entry in retriever.entries)
+    if None in keys or "<<" in keys or is_typed:
+        return
+    for key, entry in keys.items():
+        if key is None or key in {*needed, *taken} or key in LEGACY_RETRIEVER_KEYS:
+            continue
+        near = [each for each in (*needed, *taken) if is_typo(key, each)]
+        found = misspelt(entry.key.span, f"`{kind}` takes no `{key}`", key, near)
+        removed = without_entry(chunk, retriever.span, retriever.entries, entry) if not near else None
+        fixes = (*found.fixes, *((Fix(f"Remove `{key}`", (removed,)),) if removed else ()))
+        yield Finding(found.span, found.message, fixes)
+    rows = retriever.value("fix_id_list")
+    if isinstance(rows, Scalar) and not rows.dynamic and not rows.span.is_empty():
+        yield Finding(rows.span, "`fix_id_list` is a list of row numbers")
+    for row in rows.items if isinstance(rows, Sequence) else ():
+        if isinstance(row, Scalar) and _is_bare(row) and row.tag not in {"int", "bool"}:
+            fix = Fix("Take away the quotes", (Edit(row.span, row.text),), preferred=True)
+            fixes = (fix,) if row.text.isdecimal() and row.style in {"'", '"'} else ()
+            yield Finding(row.span, "a row is named by its number, which is whole", fixes)
+    for key in needed:
+        if key not in keys and not any(is_typo(each or "", key) for each in keys):
+            yield Finding(place, f"`{kind}` needs `{key}`")
+
+
+def _messages_in_text(evaluation: Evaluation) -> Iterator[Finding]:
+    """No examples at all, but of messages: even they cannot be put in where a text has the mark."""
+    ice, asked = evaluation.ice, evaluation.asked
+    mark = scalar_text(asked.ice_token) if asked else None
+    if ice is None or asked is None or ice.form is not Form.MESSAGES or asked.is_raw or not mark:
+        return
+    for body in evaluation.used_bodies(asked):
+        for scalar in scalars_in(body):
+            if not scalar.dynamic and mark in scalar.text and scalar not in _items(body, _SECTIONS):
+                message = "`ice_template` makes messages, and not even none of them can go into this text"
+                yield Finding(scalar.span, message)
+                return
+
+
+def _without_rows(chunk: Chunk, retriever: Mapping) -> Edit | None:
+    """Return the edit that takes `fix_id_list` out."""
+    entry = retriever.entry("fix_id_list")
+    return without_entry(chunk, retriever.span, retriever.entries, entry) if entry else None
+
+
+def _examples(evaluation: Evaluation, ice: EvaluationTemplate) -> Iterator[Finding]:
+    """Yield examples that cannot go where the prompt wants them."""
+    asked = evaluation.asked
+    if asked is None:
+        return
+    unsure = {Form.UNKNOWN, Form.OTHER, Form.MISSING}
+    if ice.form in unsure or asked.form in unsure:
+        return
+    if asked.is_raw != ice.is_raw:
+        message = (
+            "the prompt is a list of messages, and these examples are none: they are lost without a word"
+            if asked.is_raw
+            else "these examples are messages, which cannot go into a `PromptTemplate`"
+        )
+        yield Finding(ice.entry.key.span, message)
+        return
+    mark = scalar_text(asked.ice_token)
+    if not mark or asked.is_raw:
+        return
+    if not any(_is_dialogue(body) for body in ice.bodies):
+        yield from _lost_texts(evaluation, asked, mark)
+        return
+    for body in evaluation.used_bodies(asked):
+        if not isinstance(body, Scalar):
+            yield from _misplaced(evaluation, body, mark)
+        elif not body.dynamic and mark in body.text:
+            message = "these examples are dialogues, which cannot go into the text of `prompt_template`"
+            yield Finding(ice.entry.key.span, message)
+            return
+
+
+def _misplaced(evaluation: Evaluation, body: Node, mark: str) -> Iterator[Finding]:
+    """Mark for examples that are dialogues, at places of a dialogue where none can go."""
+    for scalar in scalars_in(body):
+        if not scalar.dynamic and mark in scalar.text and scalar not in _items(body, _SECTIONS):
+            message = f"the examples are dialogues: `{mark}` must be an item of its own, not in a `prompt`"
+            yield Finding(scalar.span, message)
+    for scalar in _items(body, ("round",)) if evaluation.meta else ():
+        if not scalar.dynamic and mark in scalar.text:
+            message = (
+                "a meta template cannot lay out examples that are dialogues in `round`: put them in `begin`"
+            )
+            yield Finding(scalar.span, message)
+
+
+def _lost_texts(evaluation: Evaluation, asked: EvaluationTemplate, mark: str) -> Iterator[Finding]:
+    """Yield examples that are texts, at places where models behind an API get none."""
+    meta = evaluation.meta_template
+    if meta is None or not meta.is_api or meta.is_unsure:
+        return
+    for body in evaluation.used_bodies(asked):
+        if not _is_dialogue(body):
+            continue
+        holding = [each for each in scalars_in(body) if each.dynamic or mark in each.text]
+        outside = _items(body, _SECTIONS)
+        if holding and all(scalar in outside and not scalar.dynamic for scalar in holding):
+            message = (
+                "models behind an API get no text outside of turns: the examples are lost; "
+                f"put `{mark}` into a `prompt`, or write the examples as dialogues"
+            )
+            yield Finding(holding[0].span, message)
+
+
+def _is_dialogue(body: Node) -> bool:
+    return isinstance(body, Mapping) and body.value("round") is not None
+
+
+def _items(body: Node, keys: tuple[str, ...]) -> list[Scalar]:
+    """Return the items of a dialogue's sections that are texts by themselves."""
+    sections = [body.value(key) for key in keys] if isinstance(body, Mapping) else []
+    return [
+        item
+        for section in sections
+        for item in (section.items if isinstance(section, Sequence) else (section,))
+        if isinstance(item, Scalar)
+    ]
+
+
+RULE = Rule(
+    name="retriever-mismatch",
+    summary="retriever that does not match the templates or lacks a setting",
+    severity="error",
+    module=__name__,
+    kinds=EVALUATION_KINDS,
+    check_chunk=check_chunk,
+)

@@ -1,0 +1,175 @@
+"""A role in a dialogue that the model's meta template does not know.
+
+## What it does
+
+Reports the `role` of a turn that the file's `meta_template` does not have: in `round` it must
+be one of its `round`; in `begin` one of its `round` or `reserved_roles`, unless the turn has a
+`fallback_role` that is. A meta template with `api_role` belongs to a model behind an API, which
+takes the `fallback_role` in `round` too; other models do not. Without a meta template, only
+typos of `HUMAN`, `BOT` and `SYSTEM` are reported. The messages of a `RawPromptTemplate` must
+have the roles `system`, `user` and `assistant`.
+
+## Why is this bad?
+
+OpenCompass raises a bare `KeyError` when it lays the dialogue out.
+
+## Example
+
+```yaml
+prompt_template:
+  template:
+    round:
+      - {role: SYSTEM, prompt: Be brief.}
+               ^^^^^^ unknown-dialogue-role: the meta template has no role `SYSTEM` in its `round`
+      - {role: HUMAN, prompt: "{question}"}
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+meta_template:
+  round:
+    - {role: HUMAN, begin: "Q: "}
+    - {role: BOT, begin: "A: ", generate: true}
+```
+
+Use instead:
+
+```yaml
+prompt_template:
+  template:
+    begin:
+      - {role: SYSTEM, fallback_role: HUMAN, prompt: Be brief.}
+    round:
+      - {role: HUMAN, prompt: "{question}"}
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+meta_template:
+  round:
+    - {role: HUMAN, begin: "Q: "}
+    - {role: BOT, begin: "A: ", generate: true}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from promptls.dialects.opencompass.vocabulary import DIALOGUE_ROLES, LABEL_INFERENCERS, MESSAGE_ROLES
+from promptls.lint.analysis.node_findings import found_in_node
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.semantic.evaluation import (
+    Evaluation,
+    EvaluationTemplate,
+    Form,
+    MetaTemplate,
+    evaluation_of,
+    turns_in,
+)
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Mapping, Sequence, scalar_text
+from promptls.text.positions import Span
+from promptls.text.suggest import is_typo
+
+_SECTIONS: Final = ("begin", "round", "end")
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield the roles that OpenCompass will not find."""
+    evaluation = evaluation_of(chunk)
+    if evaluation is None:
+        return
+    meta = evaluation.meta_template
+    for template in evaluation.templates:
+        if template.form is Form.MESSAGES:
+            yield from _in_messages(template.body)
+            continue
+        used = evaluation.used_bodies(template)
+        for body in template.bodies:
+            for section in _SECTIONS if isinstance(body, Mapping) else ():
+                is_reached = body in used and _is_reached(evaluation, template, section)
+                for turn in turns_in(body, section):
+                    if meta is None:
+                        yield from found_in_node(turn, evaluation.meta is not None, _by_custom)
+                        continue
+                    for found in _in_meta(turn, section, meta):
+                        yield found if is_reached else replace(found, severity="warning")
+
+
+def _is_reached(evaluation: Evaluation, template: EvaluationTemplate, section: str) -> bool:
+    """Return whether the turns of a section are laid out for a model."""
+    if template is not evaluation.asked:
+        # Of examples, only the rounds are shown.
+        return section == "round"
+    meta = evaluation.meta_template
+    stops = meta is not None and meta.generates and evaluation.inferencer_class not in LABEL_INFERENCERS
+    return section != "end" or not stops
+
+
+def _in_messages(messages: object) -> Iterator[Finding]:
+    for item in messages.items if isinstance(messages, Sequence) else ():
+        if not isinstance(item, Mapping) or item.entry("expand_column"):
+            continue
+        value = item.value("role")
+        role = scalar_text(value)
+        if value is not None and role is not None and role not in MESSAGE_ROLES:
+            known = ", ".join(f"`{each}`" for each in MESSAGE_ROLES)
+            meant = {"human": "user", "bot": "assistant"}.get(role.lower())
+            message = f"a message's role is one of {known}"
+            if meant or role.lower() in MESSAGE_ROLES:
+                yield _changed(value.span, message, meant or role.lower())
+            else:
+                yield misspelt(value.span, message, role, MESSAGE_ROLES)
+
+
+def _in_meta(turn: Mapping, section: str, meta: MetaTemplate) -> Iterator[Finding]:
+    value, fallback = turn.value("role"), scalar_text(turn.value("fallback_role"))
+    role = scalar_text(value)
+    if value is None or role is None or meta.is_unsure:
+        return
+    dynamic_fallback = turn.value("fallback_role") is not None and fallback is None
+    if section != "round":
+        if role in meta.roles or fallback in meta.roles or dynamic_fallback:
+            return
+        message = f"the meta template has neither the role `{role}` nor a fallback for it"
+        yield from _unknown(turn, value.span, message, role, meta)
+    elif role not in meta.round_roles:
+        if meta.is_api and (fallback in meta.round_roles or dynamic_fallback):
+            return
+        message = f"the meta template has no role `{role}` in its `round`"
+        if fallback is not None and not meta.is_api:
+            message += ", and models without an API take no `fallback_role` there"
+        yield from _unknown(turn, value.span, message, role, meta)
+
+
+def _unknown(turn: Mapping, span: Span, message: str, role: str, meta: MetaTemplate) -> Iterator[Finding]:
+    yield misspelt(span, message, role, [each for each in meta.round_roles if is_typo(role, each)])
+
+
+def _by_custom(turn: Mapping, has_meta: bool) -> Iterator[Finding]:
+    """Yield typos of the customary roles, where no meta template says which ones there are."""
+    if has_meta or scalar_text(turn.value("fallback_role")) in DIALOGUE_ROLES:
+        return
+    for key in ("role", "fallback_role"):
+        value = turn.value(key)
+        role = scalar_text(value)
+        meant = [each for each in DIALOGUE_ROLES if role is not None and is_typo(role, each)]
+        if value is not None and role not in DIALOGUE_ROLES and meant:
+            found = _changed(value.span, f"`{role}` is no role that dialogues use", meant[0])
+            yield Finding(found.span, found.message, found.fixes, severity="warning")
+
+
+def _changed(span: Span, message: str, meant: str) -> Finding:
+    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
+    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+
+
+RULE = Rule(
+    name="unknown-dialogue-role",
+    summary="dialogue role missing in the model's meta template",
+    severity="error",
+    module=__name__,
+    kinds=EVALUATION_KINDS,
+    check_chunk=check_chunk,
+)

@@ -1,0 +1,139 @@
+"""A key or a class of an evaluation prompt that OpenCompass does not know.
+
+## What it does
+
+Reports a key of `ice_template` or `prompt_template` that its class does not take, typos of
+the keys of `infer_cfg`, `reader_cfg`, a dialogue's turn and the inferencer, and typos of the
+names of inferencers and template classes. Keys that are like no known one are left alone where
+OpenCompass, or a class of yours, may take them.
+
+## Why is this bad?
+
+OpenCompass fails with a `TypeError`, or reads on as if the key were not there.
+
+## Example
+
+```yaml
+prompt_template:
+  template: "Q: {question}"
+  ice_tokn: "</E>"
+  ^^^^^^^^ unknown-evaluation-key: `PromptTemplate` takes no `ice_tokn`; did you mean `ice_token`?
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+
+Use instead:
+
+```yaml
+prompt_template:
+  template: "</E>Q: {question}"
+  ice_token: "</E>"
+ice_template:
+  template: "Q: {question} A: {answer}"
+retriever: {type: FixKRetriever, fix_id_list: [0]}
+inferencer: {type: GenInferencer}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from promptls.dialects.opencompass.vocabulary import (
+    EVALUATION_KEYS,
+    INFER_KEYS,
+    INFERENCER_KEYS,
+    INFERENCERS,
+    MORE_INFERENCERS,
+    READER_KEYS,
+    TEMPLATE_TYPES,
+    TURN_KEYS,
+)
+from promptls.lint.analysis.node_findings import found_in_node
+from promptls.lint.analysis.part_items import TEMPLATE_KEYS, unknown_alone
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.semantic.evaluation import EvaluationTemplate, class_name, evaluation_of, turns_in
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, key_text
+from promptls.text.positions import Span
+from promptls.text.suggest import is_close, is_typo
+
+_SECTIONS: Final = ("begin", "round", "end")
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield the keys and classes that are not known."""
+    evaluation = evaluation_of(chunk)
+    if evaluation is None:
+        return
+    for template in evaluation.templates:
+        yield from _in_template(template)
+    if evaluation.holder is evaluation.root:
+        yield from _typos(evaluation.root, (*EVALUATION_KEYS, *INFER_KEYS))
+    else:
+        yield from _typos(evaluation.root, EVALUATION_KEYS)
+        yield from _typos(evaluation.holder, INFER_KEYS)
+    yield from _typos(evaluation.reader, READER_KEYS)
+    inferencer = evaluation.inferencer.value if evaluation.inferencer else None
+    yield from _typos(inferencer, INFERENCER_KEYS)
+    yield from _class(inferencer, (*INFERENCERS, *MORE_INFERENCERS), "inferencer")
+
+
+def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
+    yield from _class(template.mapping, TEMPLATE_TYPES, "template class")
+    kind = class_name(template.mapping) or "PromptTemplate"
+    known = TEMPLATE_KEYS.get(kind)
+    alone = unknown_alone(template)
+    for entry in template.mapping.entries if template.mapping and known else ():
+        key = key_text(entry)
+        if entry is alone:
+            fix = Fix(
+                "Change to `template`", (Edit(entry.key.span, "template"),), is_close(key or "", "template")
+            )
+            yield Finding(entry.key.span, f"`{kind}` takes no `{key}`; did you mean `template`?", (fix,))
+        elif key is not None and known and key not in known and key != "<<":
+            yield misspelt(entry.key.span, f"`{kind}` takes no `{key}`", key, known)
+    for body in template.bodies:
+        for section in _SECTIONS:
+            for turn in turns_in(body, section):
+                yield from found_in_node(turn, TURN_KEYS, _typos)
+
+
+def _typos(node: Node | None, known: Iterable[str]) -> Iterator[Finding]:
+    """Yield the keys that are a typo of a known one which is not there itself."""
+    if not isinstance(node, Mapping):
+        return
+    keys = [key_text(entry) for entry in node.entries]
+    names = tuple(known)
+    for entry, key in zip(node.entries, keys, strict=True):
+        meant = [
+            each for each in names if key and key not in names and each not in keys and is_typo(key, each)
+        ]
+        if key and meant:
+            found = misspelt(entry.key.span, f"unknown key `{key}`", key, meant)
+            yield Finding(found.span, found.message, found.fixes, severity="warning")
+
+
+def _class(node: Node | None, known: Iterable[str], what: str) -> Iterator[Finding]:
+    kind = class_name(node)
+    value = node.merged("type") if isinstance(node, Mapping) else None
+    names = tuple(known)
+    if kind is None or not isinstance(value, Scalar) or kind in names:
+        return
+    meant = [each for each in names if is_typo(kind, each)]
+    if meant:
+        end = value.span.end - int(value.style in {"'", '"'})
+        yield misspelt(Span(end - len(kind), end), f"OpenCompass has no {what} `{kind}`", kind, meant)
+
+
+RULE = Rule(
+    name="unknown-evaluation-key",
+    summary="key or class of an evaluation prompt unknown to OpenCompass",
+    severity="error",
+    module=__name__,
+    kinds=EVALUATION_KINDS,
+    check_chunk=check_chunk,
+)

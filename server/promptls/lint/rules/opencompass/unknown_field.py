@@ -1,0 +1,135 @@
+"""A field in a template's text that the reader does not name.
+
+## What it does
+
+Reports a `{field}` in a template of an evaluation prompt that is neither among the
+`input_columns` of `reader_cfg`, nor its `output_column`, nor an input that the file declares;
+and a column that Jinja prints, as `{{ column }}`, before OpenCompass sees it. Where no reader
+names its columns, nothing is reported.
+
+## Why is this bad?
+
+OpenCompass leaves a field that is no column as it stands: the model reads `{qestion}`. What
+stands in double braces is Jinja's, and prints nothing where no such variable is given.
+
+## Example
+
+```yaml
+prompt_template:
+  template: "Q: {qestion}"
+                ^^^^^^^^^ unknown-field: the reader has no column `qestion`; did you mean `question`?
+reader_cfg: {input_columns: [question], output_column: answer}
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+
+Use instead:
+
+```yaml
+prompt_template:
+  template: "Q: {question}"
+reader_cfg: {input_columns: [question], output_column: answer}
+retriever: {type: ZeroRetriever}
+inferencer: {type: GenInferencer}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from promptls.lint.analysis.node_findings import found_in_node
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.semantic.evaluation import Evaluation, evaluation_of, fields_in, texts_in, turn_texts
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.nodes import Name
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text, scalar_text
+from promptls.text.suggest import nearest
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield the fields without a column, and the columns that Jinja takes."""
+    evaluation = evaluation_of(chunk)
+    columns = evaluation.columns if evaluation else None
+    if evaluation is None or columns is None or evaluation.inferencer_class == "AttackInferencer":
+        return
+    declared = frozenset(_declared(evaluation))
+    names = _Names(declared.union(columns), declared.union(columns) - declared)
+    for template in evaluation.templates:
+        for body in template.bodies:
+            for text in texts_in(body):
+                if isinstance(text, Scalar):
+                    yield from _in_text(chunk, text, names)
+                else:
+                    yield from found_in_node(text, names, _in_turn, chunk)
+
+
+class _Names(NamedTuple):
+    """The names that a field may have, and those of them that are columns."""
+
+    known: frozenset[str]
+    columns: frozenset[str]
+
+
+def _in_turn(turn: Mapping, names: _Names, chunk: Chunk) -> Iterator[Finding]:
+    for text in turn_texts(turn):
+        yield from _in_text(chunk, text, names)
+
+
+def _in_text(chunk: Chunk, text: Scalar, names: _Names) -> Iterator[Finding]:
+    yield from _unknown(chunk, text, names.known)
+    yield from _taken(chunk, text, names.columns)
+
+
+def _unknown(chunk: Chunk, scalar: Scalar, known: frozenset[str]) -> Iterator[Finding]:
+    for field in fields_in(chunk, scalar):
+        if field.name in known or (field.doubled and not nearest(field.name, known)):
+            continue
+        if not nearest(field.name, known):
+            message = f"the reader names no column `{field.name}`: it is filled in only if the dataset has it"
+            yield Finding(field.span, message, severity="information")
+            continue
+        found = misspelt(field.span, f"the reader has no column `{field.name}`", field.name, sorted(known))
+        fixes = tuple(
+            Fix(fix.title, tuple(Edit(edit.span, f"{{{edit.text}}}") for edit in fix.edits), fix.preferred)
+            for fix in found.fixes
+        )
+        yield Finding(found.span, found.message, fixes)
+
+
+def _taken(chunk: Chunk, scalar: Scalar, columns: frozenset[str]) -> Iterator[Finding]:
+    """Yield the columns that stand in Jinja's braces."""
+    for tag in chunk.tags_at(scalar.span):
+        if tag.kind != "output" or not scalar.span.start <= tag.span.start < tag.span.end <= scalar.span.end:
+            continue
+        expressions = tag_tree(tag).statement.expressions
+        name = expressions[0].name if len(expressions) == 1 and isinstance(expressions[0], Name) else None
+        if name in columns:
+            message = f"Jinja prints `{name}` before OpenCompass fills the column in; a field is `{{{name}}}`"
+            fix = Fix(f"Change to `{{{name}}}`", (Edit(tag.span, f"{{{name}}}"),), preferred=True)
+            yield Finding(tag.span, message, (fix,))
+
+
+def _declared(evaluation: Evaluation) -> Iterator[str]:
+    """Yield the inputs and the output that the file declares, as a prompt object would."""
+    keys = evaluation.root.value("input_keys")
+    if isinstance(keys, Mapping):
+        yield from (text for entry in keys.entries if (text := key_text(entry)))
+    elif isinstance(keys, Sequence):
+        yield from (text for item in keys.items if (text := scalar_text(item)))
+    if output := scalar_text(evaluation.root.value("output_key")):
+        yield output
+
+
+RULE = Rule(
+    name="unknown-field",
+    summary="field in a template that is not a column of the reader",
+    severity="warning",
+    module=__name__,
+    kinds=EVALUATION_KINDS,
+    check_chunk=check_chunk,
+)

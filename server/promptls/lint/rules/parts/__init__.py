@@ -1,0 +1,1 @@
+"""Rules about the parts of a parts template."""

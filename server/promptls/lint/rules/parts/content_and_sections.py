@@ -1,0 +1,88 @@
+"""A part with both `content` and `sections`.
+
+## What it does
+
+Reports parts that have `content` and `sections` at once. Keys in different branches, or in the blocks of two
+`if`, may exclude each other: nothing is said of them.
+
+## Why is this bad?
+
+Prompt Poet refuses the part: it "cannot have both 'content' and 'sections'".
+
+## Example
+
+```yaml
+- name: rules
+  content: Be brief.
+  sections:
+  ^^^^^^^^ content-and-sections: this part has `content` already
+    - name: tone
+      content: Be kind.
+```
+
+Use instead:
+
+```yaml
+- name: rules
+  sections:
+    - name: length
+      content: Be brief.
+    - name: tone
+      content: Be kind.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from promptls.lint.fixes.mappings import without_entry
+from promptls.lint.rule import PARTS_KINDS, Finding, Fix, Rule
+from promptls.semantic.branches import chunk_branches
+from promptls.semantic.parts import Part, chunk_items
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Entry, key_text
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield the later one of the two keys, for each part of the chunk that has both."""
+    for part in chunk_items(chunk).parts:
+        both = _both(chunk, part)
+        if both is None:
+            continue
+        content, sections = both
+        second = max(content.key.span, sections.key.span)
+        other = "content" if second == sections.key.span else "sections"
+        fixes = tuple(
+            Fix(f"Remove `{key}`", (edit,))
+            for key, entry in (("content", content), ("sections", sections))
+            if (edit := without_entry(chunk, part.span, part.entries, entry))
+        )
+        yield Finding(second, f"this part has `{other}` already", fixes)
+
+
+def _both(chunk: Chunk, part: Part) -> tuple[Entry, Entry] | None:
+    """Return the first `content` and `sections` of a part that are there at once."""
+    branches = chunk_branches(chunk)
+    contents, lists = (
+        [entry for entry in part.entries if key_text(entry) == key] for key in ("content", "sections")
+    )
+    for content, sections in product(contents, lists):
+        first, second = sorted((content.key.span, sections.key.span))
+        if branches.come_together(first.start, second.start):
+            return content, sections
+    return None
+
+
+RULE = Rule(
+    name="content-and-sections",
+    summary="part with both `content` and `sections`",
+    severity="error",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check_chunk=check_chunk,
+    reads_prose=False,
+    reads_values=False,
+)

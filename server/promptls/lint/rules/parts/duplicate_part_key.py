@@ -1,0 +1,87 @@
+"""A key that stands twice in one part.
+
+## What it does
+
+Reports a key of a part, or of one of its sections, that an earlier line of the same part has already.
+Keys in branches that exclude each other are fine.
+
+## Why is this bad?
+
+YAML keeps the last one and says nothing: the text of the first never reaches the model.
+
+## Example
+
+```yaml
+- name: rules
+  content: Be brief.
+  content: Be kind.
+  ^^^^^^^ duplicate-part-key: `content` stands twice in this part; YAML drops the first one
+```
+
+Use instead:
+
+```yaml
+- name: length
+  content: Be brief.
+- name: tone
+  content: Be kind.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.lint.fixes.mappings import without_entry
+from promptls.lint.rule import PARTS_KINDS, Finding, Fix, Rule
+from promptls.semantic.branches import chunk_branches
+from promptls.semantic.parts import chunk_items
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Entry, Mapping, Sequence, key_text
+from promptls.text.positions import Span
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield the keys of the chunk's parts and sections that stand there already."""
+    for part in chunk_items(chunk).parts:
+        yield from _in_mapping(chunk, part.span, part.entries, "part")
+        for entry in part.entries:
+            if key_text(entry) == "sections" and isinstance(entry.value, Sequence):
+                for section in entry.value.items:
+                    if isinstance(section, Mapping):
+                        yield from _in_mapping(chunk, section.span, section.entries, "section")
+
+
+def _in_mapping(chunk: Chunk, span: Span, entries: tuple[Entry, ...], owner: str) -> Iterator[Finding]:
+    branches = chunk_branches(chunk)
+    earlier: dict[str, Entry] = {}
+    for entry in entries:
+        key = key_text(entry)
+        if key is None or key == "<<":
+            continue
+        first = earlier.get(key)
+        earlier[key] = entry
+        around = branches.at(entry.key.span.start)
+        if first is None or branches.at(first.key.span.start)[: len(around)] != around:
+            continue
+        fixes = tuple(
+            Fix("Remove the first one", (edit,))
+            for edit in (without_entry(chunk, span, entries, first),)
+            if edit
+        )
+        yield Finding(
+            entry.key.span, f"`{key}` stands twice in this {owner}; YAML drops the first one", fixes
+        )
+
+
+RULE = Rule(
+    name="duplicate-part-key",
+    summary="duplicate key in a part",
+    severity="warning",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check_chunk=check_chunk,
+    reads_prose=False,
+    reads_values=False,
+)

@@ -1,0 +1,124 @@
+"""Two parts with one name.
+
+## What it does
+
+Reports a part whose written-out name an earlier part has already. Parts in branches that exclude
+each other are no duplicates, nor are parts in two `if` blocks, whose conditions may exclude each other.
+
+## Why is this bad?
+
+Prompt Poet keeps token counts by name, so the later part takes the place of the earlier one there;
+and people cannot tell the two apart.
+
+## Example
+
+```yaml
+- name: rules
+  content: Be brief.
+- name: rules
+        ^^^^^ duplicate-part-name: an earlier part is named `rules` already
+  content: Be kind.
+```
+
+Use instead:
+
+```yaml
+- name: length
+  content: Be brief.
+- name: tone
+  content: Be kind.
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from promptls.lint.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.semantic.branches import OpenBlock
+from promptls.semantic.parts import part_names
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.facts import summary
+from promptls.text.positions import Span
+
+
+class _Names(NamedTuple):
+    """The names of a piece's parts, and those of them that more than one part has."""
+
+    all: frozenset[str]
+    repeated: frozenset[str]
+
+
+def _of_chunk(chunk: Chunk) -> _Names:
+    return _joined([_Names(frozenset((name,)), frozenset()) for name, _ in part_names(chunk)])
+
+
+def _joined(names: list[_Names]) -> _Names:
+    seen: set[str] = set()
+    repeated: set[str] = set()
+    for each in names:
+        repeated |= each.repeated | (each.all & seen)
+        seen |= each.all
+    return _Names(frozenset(seen), frozenset(repeated))
+
+
+_MAX_EARLIER: Final = 50
+"""With how many parts of the same name a part is compared."""
+_names: Final = summary(_of_chunk, _joined)
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the names that an earlier part of the same rendering has."""
+    root = context.template.source.root
+    names = _names(root)
+    if not names.repeated:
+        return
+    seen: dict[str, list[tuple[Span, tuple[OpenBlock, ...]]]] = {}
+    for located in root.where(lambda piece: not names.repeated.isdisjoint(_names(piece).all)):
+        for name, place in part_names(located.chunk):
+            if name not in names.repeated:
+                continue
+            span = place.shifted(located.start)
+            blocks = context.template.branches.at(span.start)
+            before = seen.setdefault(name, [])
+            earlier = next((other for other, around in before if _may_meet(around, blocks)), None)
+            if earlier is not None:
+                related = RelatedPlace(context.path, earlier, f"`{name}` stands here first")
+                fix = Fix("Give it a name of its own", (Edit(span, _fresh(name, names.all)),))
+                yield Finding(span, f"an earlier part is named `{name}` already", (fix,), (related,))
+            if len(before) < _MAX_EARLIER:
+                before.append((span, blocks))
+
+
+def _may_meet(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -> bool:
+    """Return whether a rendering certainly can have both places.
+
+    Nobody can tell of two `if` blocks beside each other whether their conditions exclude each other.
+    """
+    shared = set(first) & set(second)
+    return not all(
+        any(block.keyword == "if" and block not in shared for block in blocks) for blocks in (first, second)
+    )
+
+
+def _fresh(name: str, taken: frozenset[str]) -> str:
+    """Return the name with the first number that makes it unique, quoted if YAML needs it."""
+    number = 2
+    while f"{name} {number}" in taken:
+        number += 1
+    fresh = f"{name} {number}"
+    return fresh if _PLAIN.fullmatch(fresh) else "'" + fresh.replace("'", "''") + "'"
+
+
+_PLAIN: Final = re.compile(r"[A-Za-z_][\w .()/-]*")
+
+RULE = Rule(
+    name="duplicate-part-name",
+    summary="two parts with the same name",
+    severity="information",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check=check,
+)

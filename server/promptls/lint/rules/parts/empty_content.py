@@ -1,0 +1,146 @@
+"""A part whose content is empty.
+
+## What it does
+
+Reports `content` that is written out as nothing, or as tags that print nothing, such as a macro,
+`sections` without any section, and a section whose `content` is null.
+
+## Why is this bad?
+
+An empty `content:` is null for YAML: Prompt Poet then fails when it joins or counts the prompt. Empty
+sections are refused when the prompt is loaded.
+
+## Example
+
+```yaml
+- name: rules
+  content:
+  ^^^^^^^ empty-content: this part has no content
+  role: system
+```
+
+Use instead:
+
+```yaml
+- name: rules
+  content: Be brief.
+  role: system
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.analysis.part_items import may_be_filled, may_print
+from promptls.lint.fixes.jinja import whole_lines
+from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.semantic.contents import chunk_contents, tags_outside
+from promptls.semantic.parts import Part, chunk_items
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Entry, Scalar, Sequence, key_text
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.text.positions import Span
+
+_PRINTED_ELSEWHERE: Final = frozenset({"macro", "set"})
+"""Blocks whose body prints nothing where it stands."""
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Return the keys whose value is nothing, in parts of the chunk."""
+    found = [*_written_as_nothing(chunk)]
+    told = {finding.span for finding in found}
+    return iter([*found, *(each for each in _of_silent_tags(chunk) if each.span not in told)])
+
+
+def _written_as_nothing(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the keys behind which nothing stands."""
+    parts = chunk_items(chunk).parts
+    for index, part in enumerate(parts):
+        ends = [entry.key.span.start for entry in part.entries[1:]]
+        ends.append(parts[index + 1].span.start if index + 1 < len(parts) else len(chunk.text))
+        for entry, end in zip(part.entries, ends, strict=False):
+            if not _is_empty(entry):
+                continue
+            # What is broken behind an empty block scalar is its text, most likely, that is not indented.
+            is_unread = isinstance(entry.value, Scalar) and (
+                (not part.is_whole and entry.value.dynamic)
+                or (entry.value.style in {"|", ">"} and _breaks_behind(chunk, entry.value.span.end, end))
+            )
+            if is_unread or may_be_filled(chunk, Span(entry.key.span.end, end)):
+                continue
+            if key_text(entry) == "content":
+                yield Finding(entry.key.span, "this part has no content", tuple(_removal(chunk, part)))
+            elif part.entry("content") is None:
+                yield Finding(entry.key.span, "this part has no sections", severity="error")
+    yield from _empty_sections(chunk)
+
+
+def _of_silent_tags(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the contents of the chunk in which stand tags, and nothing that is printed."""
+    for content in chunk_contents(chunk):
+        if content.value.text.strip() or not content.value.style or not content.part.is_whole:
+            continue
+        span = Span(content.value.span.start, content.end)
+        printed = tags_outside(chunk, span, _PRINTED_ELSEWHERE)
+        if any(tags_outside(chunk, span, ())) and not any(
+            may_print(tag) for tag in printed if tag.kind != "comment"
+        ):
+            what = "part" if content.section is None else "section"
+            yield Finding(content.key, f"this {what} has no content: what stands in it prints nothing")
+
+
+def _empty_sections(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the sections of the chunk's parts whose content is null, which Prompt Poet cannot join."""
+    for content in chunk_contents(chunk):
+        value = content.value
+        if content.section is None or value.dynamic or value.tag != "null":
+            continue
+        if value.span.is_empty() and may_be_filled(chunk, Span(content.key.end, content.end)):
+            continue
+        yield Finding(
+            content.key, "this section has no content: Prompt Poet cannot join it", severity="error"
+        )
+
+
+def _breaks_behind(chunk: Chunk, start: int, end: int) -> bool:
+    return any(start <= problem.span.start <= end for problem in chunk_yaml(chunk).problems)
+
+
+def _removal(chunk: Chunk, part: Part) -> Iterator[Fix]:
+    """Yield the part without its lines, where no tag would go with them."""
+    lines = whole_lines(chunk, Span(max(part.span.start - 2, 0), part.span.end))
+    is_item = chunk.text[lines.start : lines.start + 1] == "-"
+    if is_item and not any(lines.start <= tag.span.start < lines.end for tag in chunk.tags):
+        yield Fix("Remove this part", (Edit(lines, ""),))
+
+
+def _is_empty(entry: Entry) -> bool:
+    """Return whether nothing is written under `content` or `sections`."""
+    key = key_text(entry)
+    return _is_nothing(entry) if key == "content" else key == "sections" and _has_no_items(entry)
+
+
+def _is_nothing(entry: Entry) -> bool:
+    value = entry.value
+    return isinstance(value, Scalar) and (value.tag == "null" or not value.text.strip())
+
+
+def _has_no_items(entry: Entry) -> bool:
+    value = entry.value
+    if isinstance(value, Scalar):
+        return value.tag == "null"
+    return not (value.items if isinstance(value, Sequence) else value.entries)
+
+
+RULE = Rule(
+    name="empty-content",
+    summary="part with empty content",
+    severity="warning",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check_chunk=check_chunk,
+    reads_prose=False,
+)

@@ -1,0 +1,157 @@
+"""A prompt that does not render with its sample.
+
+## What it does
+
+Renders the prompt with its sample, as Prompt Poet does, and reports where Jinja stops: at a
+value that has not the shape that the template expects, at what its sandbox forbids, or at a
+loop that takes longer, or more memory, than the settings allow (`rendering.timeout`,
+`rendering.memory`). Samples and functions that cannot be read are reported in the header.
+
+An evaluation prompt is asked for its first row, as OpenCompass asks it: reported is what its data
+make fail, such as a training row that is not there, or an answer that no label has.
+
+Where the values are made up, because nobody has given data, only time and memory are reported.
+What another rule finds on the line without rendering is left to that rule, and so are errors of syntax
+in an included file that is open itself.
+
+## Why is this bad?
+
+The program that loads the prompt gets an exception instead of a prompt.
+
+## Example
+
+```yaml
+{#---
+input_keys: [user]
+output_key: answer
+examples: [{user: {name: Ada}, answer: '"hello"'}]
+---#}
+- name: greeting
+  content: |
+    Hello {{ user.address.city | trim }}!
+          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ failing-rendering
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [user]
+output_key: answer
+examples: [{user: {name: Ada}, answer: '"hello"'}]
+---#}
+- name: greeting
+  content: |
+    Hello {{ user.name | trim }}!
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.rule import FileContext, Finding, RelatedPlace, Rule
+from promptls.rendering.file_rendering import FileRendering, sample_words
+from promptls.rendering.outcome import EVALUATION_FAILURE, RenderFailure
+from promptls.semantic.kind import Kind
+from promptls.semantic.template import Template
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.text.positions import Span
+
+_WHATEVER_THE_DATA: Final = frozenset({"timeout", "memory"})
+_BY_DATA: Final = frozenset({"render", "sandbox"})
+_IN_HEADER: Final = {"functions": "functions"}
+"""Failures that stand at a key of the header. What `samples` lacks is for `invalid-sample` to say."""
+
+
+def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[Finding]:
+    """Yield the failure of a rendering that did not come as far as YAML."""
+    failure = rendering.failure
+    if failure is None or _is_found_there(context, failure):
+        return
+    if failure.kind in _IN_HEADER:
+        span = context.template.declarations.value_span(_IN_HEADER[failure.kind])
+        if span is not None:
+            yield Finding(span, failure.message)
+    elif failure.kind == EVALUATION_FAILURE:
+        # What is wrong with the configuration alone is found without rendering, and better.
+        if rendering.is_exact and not _has_error(context):
+            span, related = _places(context, failure)
+            yield Finding(span, f"with {sample_words(rendering.sample)}: {failure.message}", related=related)
+    elif failure.kind in _WHATEVER_THE_DATA or (failure.kind in _BY_DATA and rendering.is_exact):
+        span, related = _places(context, failure)
+        if not _is_known(context, span):
+            yield Finding(span, f"with {sample_words(rendering.sample)}: {failure.message}", related=related)
+
+
+def _is_found_there(context: FileContext, failure: RenderFailure) -> bool:
+    """Return whether the failure is an error of syntax in an included file that is open, and says so itself."""
+    path = failure.path
+    if path is None or path == context.path or path not in context.snapshot.open_paths():
+        return False
+    other = context.snapshot.template(path)
+    return other is not None and bool(other.syntax_problems) and context.snapshot.kind(path) is not Kind.OTHER
+
+
+def _places(context: FileContext, failure: RenderFailure) -> tuple[Span, tuple[RelatedPlace, ...]]:
+    """Return the failing line or, for an included file, the first line here and the line there."""
+    if failure.path == context.path and failure.line is not None:
+        return _visible(context.template, failure.line), ()
+    other = context.snapshot.template(failure.path or "")
+    if other is None or failure.line is None or failure.path is None:
+        return _visible(context.template, 0), ()
+    place = RelatedPlace(failure.path, _visible(other, failure.line), "this is the line that fails")
+    for reference in context.template.references:
+        if context.snapshot.resolve(context.path, reference) == failure.path:
+            return reference.span, (place,)
+    return _visible(context.template, failure.include_line or 0), (place,)
+
+
+def _visible(template: Template, line: int) -> Span:
+    """Return the one tag that begins on a line and can fail, else the stripped line."""
+    span = template.source.line_span(line)
+    located = template.source.located(span.start)
+    tags = [
+        tag.span.shifted(located.start)
+        for tag in located.chunk.tags
+        if tag.kind in {"output", "statement"}
+        and span.start <= located.start + tag.span.start < span.end
+        and not tag_tree(tag).statement.keyword.startswith(("end", "else"))
+    ]
+    if len(tags) == 1:
+        return tags[0]
+    text = template.source.slice(span)
+    start = span.start + len(text) - len(text.lstrip())
+    return Span(start, start + len(text.strip())) if text.strip() else span
+
+
+def _is_known(context: FileContext, span: Span) -> bool:
+    """Return whether a rule that needs no rendering finds an error or a warning on the line."""
+    # The list of all rules names this one too: it can only be asked for at run time.
+    from promptls.lint.runner import check
+
+    place = context.template.source.place
+    line = place(span.start).line
+    return any(
+        place(finding.span.start).line <= line <= place(finding.span.end).line
+        for finding in check(context.snapshot, context.path)
+        if finding.severity in {"error", "warning"}
+    )
+
+
+def _has_error(context: FileContext) -> bool:
+    """Return whether a rule that needs no rendering finds an error in the file."""
+    from promptls.lint.runner import check  # as above
+
+    return any(finding.severity == "error" for finding in check(context.snapshot, context.path))
+
+
+RULE = Rule(
+    name="failing-rendering",
+    summary="prompt that fails to render with its sample",
+    severity="error",
+    module=__name__,
+    kinds=frozenset({Kind.PARTS, Kind.EVALUATION}),
+    check_rendering=check_rendering,
+)

@@ -1,0 +1,159 @@
+"""A part without a key that Prompt Poet requires.
+
+## What it does
+
+Reports parts that have no `name`, or neither `content` nor `sections`, in any branch, and `sections`
+without `name` or `content`. A part whose keys come from a loop, an include or a printed expression
+is left alone.
+
+## Why is this bad?
+
+Prompt Poet cannot build the part: loading fails with "missing 1 required positional
+argument".
+
+## Example
+
+```yaml
+- role: system
+  ^^^^ missing-part-key: this part has no `name`
+  content: You are helpful.
+```
+
+Use instead:
+
+```yaml
+- name: instructions
+  role: system
+  content: You are helpful.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import Final
+
+from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
+from promptls.lint.fixes.mappings import BLANK, is_flow, key_behind
+from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.lint.rules.parts.unknown_part_key import meant_key
+from promptls.semantic.branches import chunk_branches
+from promptls.semantic.parts import Part, chunk_items
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.projection import stands_alone
+from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
+from promptls.text.positions import Span
+
+_TEXTS: Final = frozenset({"content", "sections"})
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield the required keys that the chunk's parts lack."""
+    for part in chunk_items(chunk).parts:
+        if part.has_dynamic_keys or part.entry("<<") or _may_be_completed(chunk, part):
+            continue
+        place = _place(part)
+        if part.entry("name") is None and not _is_misspelt(part, {"name"}):
+            behind = ", " if is_flow(chunk.text, part.span) else f"\n{_indent(chunk, place)}"
+            fix = Fix("Add a name", (Edit(Span(place.start, place.start), f"name: part{behind}"),))
+            yield Finding(place, "this part has no `name`", (fix,))
+        if (
+            part.entry("content") is None
+            and part.entry("sections") is None
+            and not _is_misspelt(part, _TEXTS)
+        ):
+            fixes = key_behind(chunk, part.span, part.entries, f"content: {BLANK}")
+            yield Finding(place, "this part has neither `content` nor `sections`", fixes)
+        yield from _in_one_branch(chunk, part)
+        sections = part.value("sections")
+        if isinstance(sections, Sequence):
+            yield from _of_sections(chunk, sections)
+
+
+def _in_one_branch(chunk: Chunk, part: Part) -> Iterator[Finding]:
+    """Yield the required keys that a part has only where a condition is true."""
+    branches = chunk_branches(chunk)
+    ifs = {
+        chunk.tags[pair.opening].span.start: pair
+        for pair in chunk_blocks(chunk).pairs
+        if pair.keyword == "if"
+    }
+    for key in ("name", "content"):
+        entries = [entry for entry in part.entries if key_text(entry) == key]
+        if len(entries) != 1 or (key == "content" and part.entry("sections") is not None):
+            continue
+        around = branches.at(part.span.start)
+        inside = branches.at(entries[0].key.span.start)
+        if len(inside) != len(around) + 1 or inside[:-1] != around or inside[-1].keyword != "if":
+            continue
+        pair = ifs.get(_tag_start(chunk, inside[-1].opening))
+        if pair is None or pair.middles:
+            continue
+        opening = chunk.tags[pair.opening]
+        test = tag_tree(opening).statement.expressions[0].span
+        message = f"where `{opening.text[test.start : test.end]}` is false, this part has no `{key}`"
+        yield Finding(entries[0].key.span, message, severity="warning")
+
+
+def _tag_start(chunk: Chunk, offset: int) -> int:
+    """Return where the tag begins that holds the place."""
+    return next((tag.span.start for tag in chunk.tags if tag.span.start <= offset < tag.span.end), -1)
+
+
+def _of_sections(chunk: Chunk, sections: Sequence) -> Iterator[Finding]:
+    for item in sections.items:
+        if not isinstance(item, Mapping):
+            continue
+        section = Part(item.span, item.entries)
+        if section.has_dynamic_keys or section.entry("<<") or _may_be_completed(chunk, section):
+            continue
+        for key in ("name", "content"):
+            if section.entry(key) is None:
+                fixes = key_behind(chunk, item.span, item.entries, f"{key}: {BLANK}")
+                yield Finding(_place(section), f"this section has no `{key}`", fixes)
+
+
+def _is_misspelt(part: Part, keys: Container[str]) -> bool:
+    """Return whether an unknown key probably stands for one of the `keys`; `unknown-part-key` then says so."""
+    unknown = {key for entry in part.entries if (key := key_text(entry)) and key not in PART_KEYS}
+    return any(meant_key(key) in keys for key in unknown)
+
+
+def _place(part: Part) -> Span:
+    return part.entries[0].key.span if part.entries else part.span
+
+
+def _indent(chunk: Chunk, place: Span) -> str:
+    start = max(chunk.text.rfind("\n", 0, place.start), chunk.text.rfind("\r", 0, place.start)) + 1
+    return " " * (place.start - start)
+
+
+def _may_be_completed(chunk: Chunk, part: Part) -> bool:
+    """Return whether a tag between the part's keys could print further ones."""
+    for tag in chunk.tags:
+        if not part.span.start <= tag.span.start <= part.span.end + 1:
+            continue
+        if tag.kind == "statement" and tag_tree(tag).statement.keyword not in {"include", "call"}:
+            continue
+        if tag.kind == "comment" or (tag.kind == "output" and not stands_alone(chunk, tag)):
+            continue
+        before = [entry for entry in part.entries if entry.key.span.start < tag.span.start]
+        value = before[-1].value if before else None
+        if not (isinstance(value, Scalar) and value.style in {"|", ">"}):
+            return True
+    return False
+
+
+RULE = Rule(
+    name="missing-part-key",
+    summary="part without a required key",
+    severity="error",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check_chunk=check_chunk,
+    reads_prose=False,
+    reads_values=False,
+)

@@ -1,0 +1,149 @@
+"""A prompt with more tokens than its limit.
+
+## What it does
+
+Reports a `token_limit`, of the header or of the settings, that the rendered prompt goes over:
+with the sample that it is previewed with, and for how many of the first 200 rows of its first
+experiment's dataset. It is a warning where truncation cannot bring the prompt under the limit,
+and a remark where it can: the message then names the parts that are taken away.
+
+Nothing is said where the template calls functions that are not there, because what it would
+come to is not known then.
+
+## Why is this bad?
+
+Prompt Poet raises a `TruncationError`, or the model does not get everything that was written.
+
+## Example
+
+```yaml
+{#---
+token_limit: 5
+             ^ over-token-limit: with example 1 the prompt has 20 tokens, 15 over its limit of 5, and truncation cannot bring it under
+truncation_step: 1
+input_keys: [text]
+output_key: label
+examples: [{text: My printer is on fire., label: '"urgent"'}]
+---#}
+- name: instructions
+  content: Say in one word how urgent it is.
+- name: known problems
+  truncation_priority: 1
+  content: The printer is old.
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+
+Use instead:
+
+```yaml
+{#---
+token_limit: 500
+truncation_step: 1
+input_keys: [text]
+output_key: label
+examples: [{text: My printer is on fire., label: '"urgent"'}]
+---#}
+- name: instructions
+  content: Say in one word how urgent it is.
+- name: known problems
+  truncation_priority: 1
+  content: The printer is old.
+- name: ticket
+  content: |
+    {{ escape_special_characters(text) }}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate
+
+from promptls.lint.rule import FileContext, Finding, Rule, Severity
+from promptls.rendering.file_rendering import (
+    FileRendering,
+    RowTokens,
+    part_place,
+    rendered_parts,
+    sample_words,
+)
+from promptls.rendering.outcome import Rendering
+from promptls.semantic.kind import Kind
+from promptls.text.format import plural
+from promptls.text.positions import Span
+from promptls.workspace.contract import included_part_names
+
+_MAX_NAMES = 4
+"""How many parts a message names."""
+
+
+def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[Finding]:
+    """Yield a finding at the limit, or at the part that goes over it where the limit stands elsewhere."""
+    limit, made = rendering.token_limit, rendering.rendering
+    if limit is None or made is None or rendering.job.stand_ins:
+        return
+    rows = rendering.rows
+    said = []
+    is_stuck = False
+    if made.tokens > limit:
+        said.append(_of_sample(sample_words(rendering.sample), made, limit))
+        is_stuck = made.tokens_kept > limit
+    if rows is not None and rows.over:
+        said.append(_of_rows(rows, limit, is_alone=not said))
+        is_stuck = is_stuck or bool(rows.stuck)
+    if said:
+        severity: Severity = "warning" if is_stuck else "information"
+        yield Finding(_place(context, made, limit), "; ".join(said), severity=severity)
+
+
+def _of_sample(sample: str, made: Rendering, limit: int) -> str:
+    over = made.tokens - limit
+    begin = (
+        f"with {sample} the prompt has {plural(made.tokens, 'token')}, {over:,} over its limit of {limit:,}"
+    )
+    if made.tokens_kept > limit:
+        return f"{begin}, and truncation cannot bring it under"
+    removed = [part.name for part in made.parts if not part.kept]
+    names = ", ".join(f"`{name}`" for name in removed[:_MAX_NAMES])
+    more = f" and {len(removed) - _MAX_NAMES} more parts" if len(removed) > _MAX_NAMES else ""
+    return f"{begin}: truncation takes {names}{more} away"
+
+
+def _of_rows(rows: RowTokens, limit: int, *, is_alone: bool) -> str:
+    is_one = len(rows.over) == 1
+    which = f"row {rows.over[0]}" if is_one else f"{len(rows.over)} of {rows.rows} rows"
+    what = f"its limit of {limit:,} tokens" if is_alone else "it"
+    by = f"by {rows.most - limit:,}" if is_one else f"the longest by {rows.most - limit:,}"
+    said = f"{which} of {rows.dataset} {'is' if is_one else 'are'} over {what}, {by}"
+    if not rows.stuck:
+        return f"{said}; truncation brings {'it' if is_one else 'them'} under" if is_alone else said
+    return said if len(rows.stuck) == len(rows.over) else f"{said}, {len(rows.stuck)} even after truncation"
+
+
+def _place(context: FileContext, made: Rendering, limit: int) -> Span:
+    """Return the limit in the header; else the name of the first part that takes the prompt over it."""
+    declared = context.template.declarations.value_span("token_limit")
+    if declared is not None:
+        return declared
+    parts = context.template.parts
+    totals = list(accumulate(part.tokens for part in made.parts))
+    became = rendered_parts(context.template, included_part_names(context.snapshot, context.path), made)
+    crossing = (
+        placed
+        for placed, its in zip(parts, became, strict=True)
+        if any(totals[part.index] > limit for part in its)
+    )
+    placed = next(crossing, parts[0] if parts else None)
+    return part_place(placed) if placed else context.template.source.line_span(0)
+
+
+RULE = Rule(
+    name="over-token-limit",
+    summary="prompt over its token limit",
+    severity="warning",
+    module=__name__,
+    kinds=frozenset({Kind.PARTS, Kind.OBJECT}),
+    check_rendering=check_rendering,
+)

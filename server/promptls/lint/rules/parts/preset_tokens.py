@@ -1,0 +1,78 @@
+"""Token counts that a part brings along.
+
+## What it does
+
+Points at `tokens` in a part or a section, where it is not written as null.
+
+## Why is this bad?
+
+Prompt Poet refuses the part, "Token encoding is not allowed to be set in the template", unless the caller
+passes `allow_token_overrides=True`; a section is refused when tokens are counted. With the override, the
+given list is used in place of the text's own tokens, so the counts may be wrong.
+
+## Example
+
+```yaml
+- name: history
+  tokens: [1, 2, 3]
+  ^^^^^^ preset-tokens: Prompt Poet refuses `tokens` in a part, unless the caller sets `allow_token_overrides`
+  content: Hello.
+```
+
+Use instead:
+
+```yaml
+- name: history
+  content: Hello.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.lint.fixes.mappings import without_entry
+from promptls.lint.rule import PARTS_KINDS, Finding, Fix, Rule
+from promptls.semantic.parts import chunk_items
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text
+from promptls.text.positions import Span
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield the `tokens` of the chunk's parts and sections."""
+    for part in chunk_items(chunk).parts:
+        yield from _in_mapping(chunk, part.span, part.entries, "part")
+        for entry in part.entries:
+            if key_text(entry) == "sections" and isinstance(entry.value, Sequence):
+                for section in entry.value.items:
+                    if isinstance(section, Mapping):
+                        yield from _in_mapping(chunk, section.span, section.entries, "section")
+
+
+def _in_mapping(chunk: Chunk, span: Span, entries: tuple[Entry, ...], owner: str) -> Iterator[Finding]:
+    for entry in entries:
+        if key_text(entry) == "tokens" and not _is_null(entry):
+            removal = without_entry(chunk, span, entries, entry)
+            fixes = (Fix("Remove `tokens`", (removal,)),) if removal else ()
+            message = (
+                f"Prompt Poet refuses `tokens` in a {owner}, unless the caller sets `allow_token_overrides`"
+            )
+            yield Finding(entry.key.span, message, fixes)
+
+
+def _is_null(entry: Entry) -> bool:
+    value = entry.value
+    return isinstance(value, Scalar) and value.tag == "null" and not value.dynamic
+
+
+RULE = Rule(
+    name="preset-tokens",
+    summary="preset token count of a part",
+    severity="information",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check_chunk=check_chunk,
+    reads_prose=False,
+)

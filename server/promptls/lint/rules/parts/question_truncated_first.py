@@ -1,0 +1,155 @@
+"""A question that is cut before what only surrounds it.
+
+## What it does
+
+Reports the last part of the role `user`, which holds the question, where its
+`truncation_priority` takes it away before another part: Prompt Poet cuts the highest number
+first, equal numbers from the top, and never a part without a positive number. Reports it too
+where it is the only part that may be cut. A priority that a loop counts is for
+`newest-truncated-first`. It looks at the parts that the prompt is rendered to.
+
+## Why is this bad?
+
+When the conversation grows over the limit, the model no longer gets what it was asked, and
+answers to the history.
+
+## Example
+
+```yaml
+- name: instructions
+  role: system
+  content: Answer the question.
+- name: history
+  role: assistant
+  truncation_priority: 1
+  content: Hello!
+- name: question
+  role: user
+  truncation_priority: 5
+                       ^ question-truncated-first: the question, 6 tokens, is cut before `history`, 2 tokens: the highest `truncation_priority` goes first
+  content: Why is the sky blue?
+```
+
+Use instead:
+
+```yaml
+- name: instructions
+  role: system
+  content: Answer the question.
+- name: history
+  role: assistant
+  truncation_priority: 1
+  content: Hello!
+- name: question
+  role: user
+  content: Why is the sky blue?
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from promptls.dialects.prompt_poet.failures import PromptPoetError
+from promptls.dialects.prompt_poet.truncation import Block, truncation_blocks
+from promptls.lint.fixes.mappings import without_entry
+from promptls.lint.rule import FileContext, Finding, Fix, Rule
+from promptls.rendering.file_rendering import FileRendering, part_place, rendered_parts
+from promptls.rendering.outcome import RenderedPart
+from promptls.semantic.kind import Kind
+from promptls.semantic.template import PlacedPart
+from promptls.text.format import plural
+from promptls.text.positions import line_end
+from promptls.workspace.contract import included_part_names
+
+_MAX_NAMES = 3
+"""How many parts a message names."""
+
+
+def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[Finding]:
+    """Yield a finding at the priority of the question's part, where the file itself holds that part."""
+    made = rendering.rendering
+    parts = made.parts if made else ()
+    question = next((part for part in reversed(parts) if part.role == "user"), None)
+    if made is None or question is None:
+        return
+    try:
+        blocks = truncation_blocks(
+            [part.truncation_priority for part in parts], [part.tokens for part in parts]
+        )
+    except PromptPoetError:
+        return
+    number = next((n for n, block in enumerate(blocks) if block.left <= question.index <= block.right), None)
+    if number is None:
+        return
+    became = rendered_parts(context.template, included_part_names(context.snapshot, context.path), made)
+    placed = next(
+        (placed for placed, its in zip(context.template.parts, became, strict=True) if question in its), None
+    )
+    if placed is None or _is_one_of_many(placed, became, context, parts) or _is_counted(context, placed):
+        return
+    spared = [parts[index] for block in blocks[number + 1 :] for index in range(block.left, block.right + 1)]
+    if spared:
+        names = ", ".join(
+            f"`{name}`" for name in list(dict.fromkeys(part.name for part in spared))[:_MAX_NAMES]
+        )
+        message = (
+            f"the question, {plural(question.tokens, 'token')}, is cut before {names}, "
+            f"{plural(sum(part.tokens for part in spared), 'token')}: the highest `truncation_priority` goes first"
+        )
+    elif len(blocks) == 1 and _is_alone(blocks[0]):
+        message = "the question is the only part that may be cut"
+    else:
+        return
+    yield Finding(part_place(placed, "truncation_priority"), message, _fixes(context, placed))
+
+
+def _is_alone(block: Block) -> bool:
+    return block.left == block.right
+
+
+def _is_one_of_many(
+    placed: PlacedPart,
+    became: Sequence[Sequence[RenderedPart]],
+    context: FileContext,
+    parts: Sequence[RenderedPart],
+) -> bool:
+    """Return whether the part is a turn of a loop behind a part of the user that is never cut.
+
+    Then it may be a document or an example, and that part the question.
+    """
+    is_turn = any(
+        its and context.template.parts[index].span == placed.span and len(its) > 1
+        for index, its in enumerate(became)
+    )
+    is_kept = any(part.role == "user" and not (part.truncation_priority or 0) > 0 for part in parts)
+    return is_turn and is_kept
+
+
+def _is_counted(context: FileContext, placed: PlacedPart) -> bool:
+    """Return whether the priority is made of a loop's count: `newest-truncated-first` says what that means."""
+    entry = placed.part.entry("truncation_priority")
+    if entry is None:
+        return False
+    text = context.template.source.located(placed.start).chunk.text
+    return "loop." in text[entry.key.span.end : line_end(text, entry.key.span.end)]
+
+
+def _fixes(context: FileContext, placed: PlacedPart) -> tuple[Fix, ...]:
+    """Return the fix that lets the question stay, whatever the limit."""
+    entry = placed.part.entry("truncation_priority")
+    if entry is None:
+        return ()
+    chunk = context.template.source.located(placed.start).chunk
+    removed = without_entry(chunk, placed.part.span, placed.part.entries, entry)
+    return () if removed is None else (Fix("Never cut the question", (removed,)).shifted(placed.start),)
+
+
+RULE = Rule(
+    name="question-truncated-first",
+    summary="question that is truncated before its context",
+    severity="warning",
+    module=__name__,
+    kinds=frozenset({Kind.PARTS}),
+    check_rendering=check_rendering,
+)

@@ -1,0 +1,266 @@
+r"""A prompt whose rendered text is no YAML, or no list of parts.
+
+## What it does
+
+Renders the prompt with its sample, as Prompt Poet does, and reports where the text that comes
+out is not valid YAML, or not a list of parts. The finding stands at the value that did it, with
+the turn of the loop: a value is to blame where the text would be read with an ordinary word in
+its place. Otherwise it stands at the line of the template that printed what YAML stops at.
+
+Where the values are made up, because nobody has given data, only what fails whatever the
+values are is reported.
+
+## Why is this bad?
+
+Prompt Poet raises a `ScannerError`, a `ParserError` or a `TypeError`, with a line of a text
+that nobody has ever seen.
+
+## Example
+
+```yaml
+{#---
+input_keys: [messages]
+output_key: answer
+examples:
+  - messages: [Hello., "It broke.\nPlease help!"]
+    answer: '"bug"'
+---#}
+{% for message in messages %}
+- name: message
+  content: |
+    {{ message }}
+    ^^^^^^^^^^^^^ rendered-yaml: with example 1, in turn 2 of `for message in messages`, this value makes the rendered text no YAML: a line break in it ends the block
+{% endfor %}
+```
+
+Use instead:
+
+```yaml
+{#---
+input_keys: [messages]
+output_key: answer
+examples:
+  - messages: [Hello., "It broke.\nPlease help!"]
+    answer: '"bug"'
+---#}
+{% for message in messages %}
+- name: message
+  content: |
+    {{ escape_special_characters(message) }}
+{% endfor %}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.rule import Edit, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.lint.rules.parts import (
+    content_and_sections,
+    empty_content,
+    missing_part_key,
+    preset_tokens,
+    unknown_part_key,
+    wrong_part_type,
+)
+from promptls.lint.rules.whitespace import lost_line_break
+from promptls.rendering.file_rendering import FileRendering, sample_words
+from promptls.rendering.outcome import RenderFailure
+from promptls.semantic.kind import Kind
+from promptls.semantic.template import Template
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.text.positions import Span
+
+_LONGEST: Final = 60
+"""How many characters of a value or a line a message shows."""
+_STATIC: Final = (
+    content_and_sections.RULE,
+    empty_content.RULE,
+    missing_part_key.RULE,
+    preset_tokens.RULE,
+    unknown_part_key.RULE,
+    wrong_part_type.RULE,
+)
+"""The rules that find without a rendering what is wrong with a part."""
+
+
+def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[Finding]:
+    """Yield the failure of a rendering that came as far as YAML, at what made it."""
+    failure = rendering.failure
+    if failure is None or failure.kind not in {"yaml", "parts"}:
+        return
+    if not rendering.is_exact and not failure.whatever:
+        return
+    if "expected comment or line break" in failure.message and any(lost_line_break.check(context)):
+        return
+    if any(_is_broken(context, path) for path in context.snapshot.included(context.path)):
+        return
+    span, related, in_file = _places(context, failure)
+    may_be_known = failure.kind == "parts" or "could not determine a constructor" in failure.message
+    if may_be_known and in_file is not None and _is_known(context, *in_file):
+        return
+    message = _message(failure, sample_words(rendering.sample))
+    if failure.value is None and _is_indented_include(context, failure):
+        message += (
+            "; of what is included, only the first line is indented (`{% filter indent(4) %}` indents all)"
+        )
+    yield Finding(span, message, _fixes(failure, context), related)
+
+
+def _is_broken(context: FileContext, path: str) -> bool:
+    """Return whether a file says itself what is wrong with it, as no text of a prompt does."""
+    template = context.snapshot.template(path)
+    return (
+        template is not None
+        and bool(template.syntax_problems)
+        and context.snapshot.kind(path) not in {Kind.OTHER, Kind.TEXT}
+    )
+
+
+def _message(failure: RenderFailure, sample: str) -> str:
+    if failure.kind == "parts":
+        return f"with {sample}{_turns(failure)}, Prompt Poet refuses the rendered text. {failure.reason or failure.message}"
+    if failure.value is not None:
+        why = _why(failure)
+        return f"with {sample}{_turns(failure)}, this value makes the rendered text no YAML: {why}"
+    said = _reason(failure)
+    line = ""
+    if failure.rendered_line is not None:
+        line = f" at its line {failure.rendered_line + 1}, `{_shown_line(failure)}`"
+    return f"with {sample}{_turns(failure)}, the rendered text is no YAML{line}: {said}"
+
+
+def _is_indented_include(context: FileContext, failure: RenderFailure) -> bool:
+    """Return whether what failed was printed by an include with white space in front of it."""
+    if failure.kind != "yaml" or failure.include_line is None:
+        return False
+    source = context.template.source
+    return source.slice(source.line_span(failure.include_line))[:1] in {" ", "\t"}
+
+
+def _why(failure: RenderFailure) -> str:
+    """Return why a value does harm, in words; the rendered line where nothing plainer can be said."""
+    value = failure.value or ""
+    if "\n" in value.rstrip("\n") and failure.mended:
+        return "a line break in it ends the block"
+    return f"`{_shortened(value)}` ({_reason(failure)})"
+
+
+def _reason(failure: RenderFailure) -> str:
+    """Return what libyaml says, out of the failure's message."""
+    message = failure.reason or failure.message
+    return message.partition(": ")[2].partition(". ")[0].rstrip(".") or message
+
+
+def _turns(failure: RenderFailure) -> str:
+    return f", in {', '.join(failure.turns)}" if failure.turns else ""
+
+
+def _shown_line(failure: RenderFailure) -> str:
+    marked = (line for line in (failure.excerpt or "").splitlines() if line.startswith(">"))
+    return _shortened(next(marked, "").partition("| ")[2].strip())
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def _places(
+    context: FileContext, failure: RenderFailure
+) -> tuple[Span, tuple[RelatedPlace, ...], tuple[Template, Span] | None]:
+    """Return the positions in the checked file, in an included file, and of the tag that printed the text."""
+    template = context.template
+    if failure.line is None:
+        return _first(template), (), None
+    if failure.path == context.path:
+        span = _place(template, failure)
+        return span, (), (template, span)
+    other = context.snapshot.template(failure.path or "")
+    if other is None or failure.include_line is None:
+        return _first(template), (), None
+    inner = _place(other, failure)
+    outer = next(
+        (
+            reference.span
+            for reference in template.references
+            if template.source.place(reference.span.start).line == failure.include_line
+        ),
+        template.source.line_span(failure.include_line),
+    )
+    related = RelatedPlace(failure.path or "", inner, "this is what printed it")
+    return outer, (related,), (other, inner)
+
+
+def _place(template: Template, failure: RenderFailure) -> Span:
+    """Return the tag that printed the text, or else its line, without the white space around it."""
+    assert failure.line is not None
+    found = _tag(template, failure)
+    if found is None and failure.kind == "parts":
+        for placed in template.parts:
+            if placed.part.entries and template.source.place(placed.span.start).line == failure.line:
+                return placed.part.entries[0].key.span.shifted(placed.start)
+    return found[1].span.shifted(found[0]) if found else _visible(template, failure.line)
+
+
+def _tag(template: Template, failure: RenderFailure) -> tuple[int, Tag] | None:
+    """Return the tag that printed the value, with its chunk's offset; None unless it is on the line."""
+    if failure.span is None or failure.line is None or failure.span[1] > len(template.source):
+        return None
+    located = template.source.located(failure.span[0])
+    spans = (
+        (tag, located.start + tag.span.start, located.start + tag.span.end) for tag in located.chunk.tags
+    )
+    return next(((located.start, tag) for tag, first, last in spans if (first, last) == failure.span), None)
+
+
+def _visible(template: Template, line: int) -> Span:
+    span = template.source.line_span(line)
+    text = template.source.slice(span)
+    start = span.start + len(text) - len(text.lstrip())
+    return Span(start, start + len(text.strip())) if text.strip() else span
+
+
+def _first(template: Template) -> Span:
+    """Return the first key of the first part, or else the first line: what is wrong is the whole text."""
+    for placed in template.parts:
+        if placed.part.entries:
+            return placed.part.entries[0].key.span.shifted(placed.start)
+    return _visible(template, 0)
+
+
+def _is_known(context: FileContext, template: Template, span: Span) -> bool:
+    """Return whether a rule that needs no rendering says what is wrong with the part."""
+    chunk = template.source.located(span.start).chunk
+    return any(
+        next(iter(rule.check_chunk(chunk, context.project)), None) is not None
+        for rule in _STATIC
+        if rule.check_chunk is not None
+    )
+
+
+def _fixes(failure: RenderFailure, context: FileContext) -> tuple[Fix, ...]:
+    """Return the fix that escapes the value, where that was tried and helps."""
+    found = _tag(context.template, failure) if failure.path == context.path else None
+    if not failure.mended or found is None:
+        return ()
+    start, tag = found
+    expressions = tag_tree(tag).statement.expressions
+    if len(expressions) != 1:
+        return ()
+    span = expressions[0].span.shifted(start + tag.span.start)
+    written = context.template.source.slice(span)
+    return (Fix("Escape it", (Edit(span, f"escape_special_characters({written})"),)),)
+
+
+RULE = Rule(
+    name="rendered-yaml",
+    summary="prompt whose rendered text is not YAML or not a list of parts",
+    severity="error",
+    module=__name__,
+    kinds=frozenset({Kind.PARTS}),
+    check_rendering=check_rendering,
+)

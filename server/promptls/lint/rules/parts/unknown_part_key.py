@@ -1,0 +1,113 @@
+"""A key that a part of Prompt Poet cannot have.
+
+## What it does
+
+Reports keys of a part other than `name`, `content`, `role`, `truncation_priority`,
+`sections`, `expected_template_data_keys` and `tokens`.
+
+## Why is this bad?
+
+Prompt Poet refuses the part: "PromptPart.__init__() got an unexpected keyword argument".
+
+## Example
+
+```yaml
+- name: system
+  contnet: You are helpful.
+  ^^^^^^^ unknown-part-key: `contnet` is no key of a part; did you mean `content`?
+  content: You are helpful.
+```
+
+Use instead:
+
+```yaml
+- name: system
+  content: You are helpful.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.semantic.contents import column_of
+from promptls.semantic.parts import chunk_items
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
+from promptls.text.positions import Span
+from promptls.text.suggest import nearest
+
+_ELSEWHERE: Final = {
+    "body": "content",
+    "expected_keys": "expected_template_data_keys",
+    "message": "content",
+    "priority": "truncation_priority",
+    "prompt": "content",
+    "speaker": "role",
+    "text": "content",
+    "title": "name",
+}
+"""What other libraries call the keys of a part."""
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield the keys of the chunk's parts that no part can have."""
+    for part in chunk_items(chunk).parts:
+        for entry in part.entries:
+            key = key_text(entry)
+            if key is None or key in PART_KEYS or key == "<<":
+                continue
+            if not part.is_whole and not column_of(chunk, entry.key.span.start):
+                continue  # it stands behind the list, and that is an error of the YAML
+            found = _found(entry.key.span, key)
+            is_taken = any(f"`{meant}`?" in found.message and part.entry(meant) for meant in PART_KEYS)
+            yield replace(found, fixes=()) if is_taken else found
+        sections = part.value("sections")
+        for item in sections.items if isinstance(sections, Sequence) else ():
+            for entry in item.entries if isinstance(item, Mapping) else ():
+                key = key_text(entry)
+                if key is not None and key not in SECTION_KEYS and key != "<<":
+                    message = f"Prompt Poet ignores the key `{key}` of a section"
+                    found = misspelt(entry.key.span, message, key, SECTION_KEYS)
+                    yield replace(found, severity="warning")
+                elif key == "truncation_priority":
+                    message = (
+                        "Prompt Poet never uses the `truncation_priority` of a section: whole parts are cut"
+                    )
+                    yield Finding(entry.key.span, message, severity="hint")
+
+
+def meant_key(key: str) -> str | None:
+    """Return the key of a part that an unknown one probably stands for."""
+    return _called_elsewhere(key) or nearest(key, PART_KEYS)
+
+
+def _called_elsewhere(key: str) -> str | None:
+    return _ELSEWHERE.get(key.lower()) or (key.lower() if key.lower() in PART_KEYS else None)
+
+
+def _found(span: Span, key: str) -> Finding:
+    meant = _called_elsewhere(key)
+    message = f"`{key}` is no key of a part"
+    if meant is None:
+        return misspelt(span, message, key, PART_KEYS)
+    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=key.lower() == meant)
+    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+
+
+RULE = Rule(
+    name="unknown-part-key",
+    summary="unknown key of a part",
+    severity="error",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check_chunk=check_chunk,
+    reads_prose=False,
+    reads_values=False,
+)

@@ -1,0 +1,108 @@
+"""A role that no model knows.
+
+## What it does
+
+Reports a `role` that is not among the setting `roles`: written out, as a text that a printed expression
+certainly gives (`{{ "usr" if is_first else "system" }}`), in the branches of an `if`, and where a variable
+that a role prints is set to a text, or goes through a list of texts that is written out. A role that is null,
+a list or a mapping is reported too.
+
+## Why is this bad?
+
+Prompt Poet passes any role on; the provider then refuses the message.
+
+## Example
+
+```yaml
+- name: instructions
+  role: sytem
+        ^^^^^ unknown-role: no model knows the role `sytem`; did you mean `system`?
+  content: You are helpful.
+```
+
+Use instead:
+
+```yaml
+- name: instructions
+  role: system
+  content: You are helpful.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.analysis.printed_values import BoundValues, printed_values
+from promptls.lint.fixes.mappings import colon_end
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.semantic.contents import written_span
+from promptls.semantic.parts import Part, chunk_items
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Entry, Scalar, key_text
+from promptls.text.positions import Span
+
+_BOUND: Final = BoundValues("role")
+_MAX_OFFERS: Final = 3
+"""How many roles are offered for an empty one."""
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield the roles of the chunk's parts that are not among the known ones."""
+    for part in chunk_items(chunk).parts:
+        for entry in part.entries:
+            if key_text(entry) == "role":
+                yield from _of_entry(chunk, part, entry, project)
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the texts that the variables in roles are set to, or go through, that are no known roles."""
+    roles = context.project.roles
+    for name, printed in _BOUND.values(context):
+        if printed.text not in roles:
+            message = f"`{name}` is a role, and no model knows the role `{printed.text}`"
+            yield misspelt(printed.span, message, printed.text, roles)
+
+
+def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Iterator[Finding]:
+    value = entry.value
+    if not isinstance(value, Scalar):
+        yield Finding(value.span, "a role is a word, such as `user`; no model knows this one")
+    elif value.dynamic:
+        for word, span, condition in printed_values(chunk, entry.key.span, value):
+            if condition:
+                yield Finding(span, f"where `{condition}` is false, this role is empty")
+            elif word and word not in project.roles:
+                yield misspelt(span, f"no model knows the role `{word}`", word, project.roles)
+    elif value.span.is_empty():
+        if part.is_whole:
+            place = Span(entry.key.span.end, colon_end(chunk.text, entry))
+            fixes = tuple(
+                Fix(f"Write `{role}`", (Edit(place, f": {role}"),)) for role in project.roles[:_MAX_OFFERS]
+            )
+            yield Finding(entry.key.span, "this role is empty: the model gets `null` for it", fixes)
+    elif value.tag == "null" or value.text not in project.roles:
+        shown = value.text.replace("\n", "\\n")
+        yield misspelt(
+            written_span(chunk, value), f"no model knows the role `{shown}`", value.text, project.roles
+        )
+    else:
+        for _, span, condition in printed_values(chunk, entry.key.span, value):
+            if condition:
+                yield Finding(span, f"where `{condition}` is false, this role is empty")
+
+
+RULE = Rule(
+    name="unknown-role",
+    summary="unknown role",
+    severity="warning",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check=check,
+    check_chunk=check_chunk,
+    reads_prose=False,
+    reads_values=False,
+)

@@ -1,0 +1,144 @@
+"""A value of a part that is of the wrong type.
+
+## What it does
+
+Reports a written-out `truncation_priority` that is no number, `sections` that are no list,
+`expected_template_data_keys` that are no list, and `content`, also that of a section, that YAML reads
+as a number, a date or a truth value. Items of the list that are no mappings are reported too, and so are
+tags of YAML (`!name`) that Prompt Poet's loader does not know. Where Jinja prints the value, what is written out in the tag counts, in each
+branch of a condition, and so does nothing where a condition has no `else`.
+
+## Why is this bad?
+
+Prompt Poet checks no types when it loads: it fails later, when it truncates, joins or counts, with an
+error that names no part.
+
+## Example
+
+```yaml
+- name: history
+  truncation_priority: high
+                       ^^^^ wrong-part-type: `truncation_priority` is a number; truncation fails on text
+  content: Hello.
+```
+
+Use instead:
+
+```yaml
+- name: history
+  truncation_priority: 5
+  content: Hello.
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.analysis.part_items import LOADED_SCALARS, item_place, no_part_items, refused_tags
+from promptls.lint.analysis.printed_values import (
+    WORDS,
+    bound_priorities,
+    printed_contents,
+    printed_values_of_keys,
+)
+from promptls.lint.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.semantic.contents import chunk_contents, written_span
+from promptls.semantic.parts import chunk_items
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
+from promptls.text.positions import Span
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield the values of the wrong type in the chunk's parts."""
+    for part in chunk_items(chunk).parts:
+        for entry in part.entries:
+            value = entry.value
+            if isinstance(value, Scalar) and value.dynamic:
+                continue
+            if not value.span.is_empty():
+                yield from _of_key(chunk, entry)
+            elif key_text(entry) == "truncation_priority" and part.is_whole:
+                yield Finding(entry.key.span, "`truncation_priority` is a number; truncation fails on null")
+    for content in chunk_contents(chunk):
+        value = content.value
+        if value.tag in WORDS and not value.dynamic and not value.span.is_empty():
+            span = written_span(chunk, value)
+            quoted = Fix("Quote it", (_quoted(chunk, span),), preferred=True)
+            message = f"YAML reads this content as {WORDS[value.tag]}; quote it to send it as text"
+            yield Finding(span, message, (quoted,))
+    yield from printed_values_of_keys(chunk)
+    yield from printed_contents(chunk)
+    yield from no_part_items(chunk)
+    yield from refused_tags(chunk)
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the values of the wrong type that variables of the file give parts."""
+    yield from bound_priorities(context)
+
+
+def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
+    value = entry.value
+    match key_text(entry):
+        case "truncation_priority" if isinstance(value, Scalar) and value.tag not in LOADED_SCALARS:
+            pass  # that its tag is refused is told
+        case "truncation_priority" if not _is_number(value):
+            what = "text" if isinstance(value, Scalar) and value.tag == "str" else "anything else"
+            message = f"`truncation_priority` is a number; truncation fails on {what}"
+            place = written_span(chunk, value) if isinstance(value, Scalar) else value.span
+            yield Finding(place, message, tuple(_unquoted(value, place)))
+        case "sections" if isinstance(value, Mapping) and not value.entries:
+            pass  # that there are none is told by `empty-content`
+        case "sections" if not isinstance(value, Sequence):
+            yield Finding(value.span, "`sections` is a list of mappings with `name` and `content`")
+        case "sections" if isinstance(value, Sequence):
+            for item in value.items:
+                if not isinstance(item, Mapping) and not (isinstance(item, Scalar) and item.dynamic):
+                    yield Finding(item_place(chunk, item), "a section is a mapping with `name` and `content`")
+        case "expected_template_data_keys" if isinstance(value, Scalar) and value.tag == "str":
+            fixes = tuple(_listed(value))
+            message = "`expected_template_data_keys` is a list; of text, every letter is taken for a name"
+            yield Finding(value.span, message, fixes)
+        case _:
+            pass
+
+
+def _listed(value: Node) -> Iterator[Fix]:
+    """Yield names with commas between them, as a list."""
+    if isinstance(value, Scalar) and _NAMES.fullmatch(value.text):
+        yield Fix("Make it a list", (Edit(value.span, f"[{value.text}]"),), preferred=True)
+
+
+def _unquoted(value: Node, place: Span) -> Iterator[Fix]:
+    """Yield a number that is quoted, without its quotes."""
+    if isinstance(value, Scalar) and value.style in {"'", '"'} and _NUMBER.fullmatch(value.text):
+        yield Fix("Remove the quotes", (Edit(place, value.text),), preferred=True)
+
+
+_NAMES: Final = re.compile(r"[A-Za-z_]\w*(?:, *[A-Za-z_]\w*)*")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
+
+
+def _is_number(value: Node) -> bool:
+    return isinstance(value, Scalar) and value.tag in {"int", "float", "bool"}
+
+
+def _quoted(chunk: Chunk, span: Span) -> Edit:
+    return Edit(span, f'"{chunk.text[span.start : span.end]}"')
+
+
+RULE = Rule(
+    name="wrong-part-type",
+    summary="part value of the wrong type",
+    severity="error",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check=check,
+    check_chunk=check_chunk,
+    reads_prose=False,
+)

@@ -1,0 +1,54 @@
+"""YAML under the Jinja that cannot be loaded.
+
+## What it does
+
+Takes the Jinja out of the template, branch by branch, and reports what libyaml, which
+Prompt Poet loads with, refuses in the rest. Where a printed value could make the text
+right, nothing is said.
+
+## Why is this bad?
+
+The rendered text is no YAML, and the prompt fails when it is used.
+
+## Example
+
+```yaml
+- name: system
+  content: |
+    You are helpful.
+  role system
+  ^^^^^^^^^^^ yaml-syntax: expected `:` behind this key; text of a block scalar must be indented more than its key
+```
+
+Use instead:
+
+```yaml
+- name: system
+  content: |
+    You are helpful.
+  role: system
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.lint.fixes.text import yaml_fixes
+from promptls.lint.rule import YAML_KINDS, FileContext, Finding, Rule
+from promptls.lint.rules.jinja.jinja_syntax import syntax_findings
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the YAML errors of the file."""
+    yield from syntax_findings(context, "yaml", yaml_fixes)
+
+
+RULE = Rule(
+    name="yaml-syntax",
+    summary="YAML syntax error",
+    severity="error",
+    module=__name__,
+    kinds=YAML_KINDS,
+    check=check,
+)

@@ -1,0 +1,1 @@
+"""Rules about prompt objects of Ragas."""

@@ -1,0 +1,155 @@
+"""A brace in a prompt object that is taken for an input.
+
+## What it does
+
+Reports braces in the `instruction` of a prompt object that do not stand for one of its
+`input_keys`, and, where `output_type` is `str`, braces in its examples: Ragas doubles them only
+where the output is JSON.
+
+## Why is this bad?
+
+Ragas fills the inputs in with Python's `str.format`, which raises a `KeyError` or a
+`ValueError` at any other brace, or puts an input's value in where a text was meant. A brace that
+is meant as text is written twice; in a Jinja file, in a `raw` block.
+
+## Example
+
+```yaml
+instruction: 'Answer as {"label": "…"}.'
+                        ^^^^^^^^^^^^^^ unescaped-brace: these braces are taken for an input, and filling the prompt in fails
+input_keys: [question]
+output_key: answer
+```
+
+Use instead:
+
+```yaml
+instruction: 'Answer as {% raw %}{{"label": "…"}}{% endraw %}.'
+input_keys: [question]
+output_key: answer
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.fixes.names import misspelt
+from promptls.lint.rule import OBJECT_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text
+from promptls.text.positions import Span
+from promptls.text.suggest import nearest
+
+_BRACES: Final = re.compile(r"\{\{|\}\}|[{}]")
+_FIELD: Final = re.compile(r"\{(\w+)(?:![rsa])?(?::[^{}]*)?\}")
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the braces that Python would take for fields."""
+    root = context.template.root
+    declared = context.template.declarations.inputs
+    if root is None or declared is None:
+        return
+    chunk = context.template.source.first_chunk
+    inputs = [key.name for key in declared]
+    instruction = root.value("instruction")
+    if isinstance(instruction, Scalar):
+        yield from _in_text(chunk, instruction, inputs)
+    if scalar_text(root.value("output_type")) == "str":
+        for scalar in _scalars(root.value("examples")):
+            yield from _in_text(chunk, scalar, inputs)
+
+
+def _in_text(chunk: Chunk, scalar: Scalar, inputs: list[str]) -> Iterator[Finding]:
+    text = _masked(chunk, scalar.span)
+    position = 0
+    while match := _BRACES.search(text, position):
+        position = match.end()
+        if match[0] in {"{{", "}}"}:
+            continue
+        field = _FIELD.match(text, match.start())
+        if field is not None and field[1] in inputs:
+            position = field.end()
+            continue
+        end = _closing(text, match.start()) if match[0] == "{" else match.end()
+        if scalar.dynamic and (field is None or _touches_tag(chunk, field.span(), scalar.span.start)):
+            continue  # what Jinja prints may belong to it
+        span = Span(match.start(), end).shifted(scalar.span.start)
+        position = end
+        if field is not None and nearest(field[1], inputs):
+            found = misspelt(span, f"`{field[1]}` is no input", field[1], inputs)
+            fixes = tuple(Fix(fix.title, _renamed(fix.edits), fix.preferred) for fix in found.fixes)
+            yield Finding(span, found.message, fixes)
+        else:
+            message = "these braces are taken for an input, and filling the prompt in fails"
+            yield Finding(span, message, _fixes(chunk, span))
+
+
+def _touches_tag(chunk: Chunk, field: tuple[int, int], by: int) -> bool:
+    """Return whether a tag ends where a field begins, or begins where it ends."""
+    start, end = field[0] + by, field[1] + by
+    return any(
+        tag.span.end == start or tag.span.start == end or tag.span.start <= start < tag.span.end
+        for tag in chunk.tags
+        if tag.kind != "raw"
+    )
+
+
+def _renamed(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    return tuple(Edit(edit.span, f"{{{edit.text}}}") for edit in edits)
+
+
+def _fixes(chunk: Chunk, span: Span) -> tuple[Fix, ...]:
+    """Return the fix that writes the braces twice; none inside a raw block, or where one stands alone."""
+    text = chunk.text[span.start : span.end]
+    if any(tag.span.start < span.end and span.start < tag.span.end for tag in chunk.tags) or text[-1] != "}":
+        return ()
+    doubled = text.replace("{", "{{").replace("}", "}}")
+    return (Fix("Write the braces twice", (Edit(span, f"{{% raw %}}{doubled}{{% endraw %}}"),)),)
+
+
+def _closing(text: str, start: int) -> int:
+    """Return the end of the braces that open at `start`, or of the one brace where they never close."""
+    depth = 0
+    for index in range(start, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[index], 0)
+        if depth == 0:
+            return index + 1
+    return start + 1
+
+
+def _masked(chunk: Chunk, span: Span) -> str:
+    """Return the text of a span with spaces for tags; of a raw block the text itself stays."""
+    text = list(chunk.text[span.start : span.end])
+    for tag in chunk.tags:
+        hidden = [tag.span]
+        if tag.kind == "raw":
+            hidden = [Span(tag.span.start, tag.body.start), Span(tag.body.end, tag.span.end)]
+        for each in hidden:
+            for index in range(max(each.start, span.start), min(each.end, span.end)):
+                text[index - span.start] = " "
+    return "".join(text)
+
+
+def _scalars(node: Node | None) -> Iterator[Scalar]:
+    if isinstance(node, Scalar):
+        yield node
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            yield from _scalars(item)
+    elif isinstance(node, Mapping):
+        for entry in node.entries:
+            yield from _scalars(entry.value)
+
+
+RULE = Rule(
+    name="unescaped-brace",
+    summary="brace in a prompt object that is read as an input",
+    severity="warning",
+    module=__name__,
+    kinds=OBJECT_KINDS,
+    check=check,
+)

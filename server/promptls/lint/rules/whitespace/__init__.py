@@ -1,0 +1,1 @@
+"""Rules about white space that rendering removes, joins or adds."""

@@ -1,0 +1,223 @@
+"""A tag on a line of its own that leaves a blank line in the prompt.
+
+## What it does
+
+Looks at statements and comments that stand alone on a line of a block scalar (`|`): points at the first of
+the file, and counts the others. Where its severity is set higher, it points into each content. A line at
+the very beginning or end of the content, which Prompt Poet strips, is left alone, and so are a tag that
+trims its line (`{%-`) and an `include`, which prints something there.
+
+## Why is this bad?
+
+Jinja takes the tag away and leaves its line: the model gets a blank line there, and a loop puts one
+between any two of its turns. Some models read a blank line as the end of a list.
+
+## Example
+
+```yaml
+- name: rules
+  content: |
+    Rules:
+    {% for rule in rules %}
+       ^^^ blank-line-from-tag: `for` on a line of its own leaves a blank line in the prompt, and 1 more tag in this file
+    - {{ escape_special_characters(rule) }}
+    {% endfor %}
+```
+
+Use instead:
+
+```yaml
+- name: rules
+  content: |
+    Rules:
+    {%- for rule in rules %}
+    - {{ escape_special_characters(rule) }}
+    {%- endfor %}
+```
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from promptls.lint.analysis.first_places import FirstPlaces
+from promptls.lint.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.semantic.contents import MOVED, Content, chunk_contents, tags_in
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.text.positions import Span, line_end
+
+
+class _TagLine(NamedTuple):
+    """A line that holds nothing but tags that print nothing."""
+
+    line: int
+    tags: tuple[Tag, ...]
+
+
+class _Place(NamedTuple):
+    """The lines of tags in one content, and all tags in it."""
+
+    lines: tuple[_TagLine, ...]
+    tags: tuple[Tag, ...]
+
+
+def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, _Place, int]]:
+    for content in chunk_contents(chunk):
+        if content.value.style != "|" or _holds_moved_text(chunk, content):
+            continue
+        tags = list(tags_in(chunk, content))
+        bare = list(_tag_lines(chunk, tags))
+        if not bare:
+            continue
+        shown = _shown_lines(chunk, content, tags)
+        found = tuple([line for line in bare if _is_between(chunk, line, shown)])
+        if found:
+            yield "", _Place(found, tuple(tags)), len(found)
+
+
+_PLACES: Final = FirstPlaces("blank-line-from-tag", _in_chunk)
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the first tag of the file that leaves a blank line."""
+    for noticed in _PLACES.noticed(context):
+        lines, tags = noticed.item
+        tag = lines[0].tags[0]
+        if tag.kind == "comment":
+            word, span = "a comment", tag.span
+        else:
+            statement = tag_tree(tag).statement
+            word, span = f"`{statement.keyword}`", statement.keyword_span.shifted(tag.span.start)
+        others = replace(noticed, others=noticed.others + len(lines) - 1).and_others("tag", "tags")
+        message = f"{word} on a line of its own leaves a blank line in the prompt{others}"
+        fixes = tuple(_fix(noticed.chunk, lines, tags))
+        yield Finding(span, message, fixes).shifted(noticed.start)
+
+
+def _holds_moved_text(chunk: Chunk, content: Content) -> bool:
+    """Return whether a macro, a block `set` or the like stands in the content, whose lines come out elsewhere."""
+    return any(
+        pair.keyword in MOVED
+        and content.value.span.start <= chunk.tags[pair.opening].span.start < content.value.span.end
+        for pair in chunk_blocks(chunk).pairs
+    )
+
+
+def _line_of(chunk: Chunk, offset: int) -> int:
+    return bisect_right(chunk.line_starts, offset) - 1
+
+
+def _tag_lines(chunk: Chunk, tags: list[Tag]) -> Iterator[_TagLine]:
+    """Yield the lines of tags whose line breaks stay: no tag on them, before or behind trims."""
+    by_line: dict[int, list[int]] = {}
+    for index, tag in enumerate(tags):
+        for line in {_line_of(chunk, tag.span.start), _line_of(chunk, tag.span.end)}:
+            by_line.setdefault(line, []).append(index)
+    for line, indexes in by_line.items():
+        on_line = [tags[index] for index in indexes]
+        if any(
+            tag.kind not in {"statement", "comment"}
+            or tag.unclosed
+            or tag.trims_before
+            or tag.trims_after
+            or _prints(tag)
+            for tag in on_line
+        ):
+            continue
+        start = chunk.line_starts[line]
+        end = line_end(chunk.text, start)
+        if any(not start <= tag.span.start <= tag.span.end <= end for tag in on_line):
+            continue
+        edges = [start, *(place for tag in on_line for place in tag.span), end]
+        if any(chunk.text[edges[i] : edges[i + 1]].strip() for i in range(0, len(edges), 2)):
+            continue
+        before = tags[indexes[0] - 1] if indexes[0] else None
+        behind = tags[indexes[-1] + 1] if indexes[-1] + 1 < len(tags) else None
+        if before and before.trims_after and not chunk.text[before.span.end : start].strip():
+            continue
+        if behind and behind.trims_before and not chunk.text[end : behind.span.start].strip():
+            continue
+        yield _TagLine(line, tuple(on_line))
+
+
+def _prints(tag: Tag) -> bool:
+    """Return whether something may come out where the tag stands, be it a value or what is included."""
+    if tag.kind == "statement":
+        return tag_tree(tag).statement.keyword == "include"
+    return tag.kind in {"output", "raw"}
+
+
+def _is_between(chunk: Chunk, line: _TagLine, shown: list[int]) -> bool:
+    """Return whether text of the content comes out before and behind the line, so that no stripping reaches it."""
+    if not shown or shown[0] > line.line:
+        return False
+    until = line.line
+    for pair in chunk_blocks(chunk).pairs:
+        closing = chunk.tags[pair.closing]
+        if any(chunk.tags[middle] in line.tags for middle in pair.middles):
+            until = max(until, _line_of(chunk, closing.span.start))
+        if pair.keyword == "for" and closing in line.tags and not pair.middles:
+            opening = chunk.tags[pair.opening]
+            rest = chunk.text[opening.span.end : line_end(chunk.text, opening.span.end)]
+            body = (_line_of(chunk, opening.span.start), line.line)
+            if not rest.strip() and not opening.trims_after and any(body[0] < at < body[1] for at in shown):
+                return True
+    return shown[-1] > until
+
+
+def _shown_lines(chunk: Chunk, content: Content, tags: list[Tag]) -> list[int]:
+    """Return the lines of a content on which something comes out, in order."""
+    start = content.value.span.start
+    begin = line_end(chunk.text, start)
+    shown = {_line_of(chunk, tag.span.start) for tag in tags if _prints(tag)}
+    position = begin
+    for tag in chunk.tags:
+        if begin <= tag.span.start < content.value.span.end:
+            shown |= _written_lines(chunk, position, tag.span.start)
+            position = max(tag.span.end, position)
+    shown |= _written_lines(chunk, position, content.value.span.end)
+    return sorted(shown)
+
+
+def _written_lines(chunk: Chunk, start: int, end: int) -> set[int]:
+    """Return the lines between two places on which a word stands."""
+    if not chunk.text[start:end].strip():
+        return set()
+    found = set()
+    line = _line_of(chunk, start)
+    while line < len(chunk.line_starts) and chunk.line_starts[line] < end:
+        following = chunk.line_starts[line + 1] if line + 1 < len(chunk.line_starts) else len(chunk.text)
+        if chunk.text[max(start, chunk.line_starts[line]) : min(end, following)].strip():
+            found.add(line)
+        line += 1
+    return found
+
+
+def _fix(chunk: Chunk, lines: tuple[_TagLine, ...], tags: tuple[Tag, ...]) -> Iterator[Fix]:
+    """Trims the line break before each tag, unless a blank line that is meant would go as well."""
+    if any(tag.trims_before or tag.trims_after for tag in tags):
+        return
+    edits = []
+    for line, on_line in lines:
+        above = chunk.text[chunk.line_starts[line - 1] : chunk.line_starts[line]]
+        if above.strip():
+            place = on_line[0].span.start + 2
+            edits.append(Edit(Span(place, place), "-"))
+    if edits:
+        yield Fix("Trim the lines of these tags" if len(edits) > 1 else "Trim the tag's line", tuple(edits))
+
+
+RULE = Rule(
+    name="blank-line-from-tag",
+    summary="tag on its own line that leaves a blank line in the prompt",
+    severity="hint",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check=check,
+)

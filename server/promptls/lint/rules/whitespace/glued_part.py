@@ -1,0 +1,252 @@
+"""A part that white space control glues to the text ahead of it.
+
+## What it does
+
+Reports a tag with `-%}` (or `-#}`) that takes away the line break ahead of a part where no other one is
+left: the part's `- name:` then stands on the line of the text above, or, in a loop, on the last line of the
+turn before.
+
+## Why is this bad?
+
+The part is none any more. Its first line becomes text of the part above, and its other keys take the
+place of that one's, mostly without any error: a message is silently lost.
+
+## Example
+
+```yaml
+- name: rules
+  role: system
+  content: Be brief.
+{% for message in messages -%}
+^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ glued-part: this takes away the line break ahead of the part below: from the second turn on, it runs into the end of the turn before
+- name: message
+  role: user
+  content: |
+    {{ escape_special_characters(message) }}
+{%- endfor %}
+```
+
+Use instead:
+
+```yaml
+- name: rules
+  role: system
+  content: Be brief.
+{% for message in messages %}
+- name: message
+  role: user
+  content: |
+    {{ escape_special_characters(message) }}
+{%- endfor %}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from promptls.lint.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule, Severity
+from promptls.semantic.branches import OpenBlock
+from promptls.semantic.template import Template
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk_list import Located
+from promptls.syntax.facts import summary
+from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.jinja.file_blocks import FileBlock, blocks_across, blocks_inside
+from promptls.syntax.jinja.keywords import MIDDLES
+from promptls.syntax.jinja.nodes import Attribute, Call, Filter, Item, Name
+from promptls.syntax.jinja.problems import tag_problems, tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.source import Source
+from promptls.text.positions import Span
+
+_PASSED: Final = frozenset(
+    {"if", "endif", "for", "endfor", "with", "endwith", "autoescape", "endautoescape", "import", "from"}
+)
+"""The tags that print nothing, and lead on to what stands ahead of them."""
+_ENDS_NOTHING: Final = frozenset({"endmacro", "endset"})
+"""The ends of blocks that print nothing where they stand."""
+_CONDITIONS: Final = frozenset({"if", "elif", "else", "endif"})
+_BEFORE_NAME: Final = "takes away the line break ahead of the part below"
+
+
+class _Text(NamedTuple):
+    """A text that a part is glued to: its end, the tags between, and whether a value prints it."""
+
+    end: int
+    passed: tuple[str, ...]
+    is_printed: bool = False
+
+
+@chunk_fact
+def _trims_last_break(chunk: Chunk) -> bool:
+    """Return whether the chunk ends with a tag that takes away the line break behind it."""
+    last = chunk.tags[-1] if chunk.tags else None
+    if last is None or not last.trims_after or last.unclosed or tag_problems(chunk):
+        return False
+    return not chunk.text[last.span.end :].strip()
+
+
+_trims: Final = summary(_trims_last_break, any)
+
+
+def check(context: FileContext) -> Iterator[Finding]:
+    """Yield the tags behind which a part is glued to other text."""
+    template = context.template
+    if not _trims(template.source.root):
+        return
+    for located in template.source.root.where(_trims):
+        part = located.start + located.chunk.length
+        if template.source.slice(Span(part, part + 1)) != "-":
+            continue
+        number = len(located.chunk.tags) - 1
+        how, text = _how(template, located, number, part)
+        if text is not None:
+            span = located.chunk.tags[number].span.shifted(located.start)
+            sign = Span(span.end - 3, span.end - 2)
+            fix = Fix("Keep the line break", (Edit(sign, ""),), preferred=True)
+            severity: Severity = "warning" if text.is_printed else "error"
+            yield Finding(span, f"this {_BEFORE_NAME}: {how}", (fix,), severity=severity)
+
+
+def _how(template: Template, located: Located, number: int, part: int) -> tuple[str, _Text | None]:
+    """In which way the part behind a tag is glued to a text, and to which; None if it is not for certain."""
+    text, loops = _text_ahead(template, located, number)
+    around = template.branches.at(part)
+    if text is not None and _may_meet(template.branches.at(text.end - 1), around):
+        return "it runs into the text above", text
+    for opening, passed in loops:
+        end = _end_of_body(template.source, opening)
+        before = _text_ahead(template, *end, is_end=True)[0] if end is not None else None
+        if before is None or before.end < part:
+            continue
+        if _CONDITIONS.isdisjoint([*passed, *before.passed]):  # which may hold in some turns only
+            return "from the second turn on, it runs into the end of the turn before", before
+    return "", None
+
+
+def _text_ahead(
+    template: Template, located: Located, number: int, *, is_end: bool = False
+) -> tuple[_Text | None, list[tuple[int, tuple[str, ...]]]]:
+    """Return the text that leads to a tag without a line break, and the loops that open on the way to it.
+
+    A loop is told by the place of its tag, with the keywords of the tags from there on. The first tag may be
+    one that ends the body of a loop.
+    """
+    loops: list[tuple[int, tuple[str, ...]]] = []
+    passed: tuple[str, ...] = ()
+    while True:
+        chunk = located.chunk
+        tag = chunk.tags[number]
+        keyword = _keyword(tag)
+        if is_end:
+            keyword, is_end = "endfor", False
+        if keyword in MIDDLES or keyword in _ENDS_NOTHING:
+            opening = _opening(template.source, located, number)
+            if opening is None:
+                return None, loops
+            located, number = opening
+            chunk, tag = located.chunk, located.chunk.tags[number]
+        elif keyword == "output":
+            text = _Text(located.start + tag.span.end, passed, is_printed=True)
+            return (text if _is_text(template, chunk, tag) else None), loops
+        elif keyword and keyword not in _PASSED and not _is_plain_set(tag):
+            return None, loops
+        elif keyword == "for":
+            loops.append((located.start + tag.span.start, passed))
+        passed = (*passed, keyword)
+        start = chunk.tags[number - 1].span.end if number else 0
+        piece = chunk.text[start : tag.span.start]
+        written = piece.rstrip()
+        if written.strip("\ufeff \t\r\n"):
+            is_glued = tag.trims_before or not _has_break(piece[len(written) :])
+            return (_Text(located.start + start + len(written), passed) if is_glued else None), loops
+        is_trimmed = tag.trims_before or (number > 0 and chunk.tags[number - 1].trims_after)
+        if not number or (_has_break(piece) and not is_trimmed):
+            return None, loops
+        number -= 1
+
+
+def _keyword(tag: Tag) -> str:
+    """Return the keyword of a tag; empty of a comment, and `output` of what prints."""
+    if tag.kind == "comment":
+        return ""
+    return tag_tree(tag).statement.keyword if tag.kind == "statement" else "output"
+
+
+def _is_text(template: Template, chunk: Chunk, tag: Tag) -> bool:
+    """Return whether a tag prints a value into the middle of a line; a macro's text may end with a line break."""
+    if tag.kind != "output" or tag.span.start in chunk.line_starts:
+        return False
+    expressions = tag_tree(tag).statement.expressions
+    value = expressions[0] if len(expressions) == 1 else None
+    while isinstance(value, (Filter, Attribute, Item)):
+        value = value.target
+    if isinstance(value, Call) and isinstance(value.function, Name):
+        return value.function.name == "escape_special_characters"
+    if not isinstance(value, Name) or value.name in {"self", "caller"}:
+        return False
+    return not any(value.name in template.names.bound_names(kind) for kind in ("set", "parameter"))
+
+
+def _is_plain_set(tag: Tag) -> bool:
+    statement = tag_tree(tag).statement
+    return statement.keyword == "set" and not statement.opens_block
+
+
+def _has_break(text: str) -> bool:
+    return "\n" in text or "\r" in text
+
+
+def _block_of(source: Source, located: Located, number: int) -> FileBlock | None:
+    """Return the block to which a tag belongs; None if it is not closed."""
+    place = located.chunk.tags[number].span.shifted(located.start)
+    if any(
+        number in {pair.opening, *pair.middles, pair.closing} for pair in chunk_blocks(located.chunk).pairs
+    ):
+        blocks = [block.shifted(located.start) for block in blocks_inside(located.chunk)]
+    else:
+        blocks = list(blocks_across(source))
+    return next((block for block in blocks if block.is_closed and place in block.tags), None)
+
+
+def _opening(source: Source, located: Located, number: int) -> tuple[Located, int] | None:
+    block = _block_of(source, located, number)
+    return _tag_at(source, block.tags[0]) if block is not None else None
+
+
+def _end_of_body(source: Source, opening: int) -> tuple[Located, int] | None:
+    """Return the tag that ends the body of the loop which opens at a place: its `else` or its end."""
+    found = source.located(opening)
+    number = next(
+        index for index, tag in enumerate(found.chunk.tags) if found.start + tag.span.start == opening
+    )
+    block = _block_of(source, found, number)
+    return _tag_at(source, block.tags[1]) if block is not None else None
+
+
+def _tag_at(source: Source, span: Span) -> tuple[Located, int]:
+    located = source.located(span.start)
+    numbers = [
+        index for index, tag in enumerate(located.chunk.tags) if tag.span.shifted(located.start) == span
+    ]
+    return located, numbers[0]
+
+
+def _may_meet(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -> bool:
+    """Return whether some rendering certainly reaches both places: not both depend on separate conditions."""
+    shared = set(first) & set(second)
+    return not all(
+        any(block.keyword == "if" and block not in shared for block in blocks) for blocks in (first, second)
+    )
+
+
+RULE = Rule(
+    name="glued-part",
+    summary="part joined to the previous text by white space control",
+    severity="error",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check=check,
+)

@@ -1,0 +1,289 @@
+"""White space that Prompt Poet strips from a content.
+
+## What it does
+
+Reports white space at the beginning and at the end of a content that is written on purpose: inside the
+quotes of a quoted value, behind the last word of a block, or before its first word where the block says
+how far it is indented (`|2`). In `sections`, where only spaces and tabs are stripped from each section,
+it also reports a `<|space|>` at the very beginning and end of the part, because it is lost there.
+
+## Why is this bad?
+
+The model gets the prompt without it: `Answer: ` arrives as `Answer:`, and two parts that are joined run
+into each other. `<|space|>` becomes a space after the stripping.
+
+## Example
+
+```yaml
+- name: question
+  content: "Question: "
+                     ^ stripped-whitespace: Prompt Poet strips this white space; `<|space|>` stays
+- name: answer
+  content: 42 is the answer.
+```
+
+Use instead:
+
+```yaml
+- name: question
+  content: "Question:<|space|>"
+- name: answer
+  content: 42 is the answer.
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from promptls.lint.analysis.moved_findings import moved
+from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.semantic.contents import (
+    Content,
+    before_typing,
+    block_indent,
+    chunk_contents,
+    tags_in,
+    written_at,
+)
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.scanner import Tag
+from promptls.text.positions import Span
+
+_MARKER: Final = "<|space|>"
+_WIDE: Final = "\\x1c-\\x1f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
+"""White space to Python beyond that of ASCII, such as the no-break space; `str.strip` takes it too."""
+_PLAIN: Final = re.compile(rf"[ \t{_WIDE}]")
+_IN_SECTION: Final = re.compile(r"[ \t]")
+_BY_CODE: Final = (
+    r"\\x(?:09|0[bBcC]|1[c-fC-F]|20|85|[aA]0)"
+    r"|\\(?:u|U0000)(?:00(?:09|0[bBcC]|1[c-fC-F]|20|85|[aA]0)|1680|20(?:0\d|0[aA]|2[89fF]|5[fF])|3000)"
+)
+"""The codes of white space other than line breaks of ASCII, as double quotes have them."""
+_BREAK_BY_CODE: Final = r"\\(?:x|u00|U000000)0[aAdD]"
+_ESCAPED: Final = re.compile(rf"[ \t{_WIDE}]|\\[ntrvf\t _NLP]|{_BY_CODE}|{_BREAK_BY_CODE}")
+"""White space in double quotes, written out or as an escape; `\\_` is a no-break space."""
+_ESCAPED_IN_LINE: Final = re.compile(r"[ \t]|\\[t\t ]|\\(?:x|u00|U000000)(?:09|20)")
+_ESCAPED_AT_EDGE: Final = re.compile(rf"[ \t{_WIDE}]|\\[tvf\t _]|{_BY_CODE}")
+_WIDTHS: Final = (10, 6, 4, 2, 1)
+"""Return how many characters a piece of a double-quoted text takes: one, or an escape with its code."""
+_NOT_STRIPPED_BY_YAML: Final = re.compile(rf"[{_WIDE}]*")
+_LINE: Final = re.compile(r"[^\r\n]*")
+_BREAKS: Final = frozenset("\r\n")
+"""What YAML itself takes out of quotes with the white space beside it, which only lays out the lines."""
+
+
+class _Known(NamedTuple):
+    """What was found in a chunk, and the spans of the texts of its contents."""
+
+    texts: tuple[Span, ...]
+    findings: tuple[Finding, ...]
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterable[Finding]:
+    """Return the white space at the ends of the chunk's contents that the model does not get."""
+    known = _known_before(chunk)
+    if known is None:
+        texts = [
+            (content, inside) for content in chunk_contents(chunk) if (inside := _inside(chunk, content))
+        ]
+        known = _Known(tuple([inside for _, inside in texts]), tuple(_findings(chunk, texts)))
+    chunk.kept[check_chunk] = known
+    return known.findings
+
+
+def _known_before(chunk: Chunk) -> _Known | None:
+    """Return what was known before somebody typed between the ends of a text; None if it may matter."""
+    former = before_typing(chunk)
+    known = former.kept.get(check_chunk) if former is not None else None
+    if former is None or chunk.before is None or not isinstance(known, _Known):
+        return None
+    edited, growth = chunk.before.edited, chunk.before.growth
+    texts = []
+    is_between = False
+    for start, end in known.texts:
+        if start <= edited.start and edited.end <= end:
+            ahead, behind = former.text[start : edited.start], former.text[edited.end : end]
+            is_between = _holds_end(ahead) and _holds_end(behind)
+        by = growth if start > edited.end else 0
+        texts.append(Span(start + by, end + (growth if end >= edited.end else 0)))
+    findings = moved(known.findings, edited, growth) if is_between else None
+    return None if findings is None else _Known(tuple(texts), findings)
+
+
+def _holds_end(text: str) -> bool:
+    """Return whether an end of a content is certainly in a piece of it: a whole line, or some words without tags."""
+    return "\n" in text or (not any(each in text for each in "{}\\") and len(text.strip()) > len(_MARKER))
+
+
+def _findings(chunk: Chunk, texts: list[tuple[Content, Span]]) -> Iterator[Finding]:
+    for content, inside in texts:
+        text = chunk.text[inside.start : inside.end]
+        before = _leading(text, _stripped(content, at_start=True))
+        behind = _trailing(text, _stripped(content, at_start=False)) if before < len(text) else 0
+        if content.is_block:
+            before = _indentation(chunk, content, inside.start)
+            behind = 0 if _ends_with_line(content) else behind
+        elif content.value.style:
+            before = 0 if text[before : before + 1] in _BREAKS else before
+            behind = 0 if text[: len(text) - behind][-1:] in _BREAKS else behind
+        if (
+            before
+            and before < len(text)
+            and not _is_trimmed(chunk, Span(inside.start, inside.start + before))
+        ):
+            yield _finding(chunk, content, Span(inside.start, inside.start + before), at_start=True)
+        if behind and not _is_trimmed(chunk, Span(inside.end - behind, inside.end)):
+            yield _finding(chunk, content, Span(inside.end - behind, inside.end), at_start=False)
+        yield from _lost_markers(chunk, content, inside)
+
+
+def _inside(chunk: Chunk, content: Content) -> Span | None:
+    """Return the span of a content's own text: between the quotes, or the block's lines to the last word.
+
+    Of a plain value, YAML itself has stripped spaces, but no others.
+    """
+    span = content.value.span
+    if content.value.style in {"'", '"'}:
+        start = written_at(chunk, content.value) + 1
+        return Span(start, max(span.end - 1, start))
+    if not content.is_block:
+        behind = _NOT_STRIPPED_BY_YAML.match(chunk.text, span.end)
+        return None if behind is None or span.is_empty() else Span(span.start, behind.end())
+    prints = [tag for tag in tags_in(chunk, content) if tag.kind in {"output", "raw"}]
+    last = max([span.end, *(tag.span.end for tag in prints)])
+    lines = [start for start in chunk.line_starts if span.start < start < last]
+    first = next((start for start in lines if _shows(chunk, start, prints)), None)
+    if first is None:
+        return None
+    end = next(start for start in reversed(lines) if _shows(chunk, start, prints))
+    return Span(first, end + len(_line(chunk, end)))
+
+
+def _is_trimmed(chunk: Chunk, span: Span) -> bool:
+    """Return whether white space is never printed: a tag beside it trims it, or an unfinished tag contains it."""
+    if any(tag.unclosed and tag.span.end == span.start for tag in chunk.tags):
+        return True
+    return chunk.text[span.start : span.end].isspace() and any(
+        (tag.trims_after and tag.span.end == span.start) or (tag.trims_before and tag.span.start == span.end)
+        for tag in chunk.tags
+    )
+
+
+def _line(chunk: Chunk, start: int) -> str:
+    match = _LINE.match(chunk.text, start)
+    return match.group() if match else ""
+
+
+def _shows(chunk: Chunk, start: int, prints: list[Tag]) -> bool:
+    """Return whether anything of a line can come out: a word, or a tag that prints."""
+    end = start + len(_line(chunk, start))
+    if any(tag.span.start < end and tag.span.end > start for tag in prints):
+        return True
+    pieces = []
+    position = start
+    for tag in chunk.tags:
+        if tag.span.start < end and tag.span.end > start:
+            pieces.append(chunk.text[position : max(tag.span.start, position)])
+            position = min(max(tag.span.end, position), end)
+    return bool("".join([*pieces, chunk.text[position:end]]).strip())
+
+
+def _stripped(content: Content, *, at_start: bool) -> re.Pattern[str]:
+    """Return what Prompt Poet strips from an end of a content; between sections, line breaks stay."""
+    in_quotes = content.value.style == '"'
+    if content.section is None:
+        return _ESCAPED if in_quotes else _PLAIN
+    if _is_outermost(content, at_start=at_start):
+        return _ESCAPED_AT_EDGE if in_quotes else _PLAIN
+    return _ESCAPED_IN_LINE if in_quotes else _IN_SECTION
+
+
+def _ends_with_line(content: Content) -> bool:
+    """Return whether a block's last line break stays and keeps the spaces before it: in sections, unless `-`."""
+    return content.section is not None and content.section < content.sections - 1 and not content.is_chomped
+
+
+def _leading(text: str, stripped: re.Pattern[str]) -> int:
+    position = 0
+    while match := stripped.match(text, position):
+        position = match.end()
+    return position
+
+
+def _trailing(text: str, stripped: re.Pattern[str]) -> int:
+    """Return how many characters of white space end a text; an escaped backslash is none."""
+    position = len(text)
+    while position:
+        begins = (position - width for width in _WIDTHS if width <= position)
+        begin = next((each for each in begins if _is_piece(text, each, position, stripped)), None)
+        if begin is None:
+            break
+        position = begin
+    return len(text) - position
+
+
+def _is_piece(text: str, begin: int, end: int, stripped: re.Pattern[str]) -> bool:
+    """Return whether stripped white space is there that is not part of an escape that begins earlier."""
+    if not stripped.fullmatch(text, begin, end):
+        return False
+    before = begin
+    while before and text[before - 1] == "\\":
+        before -= 1
+    return (begin - before) % 2 == 0
+
+
+def _indentation(chunk: Chunk, content: Content, first: int) -> int:
+    """Return how many spaces stand before the first word of a block beyond its own indentation."""
+    indent = block_indent(chunk, content)
+    line = _line(chunk, first)
+    spaces = _leading(line, _stripped(content, at_start=True))
+    if indent is None or spaces <= indent:
+        return 0
+    return spaces
+
+
+def _finding(chunk: Chunk, content: Content, span: Span, *, at_start: bool) -> Finding:
+    if content.is_block and at_start:
+        span = Span(span.start + (block_indent(chunk, content) or 0), span.end)
+    written = chunk.text[span.start : span.end]
+    if _is_outermost(content, at_start=at_start):
+        place = "first" if at_start else "last"
+        message = f"Prompt Poet strips this white space at the edge of the part's {place} section"
+        return Finding(span, message)
+    message = "Prompt Poet strips this white space"
+    if written.strip(" "):
+        return Finding(span, message)
+    marked = Edit(span, _MARKER * len(written))
+    return Finding(span, f"{message}; `{_MARKER}` stays", (Fix(f"Write `{_MARKER}`", (marked,)),))
+
+
+def _is_outermost(content: Content, *, at_start: bool) -> bool:
+    """Return whether the place is the very beginning or end of a part that is made of sections."""
+    return content.section is not None and content.section == (0 if at_start else content.sections - 1)
+
+
+def _lost_markers(chunk: Chunk, content: Content, inside: Span) -> Iterator[Finding]:
+    """Yield the markers at the edges of a part that is made of sections: they are stripped as spaces."""
+    text = chunk.text[inside.start : inside.end]
+    body = text.strip()
+    offset = inside.start + (len(text) - len(text.lstrip()))
+    message = f"Prompt Poet strips `{_MARKER}` here, at the edge of a part with `sections`"
+    if _is_outermost(content, at_start=True) and body.startswith(_MARKER):
+        yield Finding(Span(offset, offset + len(_MARKER)), message)
+    if _is_outermost(content, at_start=False) and body.endswith(_MARKER) and len(body) > len(_MARKER):
+        end = offset + len(body)
+        yield Finding(Span(end - len(_MARKER), end), message)
+
+
+RULE = Rule(
+    name="stripped-whitespace",
+    summary="white space that Prompt Poet strips from a content",
+    severity="information",
+    module=__name__,
+    kinds=PARTS_KINDS,
+    check_chunk=check_chunk,
+)

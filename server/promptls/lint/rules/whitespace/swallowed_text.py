@@ -1,0 +1,111 @@
+"""Text behind a `#` that YAML takes for a comment.
+
+## What it does
+
+Reports ` #` in a content that stands without quotes on the line of its key, and in the `instruction` of a
+prompt object. It is a warning where nobody would write a comment like that: a value is printed behind the
+`#`, or a number or a single word follows it at once (`ticket #12`, `#hashtag`). Anything else, such as
+`content: Hello. # a note`, may be meant as a comment, and is a hint.
+
+## Why is this bad?
+
+YAML ends a plain value at a space with a `#` behind it. The rest of the line never reaches the model, and
+nothing says so.
+
+## Example
+
+```yaml
+- name: ticket
+  content: Summarize ticket #{{ number | int }} in one sentence.
+                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ swallowed-text: YAML takes this for a comment: it does not reach the model
+```
+
+Use instead:
+
+```yaml
+- name: ticket
+  content: "Summarize ticket #{{ number | int }} in one sentence."
+```
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.rule import Edit, Finding, Fix, Rule, Severity
+from promptls.semantic.contents import chunk_contents, column_of
+from promptls.semantic.kind import Kind
+from promptls.settings.project import Project
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.yaml.comments import yaml_comments
+from promptls.syntax.yaml.nodes import Mapping, Scalar
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.text.positions import Span
+
+_WORDS: Final = re.compile(r"#(?:\d|[^\W\d]\S*$)")
+"""A number or a single word right behind the `#`, as in a ticket's number or a hashtag."""
+_FIELD: Final = re.compile(r"#\S*\{\w+\}")
+"""An input of a prompt object right behind the `#`, or in the word there."""
+_OWN: Final = re.compile(r"#\s*promptls:")
+_UNQUOTABLE: Final = re.compile(r"[\"'\\]")
+
+
+def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+    """Yield the comments on the lines of the chunk's plain texts."""
+    comments = yaml_comments(chunk)
+    starts = [comment.start for comment in comments]
+    for key, value, is_instruction in _texts(chunk) if comments else ():
+        if value.style or value.span.is_empty():
+            continue
+        index = bisect_left(starts, value.span.end)
+        if index == len(comments) or chunk.text[value.span.end : comments[index].start].strip(" \t"):
+            continue
+        comment = comments[index]
+        text = chunk.text[comment.start : comment.end].rstrip()
+        if _OWN.match(text):
+            continue
+        span = Span(comment.start, comment.start + len(text))
+        is_text = _is_text(chunk, span, text) or (is_instruction and bool(_FIELD.match(text)))
+        severity: Severity | None = None if is_text else "hint"
+        message = "YAML takes this for a comment: it does not reach the model"
+        yield Finding(span, message, (_fix(chunk, key, value.span, span),), severity=severity)
+
+
+def _texts(chunk: Chunk) -> Iterator[tuple[Span, Scalar, bool]]:
+    """Yield the texts of the chunk that a model gets, each with its key, and whether it is an instruction."""
+    for content in chunk_contents(chunk):
+        yield content.key, content.value, False
+    for root in chunk_yaml(chunk).roots:
+        entry = root.entry("instruction") if isinstance(root, Mapping) else None
+        if entry is not None and isinstance(entry.value, Scalar):
+            yield entry.key.span, entry.value, True
+
+
+def _is_text(chunk: Chunk, span: Span, text: str) -> bool:
+    """Return whether nobody would write this as a comment."""
+    if any(tag.kind == "output" and span.start <= tag.span.start < span.end for tag in chunk.tags):
+        return True
+    return bool(_WORDS.match(text))
+
+
+def _fix(chunk: Chunk, key: Span, value: Span, comment: Span) -> Fix:
+    """Return the whole line as the value: in quotes, or below the key where the text has quotes itself."""
+    whole = Span(value.start, comment.end)
+    text = chunk.text[whole.start : whole.end]
+    if _UNQUOTABLE.search(text):
+        indent = " " * (column_of(chunk, key.start) + 2)
+        return Fix("Make it a block", (Edit(whole, f"|\n{indent}{text}"),))
+    return Fix("Quote it", (Edit(whole, f'"{text}"'),))
+
+
+RULE = Rule(
+    name="swallowed-text",
+    summary="text after `#` that YAML reads as a comment",
+    severity="warning",
+    module=__name__,
+    kinds=frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT}),
+    check_chunk=check_chunk,
+)

@@ -1,0 +1,192 @@
+"""What is wrong in a project's settings: also names of rules, datasets, metrics and models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, islice
+
+from promptls.lint.analysis.experiments import Objection, wrong_options, wrong_thresholds
+from promptls.lint.fixes.names import near_file, near_folder
+from promptls.lint.registry import RULES_BY_NAME
+from promptls.lint.rules.experiments.unknown_dataset import dataset_objection
+from promptls.lint.rules.experiments.unknown_metric import metric_objection
+from promptls.lint.rules.experiments.unknown_model import metric_models, model_objection
+from promptls.lint.runner import severity_of
+from promptls.models.registry import provider_shadowed_by, shadowing_words
+from promptls.security.files import current_scope, is_file, is_folder
+from promptls.settings.valid_part import MAX_PROBLEMS
+from promptls.text.errors import FilePlace
+from promptls.text.suggest import did_you_mean
+from promptls.workspace.settings import ProjectFile, SettingsProblem, place_of_setting
+
+
+def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
+    """Return the problems of the settings themselves, and of the names in them that lead to nothing.
+
+    These are rules whose severity is set, the encoding, the functions file, models, and the datasets,
+    metrics and models of experiments, as far as the rules for them are not off.
+    """
+    named = chain(
+        _unknown_rules(project),
+        _unknown_encoding(project),
+        _missing_functions(project),
+        _missing_template_paths(project),
+        _unknown_in_experiments(project),
+        _wrong_metrics(project),
+        _shadowing_models(project),
+        _wrong_models(project),
+        _unlimited(project),
+    )
+    found = [*project.problems, *islice(named, MAX_PROBLEMS)]
+    if next(named, None) is not None:
+        place = FilePlace(project.path) if project.path is not None else None
+        message = f"{MAX_PROBLEMS} names in these settings lead to nothing; the others are not looked up"
+        found.append(SettingsProblem(place, message))
+    return tuple(sorted(found, key=_order))
+
+
+def _order(problem: SettingsProblem) -> tuple[int, int]:
+    place = problem.place
+    return (-1, 0) if place is None or place.line is None else (place.line, place.column or 0)
+
+
+def _unknown_rules(project: ProjectFile) -> Iterator[SettingsProblem]:
+    for name in project.settings.rules:
+        if name not in RULES_BY_NAME:
+            place = place_of_setting(project, ("rules", name))
+            yield SettingsProblem(place, f"there is no rule `{name}`{did_you_mean(name, RULES_BY_NAME)}")
+
+
+def _unknown_encoding(project: ProjectFile) -> Iterator[SettingsProblem]:
+    from promptls.tokens.encodings import ENCODING_NAMES, UnknownEncodingError, encoding_name
+
+    name = project.settings.encoding
+    if name in ENCODING_NAMES:
+        return
+    try:
+        encoding_name(name)
+    except UnknownEncodingError as error:
+        said = str(error)
+        yield SettingsProblem(
+            place_of_setting(project, ("encoding",)), f"`encoding`: {said[:1].lower()}{said[1:]}"
+        )
+
+
+def _missing_functions(project: ProjectFile) -> Iterator[SettingsProblem]:
+    named = project.settings.functions
+    if not named or not current_scope().allows(project.root / named) or is_file(project.root / named):
+        return
+    message = f"`functions`: there is no file `{named}` in the folder of these settings"
+    if is_folder(project.root / named):
+        message = f"`functions`: `{named}` is a folder, and no Python file"
+    near = near_file(project.root / named, named, (".py",))
+    meant = f"; did you mean `{near}`?" if near else ""
+    yield SettingsProblem(place_of_setting(project, ("functions",)), message + meant)
+
+
+def _missing_template_paths(project: ProjectFile) -> Iterator[SettingsProblem]:
+    """Yield the folders of `template_paths` that are not there, with one beside them that may be meant."""
+    for number, named in enumerate(project.settings.template_paths):
+        folder = project.root / named
+        if not current_scope().allows(folder) or is_folder(folder):
+            continue
+        place = place_of_setting(project, ("template_paths", number))
+        if is_file(folder):
+            yield SettingsProblem(place, f"`template_paths`: `{named}` is a file, and no folder")
+            continue
+        near = near_folder(folder, named)
+        meant = f"; did you mean `{near}`?" if near else ""
+        yield SettingsProblem(
+            place, f"`template_paths`: there is no folder `{named}` in the folder of these settings{meant}"
+        )
+
+
+def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
+    beside = "these settings" if project.path is None else f"`{project.path.name}`"
+    for name, declared in project.settings.experiments.items():
+        found = {
+            ("dataset", "unknown-dataset"): [
+                dataset_objection(declared.dataset, project.root / declared.dataset, beside)
+            ],
+            ("models", "unknown-model"): [
+                model_objection(model, project.settings) for model in declared.models
+            ],
+            ("metrics", "unknown-metric"): [
+                metric_objection(metric, project.root, beside, project.settings.metrics)
+                for metric in declared.metrics
+            ],
+        }
+        for (key, rule), objections in found.items():
+            for number, objection in enumerate(objections):
+                if objection is not None and severity_of(RULES_BY_NAME[rule], project.settings) is not None:
+                    item = () if key == "dataset" else (number,)
+                    place = place_of_setting(project, ("experiments", name, key, *item))
+                    yield SettingsProblem(place, f"experiment `{name}`: {objection.text}")
+        if severity_of(RULES_BY_NAME["unknown-metric"], project.settings) is None:
+            continue
+        if not any(found["metrics", "unknown-metric"]):
+            for metric, wrong in wrong_thresholds(declared, project.root):
+                place = place_of_setting(project, ("experiments", name, "thresholds", metric))
+                yield SettingsProblem(place, f"experiment `{name}`: {wrong.text}")
+
+
+def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
+    """Yield metric options whose `use` is unknown, and options that their metric does not take."""
+    if severity_of(RULES_BY_NAME["unknown-metric"], project.settings) is None:
+        return
+    beside = "these settings" if project.path is None else f"`{project.path.name}`"
+    for name, metric in project.settings.metrics.items():
+        found: list[tuple[tuple[str, ...], Objection | None]] = [
+            (("use",), metric_objection(metric.use, project.root, beside))
+        ]
+        for wrong in wrong_options(metric, project.root):
+            option = ("columns", wrong.name) if wrong.below else (wrong.name,)
+            found.append((option, Objection(wrong.message, wrong.meant)))
+        for keys, objection in found:
+            if objection is not None:
+                place = place_of_setting(project, ("metrics", name, *keys))
+                yield SettingsProblem(place, f"metric `{name}`: {objection.text}")
+
+
+def _shadowing_models(project: ProjectFile) -> Iterator[SettingsProblem]:
+    """Yield the models that have the name of a provider's model; no rule turns this off."""
+    for name in project.settings.models:
+        if (provider := provider_shadowed_by(name)) is not None:
+            # A name that is written with escapes is not found in the text.
+            whole = FilePlace(project.path) if project.path is not None else None
+            place = place_of_setting(project, ("models", name)) or whole
+            yield SettingsProblem(place, shadowing_words(name, provider))
+
+
+def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:
+    """Yield the models, by what they are named for, that nobody knows."""
+    if severity_of(RULES_BY_NAME["unknown-model"], project.settings) is None:
+        return
+    for name, metric in project.settings.metrics.items():
+        for key, wrong_model in metric_models(metric, project.settings):
+            place = place_of_setting(project, ("metrics", name, key))
+            yield SettingsProblem(place, f"metric `{name}`: {wrong_model.text}")
+    for key, model in (("judge", project.settings.judge), ("default_model", project.settings.default_model)):
+        objection = model_objection(model, project.settings) if model is not None else None
+        if objection is not None:
+            yield SettingsProblem(place_of_setting(project, (key,)), f"`{key}`: {objection.text}")
+    for name in project.settings.models:
+        if provider_shadowed_by(name) is not None:
+            continue
+        objection = model_objection(name, project.settings)
+        if objection is not None:
+            place = place_of_setting(project, ("models", name, "provider"))
+            yield SettingsProblem(place, f"model `{name}`: {objection.text}")
+
+
+def _unlimited(project: ProjectFile) -> Iterator[SettingsProblem]:
+    """Yield the limits for providers that there are not."""
+    from promptls.models.registry import PROVIDERS
+
+    for name in project.settings.rate_limits:
+        provider = name.partition(":")[0]
+        if provider not in PROVIDERS and name not in project.settings.models:
+            place = place_of_setting(project, ("rate_limits", name))
+            known = (*PROVIDERS, *project.settings.models)
+            message = f"`rate_limits`: there is no provider `{provider}`{did_you_mean(provider, known)}"
+            yield SettingsProblem(place, message)

@@ -1,1 +1,0 @@
-"""What one file means: kind, header, parts, names, inputs, examples. Never raises on malformed input."""

@@ -1,0 +1,14 @@
+"""Metrics whose scores are numbers, in the module that Ragas has them in."""
+
+from typing import Any
+
+from promptls.metrics import metric_class
+from promptls.metrics.metric import numeric_metric
+
+__all__ = ["NumericMetric", "numeric_metric"]  # noqa: F822 - the class comes when it is asked for
+
+
+def __getattr__(name: str) -> Any:
+    if name == "NumericMetric":
+        return metric_class(name, __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

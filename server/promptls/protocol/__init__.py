@@ -1,1 +1,0 @@
-"""The only package that knows LSP: it imports pygls and lsprotocol, and converts both ways."""

@@ -1,1 +1,0 @@
-"""The forms that requests are answered in: locations, code actions, plain text."""

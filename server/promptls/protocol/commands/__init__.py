@@ -1,1 +1,0 @@
-"""One command a file: plain JSON in, plain JSON out."""

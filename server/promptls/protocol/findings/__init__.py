@@ -1,1 +1,0 @@
-"""Findings that are kept from one answer to the next, or shown in files that are no prompts."""

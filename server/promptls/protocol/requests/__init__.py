@@ -1,1 +1,0 @@
-"""One request a file: from the protocol's types to a feature, and back."""

@@ -1,1 +1,0 @@
-"""One rule a file; `registry.RULES` lists them all."""

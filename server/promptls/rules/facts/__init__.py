@@ -1,1 +1,0 @@
-"""What several rules ask of a file, each in one way."""

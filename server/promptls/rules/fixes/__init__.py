@@ -1,1 +1,0 @@
-"""What mends a finding: edits, and the words that offer them."""

@@ -1,0 +1,1 @@
+"""Trust: which files may be read, which code may run, and which keys may be sent where."""

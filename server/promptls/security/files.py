@@ -1,0 +1,326 @@
+"""The one way to read a file that a folder, a prompt or a command names.
+
+A file is read only if it is a regular file: a device such as `/dev/zero` has no end, and opening a named
+pipe blocks. In a folder that is not trusted, it must also lie inside the folder after all symbolic links
+are resolved, so that `samples: /proc/self/environ` or a link to `~/.ssh/id_rsa` shows nothing.
+
+The folders that may be read are a context variable. Whoever handles a message, a command or a job sets it
+once with `reading_within`; everything below reads through this module and cannot forget the check.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache, wraps
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NamedTuple, TextIO, TypeAlias, TypeVar, cast
+
+from promptls.facts.reads import note
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+AnyPath: TypeAlias = "str | os.PathLike[str]"
+
+MAX_BYTES: Final = 20_000_000
+"""The size above which `read_bytes` and `read_text` refuse a file by default."""
+_MAX_LINKS: Final = 40
+_PIECE: Final = 1 << 18
+_IS_WINDOWS: Final = os.name == "nt"
+_WINDOWS_DEVICE: Final = re.compile(
+    r"(con|prn|aux|nul|conin\$|conout\$|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3])[ .]*(\..*)?",
+    re.IGNORECASE,
+)
+_PRIVATE_FOLDERS: Final = frozenset({".git"})
+"""Folders whose files are never read without trust: CI keeps the token of a checkout in `.git/config`."""
+_OPEN_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+class OutsideScopeError(PermissionError):
+    """The file lies outside of the folders that may be read."""
+
+    def __init__(self, path: AnyPath) -> None:
+        super().__init__(
+            errno.EACCES, "it is outside of the workspace, which is not trusted", os.fspath(path)
+        )
+
+
+class NotRegularFileError(OSError):
+    """The path leads to a device, a pipe, a socket or a folder."""
+
+    def __init__(self, path: AnyPath) -> None:
+        super().__init__(errno.EINVAL, "it is not a regular file", os.fspath(path))
+
+
+class FileTooLargeError(OSError):
+    """The file is larger than what is read of files of its kind."""
+
+    def __init__(self, path: AnyPath, limit: int) -> None:
+        super().__init__(errno.EFBIG, f"it is larger than {limit / 1_000_000:g} MB", os.fspath(path))
+
+
+@dataclass(frozen=True, slots=True)
+class FileScope:
+    """The folders whose files may be read; None for all folders."""
+
+    roots: tuple[str, ...] | None = None
+
+    def allows(self, path: AnyPath) -> bool:
+        """Return whether the file at `path`, there or not, may be read."""
+        return self.resolve(path) is not None
+
+    def resolve(self, path: AnyPath) -> str | None:
+        """Return the path with its links inside the roots resolved; None if it leads outside of them.
+
+        Nothing outside of the roots is looked at. On Windows, that alone would send the user's credentials
+        to a server that a UNC path names.
+        """
+        try:
+            full = os.path.abspath(path)  # noqa: PTH100 - takes `..` out, and follows no link
+        except ValueError:  # an embedded NUL
+            return None
+        if self.roots is None:
+            return full
+        for root in self.roots:
+            inside = _below(full, root)
+            if inside is not None:
+                return self._resolve_below(root, inside)
+        return None
+
+    def _resolve_below(self, root: str, inside: str) -> str | None:
+        parts = [*Path(inside).parts][::-1]
+        current = root
+        links = 0
+        while parts:
+            part = parts.pop()
+            if part.lower() in _PRIVATE_FOLDERS or (_IS_WINDOWS and _names_device(part)):
+                return None
+            current = os.path.join(current, part)  # noqa: PTH118 - runs for each part of each path
+            try:
+                target = os.readlink(current)  # noqa: PTH115 - as above
+            except (OSError, ValueError):  # not a link, or not there
+                continue
+            links += 1
+            target = target.removeprefix("\\\\?\\")
+            target = os.path.normpath(os.path.join(os.path.dirname(current), target))  # noqa: PTH118, PTH120
+            found = next((each for each in self.roots or () if _below(target, each) is not None), None)
+            if found is None or links > _MAX_LINKS:
+                return None
+            parts += [*Path(_below(target, found) or "").parts][::-1]
+            current = found
+        return current
+
+
+ANYWHERE: Final = FileScope()
+"""No restriction: for programs, and for folders that the user trusts."""
+
+Scope: TypeAlias = Callable[[], FileScope]
+"""Returns the scope of the moment: opening a file or trusting a folder changes it."""
+
+
+def _anywhere() -> FileScope:
+    return ANYWHERE
+
+
+_scope: ContextVar[Scope] = ContextVar("file_scope", default=_anywhere)
+
+
+def scope_of(roots: Iterable[AnyPath]) -> FileScope:
+    """Return the scope of some folders, under each path that leads to them."""
+    spellings = (
+        spelling
+        for root in roots
+        for spelling in (os.path.abspath(root), os.path.realpath(root))  # noqa: PTH100
+    )
+    return FileScope(tuple(dict.fromkeys(spellings)))
+
+
+def current_scope() -> FileScope:
+    """Return the folders that may be read now."""
+    return _scope.get()()
+
+
+@contextmanager
+def reading_within(scope: Scope) -> Iterator[None]:
+    """Let only the files of `scope` be read inside the `with` block, and in tasks that it starts."""
+    token = _scope.set(scope)
+    try:
+        yield
+    finally:
+        _scope.reset(token)
+
+
+def restrict_reading(scope: Scope) -> None:
+    """Let only the files of `scope` be read from now on: for a process that serves one folder."""
+    _scope.set(scope)
+
+
+def open_bytes(path: AnyPath) -> BinaryIO:
+    """Open a regular file that may be read.
+
+    Raises OSError: OutsideScopeError, NotRegularFileError, or what the system says.
+    """
+    file_status(path)  # so that whoever records what is read notices a later change
+    resolved = current_scope().resolve(path)
+    if resolved is None:
+        raise OutsideScopeError(path)
+    try:
+        descriptor = os.open(resolved, _OPEN_FLAGS)
+    except ValueError:
+        raise FileNotFoundError(errno.ENOENT, "no file can have this name", os.fspath(path)) from None
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    raise NotRegularFileError(path)
+
+
+def open_text(
+    path: AnyPath, encoding: str = "utf-8", errors: str = "strict", newline: str | None = None
+) -> TextIO:
+    """Open a regular file that may be read as text; raises as `open_bytes`."""
+    return io.TextIOWrapper(open_bytes(path), encoding=encoding, errors=errors, newline=newline)
+
+
+def read_bytes(path: AnyPath, limit: int = MAX_BYTES) -> bytes:
+    """Return the content of a file; raises as `open_bytes`, and FileTooLargeError above `limit` bytes."""
+    content = bytearray()
+    with open_bytes(path) as stream:
+        # In pieces: a read of `limit` bytes at once would reserve that much memory for a small file.
+        while piece := stream.read(_PIECE):
+            content += piece
+            if len(content) > limit:
+                raise FileTooLargeError(path, limit)
+    return bytes(content)
+
+
+def read_text(path: AnyPath, encoding: str = "utf-8", errors: str = "strict", limit: int = MAX_BYTES) -> str:
+    r"""Return the text of a file, every line break as `\n`.
+
+    Raises as `read_bytes`, and UnicodeDecodeError.
+    """
+    return io.TextIOWrapper(io.BytesIO(read_bytes(path, limit)), encoding=encoding, errors=errors).read()
+
+
+def file_status(path: AnyPath) -> os.stat_result | None:
+    """Return the status of a regular file that may be read; None if there is no such file."""
+    status = _file_status(path)
+    note(_stamp_again, (path,), _stamp(status))
+    return status
+
+
+def _stamp_again(_subject: object, path: AnyPath) -> Stamp | None:
+    return _stamp(_file_status(path))
+
+
+def _file_status(path: AnyPath) -> os.stat_result | None:
+    resolved = current_scope().resolve(path)
+    if resolved is None:
+        return None
+    try:
+        status = os.stat(resolved)  # noqa: PTH116 - runs at each keystroke, and a Path takes twice as long
+    except (OSError, ValueError):  # ValueError: a name that no file can have
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
+
+
+def is_file(path: AnyPath) -> bool:
+    """Return whether there is a regular file at `path` that may be read."""
+    return file_status(path) is not None
+
+
+def is_folder(path: AnyPath) -> bool:
+    """Return whether there is a folder at `path` whose files may be read."""
+    return folder_changed(path) is not None
+
+
+def folder_changed(path: AnyPath) -> int | None:
+    """Return when a name was last added to or removed from a folder; None if there is no such folder."""
+    changed = _folder_changed(path)
+    note(_folder_changed_again, (path,), changed)
+    return changed
+
+
+def _folder_changed_again(_subject: object, path: AnyPath) -> int | None:
+    return _folder_changed(path)
+
+
+def _folder_changed(path: AnyPath) -> int | None:
+    resolved = current_scope().resolve(path)
+    if resolved is None:
+        return None
+    try:
+        status = os.stat(resolved)  # noqa: PTH116 - an odd name must not raise
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns if stat.S_ISDIR(status.st_mode) else None
+
+
+def names_in(folder: AnyPath) -> list[str]:
+    """Return the sorted names in a folder; none if it cannot be read, or may not."""
+    folder_changed(folder)  # so that whoever records what is read notices a later change
+    resolved = current_scope().resolve(folder)
+    try:
+        return [] if resolved is None else sorted(os.listdir(resolved))  # noqa: PTH208 - names alone
+    except (OSError, ValueError):
+        return []
+
+
+class Stamp(NamedTuple):
+    """The time of a file's last change in nanoseconds, and its size in bytes: they differ after a change."""
+
+    changed: int
+    size: int
+
+
+def stamp_of(path: AnyPath) -> Stamp | None:
+    """Return the stamp of a regular file that may be read; None if there is no such file."""
+    return _stamp(file_status(path))
+
+
+def _stamp(status: os.stat_result | None) -> Stamp | None:
+    return None if status is None else Stamp(status.st_mtime_ns, status.st_size)
+
+
+def kept_by_file(most: int) -> Callable[[_Function], _Function]:
+    """Cache what a function returns for a file until the file changes, for the last `most` calls.
+
+    The function takes a path and further hashable arguments. Without a readable file, nothing is cached.
+    """
+
+    def keeping(function: _Function) -> _Function:
+        @lru_cache(maxsize=most)
+        def known(_stamp: Stamp, *asked: Any) -> Any:
+            return function(*asked)
+
+        @wraps(function)
+        def answer(path: AnyPath, *more: Any) -> Any:
+            stamp = stamp_of(path)
+            return function(path, *more) if stamp is None else known(stamp, cast("Any", path), *more)
+
+        return cast("_Function", answer)
+
+    return keeping
+
+
+def _names_device(part: str) -> bool:
+    """Return whether Windows takes a part of a path for a device or an alternate stream."""
+    return ":" in part or _WINDOWS_DEVICE.fullmatch(part) is not None
+
+
+def _below(path: str, root: str) -> str | None:
+    """Return the rest of `path` below `root`; None if it does not lie there."""
+    same = os.path.normcase(path), os.path.normcase(root)
+    if same[0] == same[1]:
+        return ""
+    prefix = same[1] if same[1].endswith(os.sep) else same[1] + os.sep
+    return path[len(prefix) :] if same[0].startswith(prefix) else None

@@ -1,0 +1,23 @@
+"""A process that another one has started ends with it, however that ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+
+def end_with_owner() -> None:
+    """Have the system end this process when the thread that started it ends; only Linux can.
+
+    Elsewhere, and before this is called, the end of standard input is what a process notices.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    set_parent_death_signal = 1
+    owner = os.getppid()
+    ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != owner:  # it ended just before
+        os._exit(1)

@@ -1,0 +1,418 @@
+"""An evaluation prompt as OpenCompass reads it: its templates, their fields, its retriever."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, NamedTuple
+
+from promptls.dialects.opencompass.vocabulary import (
+    DIALOGUE_KEYS,
+    INFER_KEYS,
+    LABEL_INFERENCERS,
+    TEMPLATE_TYPES,
+)
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.projection import stands_alone
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.salvage import salvaged_mapping
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.text.positions import Span
+
+_FIELD: Final = re.compile(r"\{([^\W\d]\w*)\}")
+_LATEX: Final = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\]]*\])?(?:\{[^{}]*\})*$")
+_QUOTED_LATEX: Final = re.compile(r"(?<!\\)(?:\\\\)+[A-Za-z]+\*?(?:\[[^\]]*\])?(?:\{[^{}]*\})*$")
+"""The same between double quotes, where one backslash begins an escape of YAML."""
+_NEAR: Final = 40
+"""How many characters ahead of a field can show that it is LaTeX's."""
+
+
+class Field(NamedTuple):
+    """A `{name}` in a template's text; `span` covers the braces, `doubled` says that there are two pairs."""
+
+    name: str
+    span: Span
+    doubled: bool
+
+
+def fields_in(chunk: Chunk, scalar: Scalar) -> Iterator[Field]:
+    """Yield the fields that stand in a text; braces of Jinja, of LaTeX and of other mark-up are none."""
+    tags = chunk.tags_at(scalar.span)
+    latex = _QUOTED_LATEX if scalar.style == '"' else _LATEX
+    for match in _FIELD.finditer(chunk.text, scalar.span.start, scalar.span.end):
+        around = [tag for tag in tags if tag.span.start < match.end() and match.start() < tag.span.end]
+        if any(tag.kind != "raw" or not _inside(match.span(), tag.body) for tag in around):
+            continue
+        near = max(match.start() - _NEAR, scalar.span.start)
+        before, behind = chunk.text[near : match.start()], chunk.text[match.end() : match.end() + 1]
+        doubled = before.endswith("{") and behind == "}"
+        if not doubled and (before.endswith(("{", "^", "_", "$")) or latex.search(before)):
+            continue
+        yield Field(match.group(1), Span(*match.span()), doubled)
+
+
+def _inside(inner: tuple[int, int], outer: Span) -> bool:
+    return outer.start <= inner[0] and inner[1] <= outer.end
+
+
+def scalars_in(node: Node | None) -> Iterator[Scalar]:
+    """Yield the texts in which OpenCompass fills fields in: of a text, of a dialogue's turns, of messages."""
+    for each in texts_in(node):
+        if isinstance(each, Scalar):
+            yield each
+        else:
+            yield from turn_texts(each)
+
+
+def texts_in(node: Node | None) -> Iterator[Scalar | Mapping]:
+    """Yield those texts; of dialogues and messages, the turns that hold them."""
+    if isinstance(node, Scalar):
+        yield node
+    elif isinstance(node, Sequence):
+        yield from (item for item in node.items if not isinstance(item, Sequence))
+    elif isinstance(node, Mapping):
+        for key in DIALOGUE_KEYS:
+            yield from texts_in(node.value(key))
+
+
+def turn_texts(turn: Mapping) -> Iterator[Scalar]:
+    """Yield the texts of a turn or a message."""
+    for key in ("prompt", "content"):
+        value = turn.value(key)
+        if isinstance(value, Scalar):
+            yield value
+
+
+def turns_in(node: Node | None, section: str) -> Iterator[Mapping]:
+    """Yield the turns of a dialogue's section that are mappings."""
+    items = node.value(section) if isinstance(node, Mapping) else None
+    for item in items.items if isinstance(items, Sequence) else (items,):
+        if isinstance(item, Mapping):
+            yield item
+
+
+class Form(Enum):
+    """What a template's `template` (or `messages`) is; the values are the words that users read."""
+
+    TEXT = "text"
+    DIALOGUE = "dialogue"
+    LABELS = "mapping from labels"
+    MESSAGES = "list of messages"
+    OTHER = "something else"
+    MISSING = "nothing"
+    UNKNOWN = "printed by Jinja, or for a class of its own"
+
+
+class Label(NamedTuple):
+    """One entry of a mapping from labels to templates."""
+
+    name: str
+    entry: Entry
+
+    @property
+    def form(self) -> Form:
+        """What the label's template is."""
+        return _form(self.entry.value)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationTemplate:
+    """`ice_template` or `prompt_template`: its key, its mapping, and the value that holds the text."""
+
+    entry: Entry
+    form: Form
+    body: Node | None
+    """The value of `template`, or of `messages`."""
+
+    @property
+    def name(self) -> str:
+        """`ice_template` or `prompt_template`."""
+        return key_text(self.entry) or ""
+
+    @property
+    def mapping(self) -> Mapping | None:
+        """The template's keys."""
+        return self.entry.value if isinstance(self.entry.value, Mapping) else None
+
+    @property
+    def ice_token(self) -> Scalar | None:
+        """The value of `ice_token`, where one is given and it is not null."""
+        value = self.mapping.merged("ice_token") if self.mapping else None
+        return value if isinstance(value, Scalar) and (value.dynamic or value.tag != "null") else None
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether it is a `RawPromptTemplate`."""
+        return self.form is Form.MESSAGES or class_name(self.mapping) == "RawPromptTemplate"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels of a mapping from labels."""
+        if self.form is not Form.LABELS or not isinstance(self.body, Mapping):
+            return ()
+        return tuple(Label(_shown(entry.key), entry) for entry in self.body.entries)
+
+    @property
+    def bodies(self) -> tuple[Node, ...]:
+        """The texts and dialogues that prompts are made of: one, or one for each label."""
+        if self.form is Form.LABELS:
+            return tuple(label.entry.value for label in self.labels)
+        return () if self.body is None else (self.body,)
+
+
+def template_of(entry: Entry | None) -> EvaluationTemplate | None:
+    """Return the template under one of those keys; None if the key is not there."""
+    if entry is None:
+        return None
+    mapping = entry.value
+    if not isinstance(mapping, Mapping):
+        is_printed = isinstance(mapping, Scalar) and mapping.dynamic
+        return EvaluationTemplate(entry, Form.UNKNOWN if is_printed else Form.OTHER, None)
+    kind = class_name(mapping)
+    if kind is not None and kind not in TEMPLATE_TYPES:
+        # A class of the dataset's own takes what it likes.
+        return EvaluationTemplate(entry, Form.UNKNOWN, None)
+    if kind == "RawPromptTemplate":
+        messages = mapping.merged("messages")
+        form = Form.MESSAGES if isinstance(messages, Sequence) else _form(messages, Form.OTHER)
+        return EvaluationTemplate(entry, form, messages)
+    body = mapping.merged("template")
+    return EvaluationTemplate(entry, _form(body), body)
+
+
+def class_name(node: Node | None) -> str | None:
+    """Return the class that a mapping's `type` names, without its module."""
+    written = scalar_text(node.merged("type")) if isinstance(node, Mapping) else None
+    return written.rsplit(".", 1)[-1] if written else None
+
+
+def _form(node: Node | None, other_than: Form | None = None) -> Form:
+    if node is None:
+        return Form.MISSING
+    if isinstance(node, Mapping):
+        if any(key_text(entry) in {None, "<<"} for entry in node.entries):
+            return Form.UNKNOWN
+        is_dialogue = all(key_text(entry) in DIALOGUE_KEYS for entry in node.entries)
+        return other_than or (Form.DIALOGUE if is_dialogue else Form.LABELS)
+    if isinstance(node, Scalar):
+        if node.dynamic and node.text.strip("x ") == "" and not node.style:
+            return Form.UNKNOWN
+        return other_than or (Form.TEXT if node.dynamic or node.tag == "str" else Form.OTHER)
+    return Form.OTHER
+
+
+def _shown(key: Node) -> str:
+    return key.text if isinstance(key, Scalar) else "?"
+
+
+@dataclass(frozen=True, slots=True)
+class MetaTemplate:
+    """Its `rounds` and `reserved` roles, as far as they are mappings.
+
+    `is_unsure` says that Jinja takes part in the roles, or that they cannot be read.
+    """
+
+    mapping: Mapping
+    rounds: tuple[Mapping, ...]
+    reserved: tuple[Mapping, ...]
+    is_unsure: bool
+
+    @property
+    def round_roles(self) -> frozenset[str]:
+        """The roles of `round`."""
+        return frozenset(role for each in self.rounds if (role := scalar_text(each.value("role"))))
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """The roles of `round` and `reserved_roles`."""
+        return self.round_roles | {
+            role for each in self.reserved if (role := scalar_text(each.value("role")))
+        }
+
+    @property
+    def is_api(self) -> bool:
+        """Whether it is written for a model behind an API: its roles have an `api_role`."""
+        return any(each.entry("api_role") for each in (*self.rounds, *self.reserved))
+
+    @property
+    def generates(self) -> bool:
+        """Whether a role of `round` is the one that the model writes."""
+        words = (scalar_text(each.value("generate")) for each in self.rounds)
+        return any((word or "").lower() in {"true", "yes", "on"} for word in words)
+
+
+def meta_template_of(node: Node) -> MetaTemplate | None:
+    """Return the meta template that a value holds, or None if it is no mapping with a list of rounds."""
+    if not isinstance(node, Mapping) or not isinstance(node.value("round"), Sequence):
+        return None
+    rounds, reserved = tuple(_items(node, "round")), tuple(_items(node, "reserved_roles"))
+    is_unsure = any(
+        key_text(entry) in {None, "<<"} for mapping in (node, *rounds, *reserved) for entry in mapping.entries
+    ) or any(scalar_text(each.value("role")) is None for each in (*rounds, *reserved))
+    return MetaTemplate(node, rounds, reserved, is_unsure)
+
+
+def _items(node: Mapping, key: str) -> Iterator[Mapping]:
+    value = node.value(key)
+    for item in value.items if isinstance(value, Sequence) else ():
+        if isinstance(item, Mapping):
+            yield item
+
+
+_PRINTING: Final = frozenset({"if", "elif", "else", "endif", "for", "endfor", "include", "import", "call"})
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What an evaluation prompt holds; spans count from the start of the file.
+
+    `is_open` says that Jinja may print keys of its own, so that nothing can be said to be missing.
+    """
+
+    root: Mapping
+    holder: Mapping
+    """The mapping with the templates: `infer_cfg`, or the top level."""
+    ice: EvaluationTemplate | None
+    prompt: EvaluationTemplate | None
+    retriever: Entry | None
+    inferencer: Entry | None
+    reader: Mapping | None
+    meta: Entry | None
+    is_open: bool
+
+    @property
+    def templates(self) -> tuple[EvaluationTemplate, ...]:
+        """The templates that there are."""
+        return tuple(template for template in (self.ice, self.prompt) if template)
+
+    @property
+    def asked(self) -> EvaluationTemplate | None:
+        """The template that writes the question: `prompt_template`, or else `ice_template`."""
+        return self.prompt or self.ice
+
+    @property
+    def retriever_class(self) -> str | None:
+        """The retriever's class, without its module."""
+        return class_name(self.retriever.value if self.retriever else None)
+
+    @property
+    def inferencer_class(self) -> str | None:
+        """The inferencer's class, without its module."""
+        return class_name(self.inferencer.value if self.inferencer else None)
+
+    @property
+    def retrieves(self) -> bool | None:
+        """Whether examples are retrieved; None if nothing tells."""
+        name = self.retriever_class
+        if name is None:
+            return None
+        if name == "FixKRetriever" and isinstance(self.retriever, Entry):
+            rows = (
+                self.retriever.value.value("fix_id_list")
+                if isinstance(self.retriever.value, Mapping)
+                else None
+            )
+            if isinstance(rows, Sequence) and not rows.items:
+                return False
+        return name != "ZeroRetriever"
+
+    def used_bodies(self, template: EvaluationTemplate) -> tuple[Node, ...]:
+        """Return the texts and dialogues of a prompt; for labels that no inferencer scores, the first's."""
+        if template is not self.asked:
+            return () if self.retrieves is False else template.bodies
+        weighs = self.inferencer_class is None or self.inferencer_class in LABEL_INFERENCERS
+        return template.bodies if weighs else template.bodies[:1]
+
+    @property
+    def output_column(self) -> str | None:
+        """The reader's column with the answer."""
+        return scalar_text(self.reader.value("output_column")) if self.reader else None
+
+    @property
+    def meta_template(self) -> MetaTemplate | None:
+        """How the model lays a dialogue out, where the file says so."""
+        return meta_template_of(self.meta.value) if self.meta else None
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The columns that the reader names; None if it does not name its inputs."""
+        inputs = self.reader.value("input_columns") if self.reader else None
+        if isinstance(inputs, Sequence):
+            names = [scalar_text(item) for item in inputs.items]
+        elif (text := scalar_text(inputs)) is not None:
+            names = list(text.split())
+        else:
+            return None
+        if any(name is None for name in names):
+            return None
+        output = self.output_column
+        return tuple(name for name in [*names, output] if name)
+
+
+@chunk_fact
+def evaluation_of(chunk: Chunk) -> Evaluation | None:
+    """Return the evaluation prompt in a file's one chunk, or None if its YAML is no mapping.
+
+    Of broken YAML, what can be read of its keys.
+    """
+    yaml = chunk_yaml(chunk)
+    root = next((root for root in yaml.roots if isinstance(root, Mapping)), None)
+    is_broken = root is None and bool(yaml.problems)
+    if is_broken:
+        root = salvaged_mapping(chunk)
+    if root is None:
+        return None
+    inside = root.value("infer_cfg")
+    holder = inside if isinstance(inside, Mapping) else root
+    reader = root.value("reader_cfg")
+    return Evaluation(
+        root=root,
+        holder=holder,
+        ice=template_of(holder.entry("ice_template")),
+        prompt=template_of(holder.entry("prompt_template")),
+        retriever=holder.entry("retriever"),
+        inferencer=holder.entry("inferencer"),
+        reader=reader if isinstance(reader, Mapping) else None,
+        meta=root.entry("meta_template"),
+        is_open=is_broken or _is_open(chunk, root),
+    )
+
+
+def _is_open(chunk: Chunk, root: Mapping) -> bool:
+    """Return whether Jinja, or a merge key, may bring keys that do not stand there."""
+    for tag in chunk.tags:
+        if tag.kind == "statement" and tag_tree(tag).statement.keyword in _PRINTING:
+            return True
+        if tag.kind == "output" and stands_alone(chunk, tag) and not _in_block_scalar(root, tag.span):
+            return True
+    return any(key_text(entry) in {None, "<<"} for mapping in _mappings(root) for entry in mapping.entries)
+
+
+def _in_block_scalar(root: Mapping, span: Span) -> bool:
+    return any(
+        value.style in {"|", ">"} and value.span.start <= span.start <= span.end <= value.span.end + 1
+        for value in _all_scalars(root)
+    )
+
+
+def _all_scalars(node: Node) -> Iterator[Scalar]:
+    if isinstance(node, Scalar):
+        yield node
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            yield from _all_scalars(item)
+    else:
+        for entry in node.entries:
+            yield from _all_scalars(entry.value)
+
+
+def _mappings(root: Mapping) -> Iterator[Mapping]:
+    """Yield the mappings whose keys decide what a template is."""
+    yield root
+    for key in ("infer_cfg", "reader_cfg", "meta_template", *INFER_KEYS):
+        value = root.value(key)
+        if isinstance(value, Mapping):
+            yield from _mappings(value) if key == "infer_cfg" else (value,)

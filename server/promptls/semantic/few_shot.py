@@ -1,0 +1,155 @@
+"""The few-shot examples that a file shows to a model, and the file without one of them.
+
+They are the declared `examples` of a prompt object or an evaluation prompt, and the items of lists that a
+template sets under a name such as `examples` or `shots`. The examples in the header of a parts template are
+no part of what a model gets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from promptls.semantic.kind import Kind
+from promptls.semantic.template import Template
+from promptls.syntax.yaml.nodes import Sequence
+from promptls.text.positions import Span
+
+_SET: Final = re.compile(r"\{%[-+]?\s*set\s+(\w*(?:example|shot|demonstration)\w*)\s*=\s*\[", re.IGNORECASE)
+_COMMENT: Final = re.compile(r"\{#.*?#\}", re.DOTALL)
+_TEXT: Final = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
+_CLOSING: Final = {"[": "]", "(": ")", "{": "}"}
+_MAX_LABEL: Final = 60
+
+
+class FewShot(NamedTuple):
+    """An example: its number in its list, from 1, where it stands, what to take out, and words for it."""
+
+    number: int
+    span: Span
+    removed: Span
+    label: str
+
+    def without(self, text: str) -> str:
+        """Return the file's text without the example."""
+        return text[: self.removed.start] + text[self.removed.end :]
+
+
+def few_shots(template: Template) -> tuple[FewShot, ...]:
+    """Return the examples of the file, in order."""
+    text = template.source.text
+    declared = _declared(template, text) if template.kind in {Kind.OBJECT, Kind.EVALUATION} else ()
+    return (*declared, *_in_lists(text))
+
+
+def _declared(template: Template, text: str) -> Iterator[FewShot]:
+    tree = template.declarations.tree
+    listed = tree.value("examples") if tree is not None else None
+    if not isinstance(listed, Sequence) or len(listed.items) != len(template.declarations.examples):
+        return
+    spans = [item.span for item in listed.items]
+    is_flow = text[listed.span.start : listed.span.start + 1] == "["
+    for index, span in enumerate(spans):
+        if is_flow:
+            removed = _with_comma(text, spans, index)
+        elif len(spans) > 1:
+            dash = text.rfind("-", 0, span.start)
+            line = text.rfind("\n", 0, dash) + 1
+            after = (
+                text.rfind("\n", 0, text.rfind("-", 0, spans[index + 1].start)) + 1
+                if index + 1 < len(spans)
+                else 0
+            )
+            removed = Span(line, after or _line_end(text, span.end))
+        else:
+            # A list needs an item; without its key there are no examples at all.
+            key = template.declarations.key_span("examples")
+            if key is None:
+                return
+            removed = Span(text.rfind("\n", 0, key.start) + 1, _line_end(text, span.end))
+        yield FewShot(index + 1, span, removed, _label(template.declarations.examples[index].data))
+
+
+def _line_end(text: str, offset: int) -> int:
+    """Return the offset behind the line that ends at or after `offset`.
+
+    Behind the line break before it, if any.
+    """
+    if offset and text[offset - 1] == "\n":
+        return offset
+    found = text.find("\n", offset)
+    return len(text) if found < 0 else found + 1
+
+
+def _label(data: object) -> str:
+    while isinstance(data, dict | list) and data:
+        data = next(iter(data.values())) if isinstance(data, dict) else data[0]
+    return _cut(str(data))
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_LABEL else f"{line[:_MAX_LABEL]}…"
+
+
+def _in_lists(text: str) -> Iterator[FewShot]:
+    masked = _COMMENT.sub(lambda match: " " * len(match[0]), text)
+    for match in _SET.finditer(masked):
+        spans = _items(masked, match.end())
+        for index, span in enumerate(spans):
+            yield FewShot(
+                index + 1, span, _with_comma(text, spans, index), _item_label(text[span.start : span.end])
+            )
+
+
+def _item_label(item: str) -> str:
+    """Return the longest text in an item: what stands in quotes and says most."""
+    texts = [match[1] or match[2] or "" for match in _TEXT.finditer(item)]
+    return _cut(max(texts, key=len, default=item))
+
+
+def _items(text: str, start: int) -> list[Span]:
+    """Return the spans of a list's items behind its bracket; none if the list does not end."""
+    spans: list[Span] = []
+    closers = ["]"]
+    begin = offset = start
+    while offset < len(text):
+        character = text[offset]
+        if character in "\"'":
+            quoted = _TEXT.match(text, offset)
+            if quoted is None:
+                return []
+            offset = quoted.end()
+            continue
+        if character in _CLOSING:
+            closers.append(_CLOSING[character])
+        elif character == closers[-1]:
+            closers.pop()
+            if not closers:
+                return [*spans, *_filled(text, begin, offset)]
+        elif character == "," and len(closers) == 1:
+            spans += _filled(text, begin, offset)
+            begin = offset + 1
+        elif text.startswith("%}", offset):
+            return []
+        offset += 1
+    return []
+
+
+def _filled(text: str, begin: int, end: int) -> list[Span]:
+    """Return the span without the white space around it; none if there is nothing else."""
+    item = text[begin:end]
+    if not item.strip():
+        return []
+    return [Span(begin + len(item) - len(item.lstrip()), end - len(item) + len(item.rstrip()))]
+
+
+def _with_comma(text: str, spans: list[Span], index: int) -> Span:
+    """Return an item with the comma that is not needed without it."""
+    if index + 1 < len(spans):
+        return Span(spans[index].start, spans[index + 1].start)
+    if index:
+        return Span(spans[index - 1].end, spans[index].end)
+    comma = text.find(",", spans[index].end, spans[index].end + 2)
+    return Span(spans[index].start, comma + 1 if comma >= 0 else spans[index].end)

@@ -1,0 +1,1 @@
+"""How values flow through a template: access paths, conditions, uses, macros."""

@@ -1,0 +1,212 @@
+"""What conditions say about values: comparisons with constants, and tests for a type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from promptls.semantic.flow.expression_paths import path_of
+from promptls.semantic.flow.paths import Each, Path, Step, extended
+from promptls.semantic.flow.use import Compared, Condition, Conditions
+from promptls.semantic.types.shape import Need, Shape, conditional
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Collection,
+    Constant,
+    Expression,
+    Filter,
+    Item,
+    Name,
+    Operation,
+    Slice,
+    Test,
+)
+
+
+def compared(node: Operation) -> Iterator[tuple[Expression, tuple[Compared, ...]]]:
+    """Yield the values compared directly, through no filter or default, each with the constants."""
+    if len(node.operators) != 1 or len(node.operands) != 2:  # noqa: PLR2004 - the two sides
+        return
+    left, right = node.operands
+    match node.operators[0]:
+        case "==" | "!=":
+            for value, other in ((left, right), (right, left)):
+                if is_plain(value) and (constants := _constants(other)):
+                    yield value, constants
+        case "in" | "not in":
+            if is_plain(left) and isinstance(right, Collection) and right.kind != "dict":
+                constants = tuple(constant for item in right.items for constant in _constants(item))
+                if constants:
+                    yield left, constants
+
+
+def is_plain(node: Expression) -> bool:
+    """Return whether an expression is just a variable, or an attribute or element of one."""
+    match node:
+        case Name():
+            return True
+        case Attribute(target=target):
+            return is_plain(target)
+        case Item(target=target, key=Constant()):
+            return is_plain(target)
+        case _:
+            return False
+
+
+def is_cut(node: Expression) -> bool:
+    """Return whether an expression gives a piece of a text or list, by a slice."""
+    return isinstance(node, Item) and isinstance(node.key, Slice)
+
+
+def _constants(node: Expression) -> tuple[Compared, ...]:
+    return (Compared(node.value, node.span),) if isinstance(node, Constant) else ()
+
+
+_EQUAL: Final = frozenset({"==", "eq", "equalto"})
+_UNEQUAL: Final = frozenset({"!=", "ne"})
+
+
+def conditions_of(test: Expression, *, holds: bool = True) -> Conditions:
+    """Return what is known of values where a condition holds, or where it does not."""
+    match test:
+        case Operation(operators=("not", *rest), operands=(operand,)):
+            return conditions_of(operand, holds=holds is bool(len(rest) % 2))
+        case Operation(operators=("and" | "or" as word, *_), operands=operands):
+            each = [conditions_of(operand, holds=holds) for operand in operands]
+            return _all(each, operands if holds else ()) if (word == "and") is holds else _any(each)
+        case Operation(operators=("==" | "!=" as word,), operands=(left, right)):
+            is_among = (word == "==") is holds
+            return _about(left, right, is_among=is_among) or _about(right, left, is_among=is_among)
+        case Operation(operators=("in" | "not in" as word,), operands=(left, Collection() as right)):
+            return _about(left, right, is_among=(word == "in") is holds)
+        case Test(name=name, target=target, arguments=(Constant() as constant,)) if name in _EQUAL | _UNEQUAL:
+            return _about(target, constant, is_among=(name in _EQUAL) is holds)
+    return ()
+
+
+def selected(over: Expression, element: str) -> Iterator[Condition]:
+    """Yield what is known of the variable of a loop over what `selectattr` and `rejectattr` leave."""
+    while isinstance(over, Filter) and over.target is not None:
+        match over:
+            case Filter(
+                name="selectattr" | "rejectattr" as name,
+                arguments=(Constant(value=str() as key), Constant(value=str() as test), wanted),
+            ) if test in _EQUAL | _UNEQUAL | {"in"}:
+                values = _conditions_constants(wanted)
+                path: Path = (Step(element),)
+                for part in key.split("."):
+                    path = extended(path, Step(part))
+                if values is not None and isinstance(wanted, Collection) is (test == "in"):
+                    yield Condition(path, values, (name == "selectattr") is (test not in _UNEQUAL))
+        over = over.target
+
+
+def under(shape: Shape, name: str, condition: Condition) -> Shape:
+    """Return the shape of the variable `name` when all its uses stand where a condition holds.
+
+    What stands beside the value that the condition is about is needed only where it holds.
+    """
+    root = str(condition.path[0].key)
+    if root == name:
+        return _beside(shape, condition.path[1:], condition)
+    need = _need(condition, condition.path)
+    return shape if need is None else conditional(shape, need)
+
+
+def _beside(shape: Shape, way: Path, condition: Condition) -> Shape:
+    """Return the shape of what the way to the compared value leads through."""
+    if not way:
+        return shape
+    if shape.kind == "union":
+        return replace(
+            shape, alternatives=tuple([_beside(each, way, condition) for each in shape.alternatives])
+        )
+    key = way[0].key
+    if not isinstance(key, str):
+        inside = shape.element
+        return shape if inside is None else replace(shape, element=_beside(inside, way[1:], condition))
+    need = _need(condition, way)
+    keys = [
+        (
+            name,
+            _beside(below, way[1:], condition)
+            if name == key
+            else below
+            if need is None
+            else conditional(below, need),
+        )
+        for name, below in shape.keys
+    ]
+    return replace(shape, keys=tuple(keys))
+
+
+def _need(condition: Condition, way: Path) -> Need | None:
+    """Return the condition for what stands beside the beginning of a way.
+
+    None if that leads through lists.
+    """
+    words = tuple([step.key for step in way if isinstance(step.key, str)])
+    if len(words) < len(way):
+        return None
+    return Need(words, condition.is_among, condition.values, condition.is_partial)
+
+
+def is_about_one(path: Path) -> bool:
+    """Return whether a path leads to the one value that is meant: through no view, number or default."""
+    return bool(path) and not any(
+        step.optional or not (isinstance(step.key, str) or step.key is Each.ELEMENT) for step in path
+    )
+
+
+def _about(value: Expression, constants: Expression, *, is_among: bool) -> Conditions:
+    found = _conditions_constants(constants)
+    if found is None or not is_plain(value):
+        return ()
+    path = path_of(value)
+    return (Condition(path, found, is_among),) if path else ()
+
+
+def _conditions_constants(node: Expression) -> frozenset[object] | None:
+    """Return the constants that a value is compared with; None if others may be among them."""
+    if isinstance(node, Constant):
+        return frozenset({node.value})
+    if isinstance(node, Collection) and node.kind != "dict":
+        values = [item.value for item in node.items if isinstance(item, Constant)]
+        return frozenset(values) if values and len(values) == len(node.items) else None
+    return None
+
+
+def _all(each: list[Conditions], operands: Sequence[Expression]) -> Conditions:
+    """Return what holds where all of some conditions do, which the `operands` of an `and` say."""
+    found = tuple([condition for conditions in each for condition in conditions])
+    unknown = [operand for conditions, operand in zip(each, operands, strict=False) if not conditions]
+    if all(each) or (operands and all(_is_implied(operand, found) for operand in unknown)):
+        return found
+    return tuple([condition._replace(is_partial=True) for condition in found])
+
+
+def _is_implied(operand: Expression, found: Conditions) -> bool:
+    """Return whether a condition asks for no more than that there is the mapping whose value is compared."""
+    is_test = isinstance(operand, Test) and operand.name in {"mapping", "defined"}
+    path = path_of(operand.target if isinstance(operand, Test) and is_test else operand)
+    return bool(path) and all(
+        len(path) < len(condition.path)
+        and all(step.key == other.key for step, other in zip(path, condition.path, strict=False))
+        for condition in found
+    )
+
+
+def _any(each: list[Conditions]) -> Conditions:
+    """Return what holds where one of some conditions does: known where all are about one value."""
+    if not all(len(conditions) == 1 for conditions in each):
+        return ()
+    found = [conditions[0] for conditions in each]
+    if len({condition.path for condition in found}) > 1 or any(condition.is_partial for condition in found):
+        return ()
+    among = frozenset[object]().union(*(one.values for one in found if one.is_among))
+    refused = [one.values for one in found if not one.is_among]
+    if not refused:
+        return (Condition(found[0].path, among, is_among=True),)
+    both = frozenset.intersection(*refused) - among
+    return (Condition(found[0].path, both, is_among=False),) if both else ()

@@ -1,0 +1,273 @@
+"""The access paths from variables to values, step by step, also through views of lists and mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import Enum
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from promptls.semantic.types.shape import NOWHERE, PAIR, UNKNOWN, Shape, element_of, fails_for_null, keys_of
+
+
+class Each(Enum):
+    """A step to something without a name of its own."""
+
+    ELEMENT = "element"
+    """An element of a list."""
+    VALUE = "value"
+    """The value under a key of a mapping that is not written out."""
+    INDEX = "index"
+    """An element by its number, of a list or of a text."""
+    FIRST = "first"
+    """What the first name of two stands for, `k` in `for k, v in …`."""
+    SECOND = "second"
+    """What the second name of two stands for."""
+
+
+ViewKind = Literal["pieces", "groups", "group", "keyed", "entries", "entry", "values", "keys", "looked up"]
+
+
+class View(NamedTuple):
+    """What a filter or method makes of the elements of a list, or of a mapping.
+
+    `pieces` are lists of its elements (`batch`), `groups` its elements by a key, each a `group` of a
+    grouper and a list, and `keyed` what stands under a key of each element (`map(attribute=…)`); `by`
+    holds the key's parts. A mapping has `entries`, each an `entry` of a key and a value, `values` and
+    `keys`, and under a key that a variable holds (`looked up`, with its name in `by`) is one of the
+    values where the variable goes through the mapping's keys.
+    """
+
+    kind: ViewKind
+    by: tuple[str, ...] = ()
+
+
+class Step(NamedTuple):
+    """One step of a path; `optional` where the value behind it may be missing.
+
+    `keeps_null` where that does not hold for None, as with `default([])` and `is defined`.
+
+    A view is the last step of its path: what is behind it is an element of the list or mapping itself.
+    """
+
+    key: str | Each | View
+    optional: bool = False
+    keeps_null: bool = False
+
+
+Path: TypeAlias = tuple[Step, ...]
+"""The way from a variable, whose name is the first step's key, to a value."""
+
+_ELEMENTS: Final = (Each.ELEMENT, Each.INDEX)
+_PAIR: Final = (Each.FIRST, Each.SECOND)
+_IN_PAIR: Final = Shape(tested=frozenset({PAIR}))
+_ELEMENT: Final = Step(Each.ELEMENT)
+
+
+def extended(path: Path, step: Step) -> Path:
+    """Return the path to what a step leads to from the end of `path`.
+
+    Empty where that is no value on its way.
+    """
+    if not path:
+        return ()
+    view = path[-1].key
+    if not isinstance(view, View) or isinstance(step.key, View) or view.kind == "looked up":
+        return (*path, step)
+    base = with_optional_end(path[:-1]) if path[-1].optional else path[:-1]
+    found = _behind(base, view, step)
+    return with_optional_end(found, keeps_null=step.keeps_null) if step.optional else found
+
+
+def _behind(base: Path, view: View, step: Step) -> Path:
+    """Return the path to what a step leads to from a view of the value at `base`."""
+    if step.key in _ELEMENTS:
+        match view.kind:
+            case "pieces":
+                return base
+            case "groups":
+                return (*base, Step(View("group", view.by)))
+            case "keyed":
+                return along(extended(base, _ELEMENT), *map(Step, view.by))
+            case "entries":
+                return (*base, Step(View("entry")))
+            case "values":
+                return extended(base, Step(Each.VALUE))
+    elif view.kind == "group" and step.key in ("list", Each.SECOND):
+        return base
+    elif view.kind == "group" and step.key in ("grouper", Each.FIRST):
+        return along(extended(base, _ELEMENT), *map(Step, view.by))
+    elif view.kind == "entry" and step.key is Each.SECOND:
+        return extended(base, Step(Each.VALUE))
+    return ()
+
+
+def along(path: Path, *steps: Step) -> Path:
+    """Return the path that leads on from the end of `path` by these steps."""
+    for step in steps:
+        path = extended(path, step)
+    return path
+
+
+def without_views(path: Path) -> Path:
+    """Return the path to the value that a view is of, and that one of two names was taken from."""
+    for index, step in enumerate(path):
+        if isinstance(step.key, View) or step.key in _PAIR:
+            return path[:index]
+    return path
+
+
+def is_looked_up(path: Path) -> bool:
+    """Return whether a path leads through a key that a variable holds, of which nothing is known so far."""
+    return any(isinstance(step.key, View) and step.key.kind == "looked up" for step in path)
+
+
+def used_whole(path: Path) -> Path:
+    """Return the path to what is used as a whole where the value at a path is, which may be a view."""
+    while path and isinstance(path[-1].key, View) and path[-1].key.kind in {"keyed", "pieces"}:
+        path = extended(path, _ELEMENT)
+    return without_views(path)
+
+
+def in_place(path: Path, shape: Shape) -> Iterator[tuple[Path, Shape]]:
+    """Yield what a use of the value at a path as `shape` says of the values that it is a view of."""
+    plain = without_views(path)
+    if len(plain) == len(path):
+        if path:
+            yield path, shape
+        return
+    if plain and not any(isinstance(step.key, View) for step in path):
+        elements = tuple([step._replace(key=Each.ELEMENT) if step.key in _PAIR else step for step in path])
+        for index, step in enumerate(path):
+            if step.key in _PAIR:
+                yield elements[: index + 1], _IN_PAIR
+        yield elements, shape
+        return
+    if plain:
+        yield plain, UNKNOWN
+    if not isinstance(path[-1].key, View):
+        return
+    element = element_of(shape)
+    if element is not None:
+        yield from in_place(extended(path, _ELEMENT), element)
+    for name, below in keys_of(shape):
+        yield from in_place(
+            extended(path, Step(name)), replace(below, optional=False, needed=frozenset(), refuses_null=False)
+        )
+
+
+def with_optional_end(path: Path, *, keeps_null: bool = False) -> Path:
+    """Return the path to a value that may be missing, and may be None but where that is kept."""
+    if not path:
+        return ()
+    end = path[-1]
+    return (
+        *path[:-1],
+        Step(end.key, optional=True, keeps_null=keeps_null and (end.keeps_null or not end.optional)),
+    )
+
+
+def under_question(path: Path, asked: Path) -> Path:
+    """Return the path at which the value at `asked` is tested: nothing on the way to it is missing."""
+    last = len(asked) - 1
+    if len(path) <= last or any(step.key != other.key for step, other in zip(path, asked, strict=False)):
+        return path
+    return (*with_optional_end(path[: last + 1], keeps_null=asked[last].keeps_null), *path[last + 1 :])
+
+
+class Parameter(NamedTuple):
+    """A parameter of a macro, or of the call block that its tag's text names."""
+
+    owner: str
+    number: int
+    name: str
+
+    @property
+    def root(self) -> str:
+        """The root of the paths that begin at the parameter."""
+        return f"{self.owner}({self.number},{self.name}"
+
+
+def macro_root(name: str) -> str:
+    """Return what stands for a macro, or for an imported file."""
+    return f"{name}("
+
+
+def caller_root(macro: str) -> str:
+    """Return what stands for the call block that a macro is called with."""
+    return f"{macro}(caller"
+
+
+NUMBERS_ROOT: Final = macro_root("range")
+"""What stands for the numbers that a loop over a range gives."""
+
+
+def is_no_input(root: object) -> bool:
+    """Return whether a path with this root begins at no input but at a macro or a parameter."""
+    return isinstance(root, str) and "(" in root
+
+
+def is_macro(root: object) -> bool:
+    """Return whether the root of a path has no shape: a macro, an imported file, a call block."""
+    return isinstance(root, str) and root.endswith(("(", "(caller"))
+
+
+def parameter_of(path: Path) -> Parameter | None:
+    """Return the parameter that a path begins at; None if it begins at none."""
+    root = path[0].key if path else None
+    if not isinstance(root, str):
+        return None
+    owner, _, rest = root.rpartition("(")
+    number, _, name = rest.partition(",")
+    return Parameter(owner, int(number), name) if owner and number.isdigit() else None
+
+
+def callee_words(callee: Path) -> str:
+    """Return what a call calls, `show` or `tools.show`; empty where it is certainly no macro of a file."""
+    words = [each.key.removesuffix("(") for each in callee if isinstance(each.key, str)]
+    return ".".join(words) if len(words) == len(callee) and not any("(" in each for each in words) else ""
+
+
+def shape_along(path: Path, shape: Shape) -> Shape:
+    """Return the shape of the variable that `path` begins at, when `shape` is at its end."""
+    for step in reversed(path[1:]):
+        below = _optional(shape, step) if step.optional else shape
+        if isinstance(step.key, str):
+            shape = Shape("mapping", keys=((step.key, below),))
+        else:
+            shape = Shape("mapping" if step.key is Each.VALUE else "list", element=below)
+    return _optional(shape, path[0]) if path[0].optional else shape
+
+
+def _optional(shape: Shape, asked: Step) -> Shape:
+    """Return the shape of a value that may be missing, and None too unless what asks for it keeps that."""
+    is_so = shape.optional and not shape.needed
+    if not asked.keeps_null:
+        if is_so and not shape.refuses_null:
+            return shape
+        return replace(shape, optional=True, needed=NOWHERE, refuses_null=False)
+    return (
+        shape if is_so else replace(shape, optional=True, needed=NOWHERE, refuses_null=fails_for_null(shape))
+    )
+
+
+def guarded(shape: Shape, asked: Path, depth: int = 1) -> Shape:
+    """Return the shape of the variable that `asked` begins at, where the value at its end has been asked for.
+
+    Given another `depth`, that of the value which so many steps lead to.
+    """
+    path = asked[depth:]
+    if not path:
+        return _optional(shape, asked[-1])
+    if shape.kind == "union":
+        inside = [guarded(each, asked, depth) for each in shape.alternatives]
+        return replace(shape, alternatives=tuple(inside))
+    if isinstance(path[0].key, str):
+        keys = tuple(
+            (name, guarded(below, asked, depth + 1) if name == path[0].key else below)
+            for name, below in shape.keys
+        )
+        return replace(shape, keys=keys)
+    return (
+        shape if shape.element is None else replace(shape, element=guarded(shape.element, asked, depth + 1))
+    )

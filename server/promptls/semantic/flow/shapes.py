@@ -1,0 +1,284 @@
+"""What a template needs from its caller: the shape of each input, inferred from its uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from promptls.semantic.flow.macro_flow import Flow, shapes_of_inputs
+from promptls.semantic.flow.paths import Path, without_views
+from promptls.semantic.flow.tags import chunk_uses, unplaced_events
+from promptls.semantic.flow.use import Bind, Close, Event, Middle, Open, Pass, Rebind, Use
+from promptls.semantic.flow.walk import Later, Piece, Walk
+from promptls.semantic.template import Template
+from promptls.semantic.types.settled_shapes import settled, settled_shapes
+from promptls.semantic.types.shape import Shape, element_of
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk_list import ChunkList
+from promptls.syntax.facts import file_fact, summary
+
+
+def used_shapes(template: Template) -> Mapping[str, Shape]:
+    """Return the shapes of all values that come from outside the template, by their uses alone."""
+    return _shapes(template.source.root)
+
+
+def summed_uses(template: Template) -> Mapping[str, Shape]:
+    """Return the uses of all values from outside the template, together, as `merged` combines them."""
+    return _uses(template.source.root)
+
+
+def flow_of(template: Template) -> Flow:
+    """Return the shapes of inputs and parameters by their uses alone, and what calls hand on."""
+    return _flow(template.source.root)
+
+
+def _flow_of(pieces: tuple[Piece, ...]) -> Flow:
+    walk = Walk()
+    walk.take(pieces)
+    return Flow(walk.shapes(), tuple(walk.passes))
+
+
+def shape_under(shapes: Mapping[str, Shape], path: Path) -> Shape | None:
+    """Return the shape at the end of a path from one of the variables; None if nothing is known of it."""
+    shape = shapes.get(str(path[0].key)) if path else None
+    for step in path[1:]:
+        if shape is None:
+            return None
+        shape = shape.key(step.key) if isinstance(step.key, str) else element_of(shape)
+    return None if shape is None else settled(shape)
+
+
+def resolved_at(template: Template, path: Path, offset: int) -> Path:
+    """Return the path from an input that `path` means at `offset`; empty where it begins at no input."""
+    return _walk_to(template, offset).resolved(path) if path else ()
+
+
+def known_constants(template: Template, path: Path, offset: int) -> tuple[str, ...]:
+    """Return the texts that the value at a path must be one of at `offset`, by its conditions, sorted.
+
+    None if that is not known.
+    """
+    if not path:
+        return ()
+    walk = _walk_to(template, offset)
+    way = walk.resolved(path)
+    found: frozenset[object] | None = None
+    for condition in walk.where:
+        if condition.is_among and condition.path == way:
+            found = condition.values if found is None else found & condition.values
+    texts = sorted(each for each in found or () if isinstance(each, str))
+    return tuple(texts) if len(texts) == len(found or ()) else ()
+
+
+def resolved_each(template: Template, asked: Iterable[tuple[Path, int]]) -> dict[tuple[Path, int], Path]:
+    """Return what `resolved_at` gives for each of some paths at their offsets, in one walk over the file."""
+    paths: dict[int, list[Path]] = {}
+    for path, offset in asked:
+        paths.setdefault(offset, []).append(path)
+    return {
+        (path, offset): walk.resolved(path) if path else ()
+        for offset, walk in _walks_to(template.source.root, sorted(paths))
+        for path in paths[offset]
+    }
+
+
+def shapes_at(template: Template, offset: int, used: Mapping[str, Shape]) -> Mapping[str, Shape]:
+    """Return the shapes of outside values when a text at `offset` uses these variables."""
+    walk = _walk_to(template, offset)
+    walk.use_all(used)
+    return walk.shapes()
+
+
+def resolved_uses(template: Template) -> Iterator[Use]:
+    """Yield every use of a value that comes from outside the template, in order, with its path from there.
+
+    Goes over the whole file. Spans count from the start of the file.
+    """
+    walk = Walk()
+    for located in template.source.root.placed():
+        for tag in chunk_uses(located.chunk):
+            for event in tag.events:
+                if not isinstance(event, Use):
+                    walk.step(event)
+                elif (way := walk.resolved(event.path)) and without_views(way) == way:
+                    start = located.start
+                    compared = tuple(
+                        [each._replace(span=each.span.shifted(start)) for each in event.compared]
+                    )
+                    yield event._replace(path=way, span=event.span.shifted(start), compared=compared)
+
+
+def _walk_to(template: Template, offset: int) -> Walk:
+    """Return the blocks that are open at `offset`; what the tag there sets is not known in it yet."""
+    ((_, walk),) = _walks_to(template.source.root, [offset])
+    return walk
+
+
+def _walks_to(chunks: ChunkList, offsets: Sequence[int]) -> Iterator[tuple[int, Walk]]:
+    """Yield the blocks that are open at each of some offsets, which are in order."""
+    walk = Walk()
+    waiting = 0
+    for located in chunks.placed():
+        is_last = located.index + 1 == len(chunks.chunks)
+        while waiting < len(offsets) and (is_last or offsets[waiting] < chunks.starts[located.index + 1]):
+            offset = offsets[waiting]
+            yield offset, _walk_into(located.chunk, offset - located.start, walk.copied())
+            waiting += 1
+        if waiting == len(offsets):
+            break
+        _pass_by(walk, located.chunk)
+
+
+def _walk_into(chunk: Chunk, inside: int, walk: Walk) -> Walk:
+    for tag in chunk_uses(chunk):
+        if tag.start >= inside:
+            break
+        for event in tag.events:
+            if not isinstance(event, (Use, Pass)) and (tag.end <= inside or not isinstance(event, Bind)):
+                walk.step(event)
+    return walk
+
+
+def _pass_by(walk: Walk, piece: Chunk) -> None:
+    for each in _bindings(piece):
+        if not isinstance(each, (dict, Later)):
+            walk.step(each)
+
+
+def _of_chunk(chunk: Chunk) -> tuple[Piece, ...]:
+    return _summed(list(unplaced_events(chunk)))
+
+
+def _bindings_of(chunk: Chunk) -> tuple[Piece, ...]:
+    return tuple([each for each in stretches(chunk) if not isinstance(each, (dict, Later, Pass))])
+
+
+def _joined_pieces(pieces: list[tuple[Piece, ...]]) -> tuple[Piece, ...]:
+    return _summed([event for each in pieces for event in each])
+
+
+def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
+    """Return the uses in some events, summed up between those that the text around takes part in.
+
+    Uses of a name of other kinds stand side by side, also where the text around makes the name a view that
+    some of them do not fit.
+    """
+    loose = _loose(events)
+    found: list[Piece] = []
+    walk = Walk()
+
+    def end_stretch() -> None:
+        if walk.found:
+            found.append(walk.shapes())
+            walk.forget()
+        found.extend(walk.passes)
+        walk.passes.clear()
+        found.extend(Later(path, shape) for (path, _), shape in walk.waiting.items())
+        walk.waiting.clear()
+        bound = walk.frames[0].names
+        if bound:
+            found.append(Rebind(tuple([Bind(name, path) for name, path in bound.items()])))
+            bound.clear()
+
+    for index, event in enumerate(events):
+        if isinstance(event, Use):
+            walk.use(event.path, event.shape, event.where)
+        elif isinstance(event, dict):
+            walk.use_all(event)
+        elif isinstance(event, Later):
+            walk.use(event.path, event.shape)
+        elif index in loose:
+            end_stretch()
+            found.append(event)
+        else:
+            walk.step(event)
+    end_stretch()
+    return tuple(found)
+
+
+def _loose(events: Sequence[Piece | Use]) -> frozenset[int]:
+    """Return the indexes of the events of blocks whose other end is not among the events."""
+    loose: list[int] = []
+    stack: list[tuple[str, list[int]]] = []
+    for index, event in enumerate(events):
+        if isinstance(event, Open):
+            stack.append((event.keyword, [index]))
+        elif isinstance(event, Middle) and stack:
+            stack[-1][1].append(index)
+        elif isinstance(event, Close) and stack and stack[-1][0] == event.keyword:
+            stack.pop()
+        elif isinstance(event, (Middle, Close)):
+            # A block closed by the wrong tag takes those inside it along, also those of the text around.
+            loose += [number for _, numbers in stack for number in numbers]
+            stack.clear()
+            loose.append(index)
+    return frozenset((*loose, *(index for _, indexes in stack for index in indexes)))
+
+
+stretches: Final = summary(_of_chunk, _joined_pieces, of_tags=True)
+"""The uses of a piece of the file, summed up between what the text around it takes part in."""
+_bindings: Final = summary(_bindings_of, _joined_pieces, of_tags=True)
+"""Of those stretches what is bound for the text behind, and the blocks that begin or end there."""
+_flow: Final = file_fact(lambda chunks: _flow_of(stretches(chunks)))
+_uses: Final = file_fact(lambda chunks: shapes_of_inputs(_flow(chunks), {}))
+_shapes: Final = file_fact(lambda chunks: settled_shapes(_uses(chunks)))
+
+
+_ALWAYS: Final = frozenset({"with", "filter", "set", "block"})
+"""Blocks whose inside is rendered whenever they are."""
+
+
+class CertainUse(NamedTuple):
+    """A use, and the numbers of the branches, loops and macros around it, the outermost first.
+
+    Wherever a use is reached, so is each one whose blocks are the first of its own.
+    """
+
+    use: Use
+    blocks: tuple[int, ...]
+
+
+def certain_uses(template: Template) -> Iterator[CertainUse]:
+    """Yield the uses of the inputs, or of what is under their keys, that fail for values of some types.
+
+    Left out are uses inside an expression that need not be worked out. Goes over the whole file; spans
+    count from its start.
+    """
+    walk = Walk()
+    blocks = _Blocks()
+    for located in template.source.root.placed():
+        for tag in chunk_uses(located.chunk):
+            for event in tag.events:
+                if not isinstance(event, Use):
+                    walk.step(event)
+                    blocks.pass_event(event)
+                elif event.need and not event.is_branched:
+                    way = walk.resolved(event.path)
+                    if way and all(isinstance(step.key, str) and not step.optional for step in way):
+                        span = event.span.shifted(located.start)
+                        yield CertainUse(event._replace(path=way, span=span, compared=()), blocks.numbers)
+
+
+class _Blocks:
+    """The blocks that are open, each branch of them with a number of its own."""
+
+    def __init__(self) -> None:
+        self._open: list[tuple[str, int]] = []
+        self._last = 0
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple([number for keyword, number in self._open if keyword not in _ALWAYS])
+
+    def pass_event(self, event: Event) -> None:
+        """Go into a block or branch, or out of it."""
+        if isinstance(event, Open):
+            self._last += 1
+            self._open.append((event.keyword, self._last))
+        elif isinstance(event, Middle) and self._open:
+            self._last += 1
+            self._open[-1] = (self._open[-1][0], self._last)
+        elif isinstance(event, Close) and any(keyword == event.keyword for keyword, _ in self._open):
+            while self._open.pop()[0] != event.keyword:
+                pass

@@ -1,0 +1,241 @@
+"""What each tag of a chunk uses and binds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from promptls.semantic.flow.conditions import conditions_of, is_cut, selected
+from promptls.semantic.flow.expression_paths import VIEWS, asked_for, refused_by
+from promptls.semantic.flow.paths import (
+    NUMBERS_ROOT,
+    Each,
+    Parameter,
+    Path,
+    Step,
+    View,
+    ViewKind,
+    caller_root,
+    extended,
+    macro_root,
+    with_optional_end,
+)
+from promptls.semantic.flow.use import (
+    Bind,
+    Close,
+    Condition,
+    Event,
+    Middle,
+    Narrowed,
+    Open,
+    TagUses,
+    Use,
+    type_tests,
+)
+from promptls.semantic.flow.uses import LIST, MAPPING, SCALAR, ExpressionUses
+from promptls.semantic.types.shape import UNKNOWN
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Collection,
+    Expression,
+    Filter,
+    Name,
+    Statement,
+)
+from promptls.syntax.jinja.statements import parse_tag
+
+_IMPLIED: Final = {"macro": ("caller", "varargs", "kwargs"), "block": ("super",)}
+"""The names that Jinja itself binds in a block."""
+_PAIR: Final = (Each.FIRST, Each.SECOND)
+
+
+class TagReader:
+    """Collects the uses in one tag."""
+
+    def __init__(self, text: str) -> None:
+        self._text: Final = text
+        self._uses: Final = ExpressionUses()
+        self._events: Final = self._uses.events
+
+    def statement(self, statement: Statement) -> list[Event]:
+        """Return the events of a tag."""
+        keyword = statement.keyword
+        if keyword.startswith("end"):
+            self._events.append(Close(keyword[3:]))
+        elif keyword in {"if", "elif"}:
+            self._condition(statement)
+        elif keyword == "else":
+            self._events.append(Middle(keyword))
+        elif keyword == "for":
+            self._loop(statement)
+        elif keyword in {"set", "with"}:
+            self._assignment(statement)
+        elif keyword == "output":
+            for expression in statement.expressions:
+                self._uses.use(expression, SCALAR)
+        else:
+            self._other(statement)
+        return self._events
+
+    def _condition(self, statement: Statement) -> None:
+        if statement.keyword == "elif":
+            self._events.append(Middle("elif"))
+        asked: list[Path] = []
+        refused: list[Path] = []
+        holds: list[Narrowed] = []
+        fails: list[Narrowed] = []
+        where: list[Condition] = []
+        where_else: list[Condition] = []
+        for test in statement.expressions:
+            types = type_tests(test)
+            with self._uses.telling(types, is_last=statement.keyword == "elif"):
+                self._uses.truth(test)
+            asked += asked_for(test)
+            refused += refused_by(test)
+            holds += types.holds
+            fails += types.fails
+            where += conditions_of(test)
+            where_else += conditions_of(test, holds=False)
+        told = (
+            tuple(asked), tuple(refused), tuple(holds), tuple(fails), tuple(where), tuple(where_else)
+        )  # fmt: skip
+        self._events.append(Open("if", (), *told) if statement.keyword == "if" else Middle("elif", *told))
+
+    def _loop(self, statement: Statement) -> None:
+        target = statement.targets[0] if statement.targets else None
+        bound = [Bind("loop", ())]
+        where: list[Condition] = []
+        for over in statement.expressions:
+            bound += self._bound_in_loop(over, target)
+            if isinstance(target, Name):
+                where += selected(over, target.name)
+        asked: tuple[Path, ...] = ()
+        if statement.loop_test is not None:
+            asked = asked_for(statement.loop_test)
+            where += conditions_of(statement.loop_test)
+        self._events.append(Open("for", tuple(bound), asked, where=tuple(where)))
+        if statement.loop_test is not None:
+            self._uses.truth(statement.loop_test)
+
+    def _bound_in_loop(self, over: Expression, target: Expression | None) -> Iterator[Bind]:
+        mapping, view = _gone_through(over)
+        if mapping is None:
+            path = self._uses.use(over, LIST, "iterated")
+        else:
+            path = self._uses.use(mapping, MAPPING, "mapping")
+            if view != "keys":  # a mapping's own elements are its keys
+                path = extended(path, Step(View(view)))
+        way = extended(path, Step(Each.ELEMENT))
+        if way:
+            self._uses.emit(way, UNKNOWN, over)
+        elif isinstance(over, Call) and over.function == Name(over.function.span, "range"):
+            way = (Step(NUMBERS_ROOT),)
+        if isinstance(target, Name):
+            yield Bind(target.name, way)
+            return
+        items = target.items if isinstance(target, Collection) else ()
+        if way and mapping is None:
+            self._uses.emit(way, LIST, over)
+        for index, item in enumerate(items):
+            if isinstance(item, Name):
+                yield Bind(item.name, extended(way, Step(_PAIR[index])) if index < len(_PAIR) else ())
+
+    def _assignment(self, statement: Statement) -> None:
+        paths = [
+            with_optional_end(path) if is_cut(each) else path
+            for each in statement.expressions
+            for path in (self._uses.use(each, UNKNOWN),)
+        ]
+        targets = statement.targets
+        if len(paths) != len(targets) or (statement.keyword == "set" and statement.opens_block):
+            paths = [()] * len(targets)
+        bound: list[Bind] = []
+        for target, path in zip(targets, paths, strict=True):
+            if isinstance(target, Name):
+                bound.append(Bind(target.name, path))
+            else:
+                bound += [Bind(name, ()) for name in _names_in(target)]
+        if statement.keyword == "with":
+            self._events.append(Open("with", tuple(bound)))
+            return
+        self._events.extend(bound)
+        if statement.opens_block:
+            self._events.append(Open("set"))
+
+    def _other(self, statement: Statement) -> None:
+        """Visit any other tag: what it reads, and what it binds for others or inside."""
+        if statement.keyword == "call" and statement.parameters:
+            self._uses.call_block = self._text
+        self._uses.branches += statement.keyword == "macro"  # a default is for calls without the argument
+        for expression in statement.expressions:
+            self._uses.use(expression, UNKNOWN)
+        defined = [statement.name] if statement.name and statement.keyword in {"macro", "import"} else []
+        for name in (*defined, *(imported.alias for imported in statement.imported)):
+            self._events.append(Bind(name, (Step(macro_root(name)),)))
+        if statement.opens_block:
+            self._events.append(Open(statement.keyword, tuple(self._bound_inside(statement))))
+
+    def _bound_inside(self, statement: Statement) -> Iterator[Bind]:
+        """Yield what a block binds inside: the parameters of a macro or call block, and what Jinja adds."""
+        owner = statement.name if statement.keyword == "macro" else self._text
+        for number, item in enumerate(statement.parameters):
+            yield Bind(item.name, (Step(Parameter(owner, number, item.name).root),) if owner else ())
+        for name in _IMPLIED.get(statement.keyword, ()):
+            yield Bind(name, (Step(caller_root(owner)),) if name == "caller" and owner else ())
+
+
+def _gone_through(over: Expression) -> tuple[Expression | None, ViewKind]:
+    """Return the mapping that a loop goes through by a method or filter, and what it goes through of it."""
+    match over:
+        case Call(function=Attribute(target=mapping, name=name), arguments=()) if name in VIEWS:
+            return mapping, VIEWS[name]
+        case Filter(name="items" | "dictsort", target=target) if target is not None:
+            return target, "entries"
+        case _:
+            return None, "entries"
+
+
+def _names_in(target: Expression) -> Iterator[str]:
+    if isinstance(target, Name):
+        yield target.name
+    elif isinstance(target, Collection):
+        for item in target.items:
+            yield from _names_in(item)
+
+
+def unplaced_events(chunk: Chunk) -> Iterator[Event]:
+    """Yield what the chunk's tags use and bind, in order; spans count from the start of each tag."""
+    for tag in chunk.tags:
+        if tag.kind in {"output", "statement"}:
+            yield from _events(tag.text, tag.inner_start, tag.inner_end)
+
+
+@chunk_fact
+def chunk_uses(chunk: Chunk) -> tuple[TagUses, ...]:
+    """Return what the chunk's tags use and bind, tag by tag; spans count from the chunk's start."""
+    return tuple(
+        TagUses(
+            *tag.span,
+            tuple(
+                _placed(event, tag.span.start) for event in _events(tag.text, tag.inner_start, tag.inner_end)
+            ),
+        )
+        for tag in chunk.tags
+        if tag.kind in {"output", "statement"}
+    )
+
+
+@lru_cache(maxsize=4096)
+def _events(text: str, inner_start: int, inner_end: int) -> tuple[Event, ...]:
+    """Return what a tag uses and binds, kept by the tag's text as its tree is."""
+    return tuple(TagReader(text).statement(parse_tag(text, inner_start, inner_end).statement))
+
+
+def _placed(event: Event, start: int) -> Event:
+    if not isinstance(event, Use):
+        return event
+    compared = tuple([each._replace(span=each.span.shifted(start)) for each in event.compared])
+    return event._replace(span=event.span.shifted(start), compared=compared)

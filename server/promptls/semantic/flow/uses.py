@@ -1,0 +1,504 @@
+"""How the expressions of a tag use values: each by its path, with the shape that its use asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from promptls.semantic.flow.conditions import compared, conditions_of
+from promptls.semantic.flow.expression_paths import (
+    DEFAULTS,
+    ONE_ELEMENT,
+    SAME_LIST,
+    VIEWS,
+    asked_for,
+    named_key,
+    path_of,
+    refused_by,
+)
+from promptls.semantic.flow.paths import Each, Path, Step, along, under_question, with_optional_end
+from promptls.semantic.flow.use import (
+    TYPE_TESTS,
+    Conditions,
+    Event,
+    Narrowed,
+    Pass,
+    TypeTests,
+    Use,
+    narrowed,
+    type_tests,
+)
+from promptls.semantic.types.shape import OTHERS, UNKNOWN, Arguments, Shape, refusing_null
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Collection,
+    Conditional,
+    Constant,
+    Expression,
+    Filter,
+    Item,
+    Keyword,
+    Name,
+    Operation,
+    Slice,
+    Test,
+    children,
+)
+
+SCALAR: Final = Shape("scalar")
+SEQUENCE: Final = Shape("sequence")
+CONTAINER: Final = Shape("container")
+TEXT: Final = Shape("text")
+NUMBER: Final = Shape("number")
+BOOLEAN: Final = Shape("boolean")
+LIST: Final = Shape("list")
+_PRINTED: Final = Shape("list", element=SCALAR)
+_NUMBERS: Final = Shape("list", element=NUMBER)
+MAPPING: Final = Shape("mapping")
+ANY: Final = Shape("any")
+
+
+_TAKES_LIST: Final = frozenset({"join", "map", "batch", "slice", "sum", "groupby"})
+_TAKES_TEXT: Final = frozenset(
+    {"capitalize", "center", "indent", "lower", "replace", "striptags", "title", "trim", "truncate",
+     "upper", "urlize", "wordcount", "wordwrap", "e", "escape", "forceescape", "safe", "string",
+     "int", "float"}
+)  # fmt: skip
+"""Filters that take text, and make text of whatever else they are given."""
+TEXT_FILTERS: Final = _TAKES_TEXT - {"int", "float", "wordcount"} | {"join", "tojson", "format"}
+"""Filters that give text."""
+FILTER_NEEDS: Final = {
+    **dict.fromkeys(sorted(SAME_LIST | _TAKES_LIST), "iterated"),
+    **dict.fromkeys(("abs", "round"), "number"),
+    **dict.fromkeys(("dictsort", "items"), "mapping"),
+}
+"""What a filter fails without, as `Use.need` says it."""
+_MAPPING_METHODS: Final = frozenset({"items", "keys", "values", "get"})
+_LIST_METHODS: Final = frozenset({"append", "extend", "insert", "sort", "reverse"})
+_TEXT_METHODS: Final = frozenset(
+    {"capitalize", "endswith", "format", "isdigit", "join", "lower", "lstrip", "partition", "removeprefix",
+     "removesuffix", "replace", "rstrip", "split", "splitlines", "startswith", "strip", "title", "upper",
+     "zfill"}
+)  # fmt: skip
+_EITHER_METHODS: Final = frozenset({"copy", "count", "index", "pop"})
+_ORDER: Final = frozenset({"<", "<=", ">", ">="})
+_COMPARING: Final = frozenset(
+    {
+        "==",
+        "eq",
+        "equalto",
+        "!=",
+        "ne",
+        ">",
+        "gt",
+        "greaterthan",
+        ">=",
+        "ge",
+        "<",
+        "lt",
+        "lessthan",
+        "<=",
+        "le",
+    }
+)
+"""The tests that compare with their argument."""
+_TESTED_WITH: Final = 2
+"""The number of the argument of `selectattr` that its test is given."""
+_ARITHMETIC: Final = frozenset({"-", "/", "//", "**"})
+TEST_SHAPES: Final = {
+    "true": BOOLEAN, "false": BOOLEAN, "odd": NUMBER, "even": NUMBER, "divisibleby": NUMBER,
+}  # fmt: skip
+_BY_FILTER: Final = {
+    "abs": NUMBER, "round": NUMBER, "filesizeformat": NUMBER, "dictsort": MAPPING, "items": MAPPING,
+}  # fmt: skip
+METHOD_SHAPES: Final = {
+    **dict.fromkeys(_MAPPING_METHODS, MAPPING),
+    **dict.fromkeys(_LIST_METHODS, LIST),
+    **dict.fromkeys(_TEXT_METHODS, TEXT),
+    **dict.fromkeys(_EITHER_METHODS, UNKNOWN),
+}
+
+
+def operand_shapes(node: Operation) -> list[Shape]:
+    """Return what an operator other than `and`, `or` and `not` wants of each operand."""
+    if len(node.operators) == 1 and len(node.operands) > 1:
+        left, right = node.operands
+        operator = node.operators[0]
+        return [_beside(operator, right, left), _beside(operator, left, right, is_right=True)]
+    is_sign = len(node.operands) == 1
+    return [NUMBER if is_sign else UNKNOWN for _ in node.operands]
+
+
+def operand_need(node: Operation, shape: Shape) -> str:
+    """Return what an operand of this shape must be, or the operation fails; empty where any type will do."""
+    operator = node.operators[0] if len(node.operators) == 1 else ""
+    if operator in _ARITHMETIC and shape == NUMBER:
+        return "number"
+    if operator in _ORDER or operator == "+":
+        return {"number": "number", "text": "text"}.get(shape.kind, "")
+    return ""
+
+
+def _beside(operator: str, other: Expression, own: Expression, *, is_right: bool = False) -> Shape:
+    """Return what an operand must be whose neighbour is `other`."""
+    known = _constant_shape(other)
+    if operator == "~":
+        return SCALAR
+    if operator in {"==", "!="}:
+        return known or UNKNOWN
+    if operator in {"in", "not in"}:
+        is_texts = (
+            isinstance(other, Collection)
+            and bool(other.items)
+            and all(isinstance(item, Constant) and isinstance(item.value, str) for item in other.items)
+        )
+        return CONTAINER if is_right else TEXT if is_texts else UNKNOWN
+    if operator in _ARITHMETIC or (operator in _ORDER and known is not None):
+        return known if known is not None and operator in _ORDER else NUMBER
+    if operator == "*":
+        return NUMBER
+    if operator == "%" and isinstance(own, Constant):
+        return UNKNOWN
+    if operator == "%":
+        return NUMBER if known is NUMBER and not is_right else UNKNOWN
+    if operator == "+":
+        is_list = isinstance(other, Collection) and other.kind == "list"
+        return known or _summed(other) or (LIST if is_list else UNKNOWN)
+    return UNKNOWN
+
+
+def _summed(node: Expression) -> Shape | None:
+    """Return the text or number that an expression certainly gives to a sum.
+
+    None if it may give another type.
+    """
+    match node:
+        case Filter(name=name) if name in TEXT_FILTERS:
+            return TEXT
+        case Operation(operators=("~",)):
+            return TEXT
+        case Operation(operators=("+",), operands=(left, right)):
+            return _constant_shape(left) or _constant_shape(right) or _summed(left) or _summed(right)
+        case _:
+            return None
+
+
+def _constant_shape(node: Expression) -> Shape | None:
+    if isinstance(node, Constant):
+        if isinstance(node.value, bool):
+            return BOOLEAN
+        if isinstance(node.value, (int, float)):
+            return NUMBER
+        if isinstance(node.value, str):
+            return TEXT
+    return None
+
+
+def filter_shape(node: Filter) -> Shape | None:
+    """Return what a filter says of the value that it is given; None if it says nothing."""
+    name = node.name
+    if name in DEFAULTS:
+        first = node.arguments[0] if node.arguments else None
+        if isinstance(first, Collection):
+            return MAPPING if first.kind == "dict" else LIST
+        known = _constant_shape(first) if first is not None else None
+        return known if known in (NUMBER, BOOLEAN) else UNKNOWN
+    if name == "join" and not named_key(node):
+        return _PRINTED
+    if name == "sum" and not named_key(node):
+        return _NUMBERS
+    if name == "map" and _filter_named(node) in _TAKES_TEXT:
+        return _PRINTED
+    if name in ONE_ELEMENT and not named_key(node):
+        return SEQUENCE
+    if name in SAME_LIST | _TAKES_LIST or (name in ONE_ELEMENT and named_key(node)):
+        return LIST
+    if name in _TAKES_TEXT:
+        return SCALAR
+    return _BY_FILTER.get(name, UNKNOWN)
+
+
+def shape_of_named_key(node: Filter) -> Shape:
+    """Return what a filter that goes by a key of each element says of what is under that key."""
+    if node.name == "sum":
+        return NUMBER
+    if node.name in {"sort", "groupby", "min", "max"}:
+        return SCALAR
+    if node.name in {"selectattr", "rejectattr"} and len(node.arguments) > _TESTED_WITH:
+        test, value = node.arguments[1:3]
+        if isinstance(test, Constant) and test.value in _COMPARING:
+            return _constant_shape(value) or UNKNOWN
+    return UNKNOWN
+
+
+def _filter_named(node: Filter) -> object:
+    """Return the filter that `map` is given by its name."""
+    first = node.arguments[0] if node.arguments else None
+    return first.value if isinstance(first, Constant) else None
+
+
+def arguments_of(node: Call) -> Arguments:
+    """Return how many arguments a call passes, and under which names."""
+    unpacks = any(isinstance(each, Keyword) and each.name in {"*", "**"} for each in node.arguments)
+    count = sum(not isinstance(each, Keyword) for each in node.arguments)
+    keywords = {each.name for each in node.arguments if isinstance(each, Keyword)} - {"*", "**"}
+    return Arguments(count, None if unpacks else count, tuple(sorted(keywords)))
+
+
+_MAX_CONDITIONS: Final = 50
+"""How many operands of `and` and `or` count as conditions of those behind them."""
+_MAX_NAMES: Final = 2
+"""How many names call a macro: `show`, `tools.show`."""
+
+
+class ExpressionUses:
+    """Collects the uses in the expressions of one tag, with what is asked before each of them.
+
+    `call_block` is the text of a `call` tag whose call is read next, so that its block can be told of.
+    `branches` counts what is around the expression read next that need not be worked out.
+    """
+
+    def __init__(self) -> None:
+        self.events: Final[list[Event]] = []
+        self.call_block = ""
+        self._asked: list[Path] = []
+        self._typed: list[Narrowed] = []
+        self._where: Conditions = ()
+        self._types = TypeTests()
+        self._is_last = False
+        self.branches = 0
+
+    def emit(self, path: Path, shape: Shape, node: Expression, need: str = "") -> None:
+        """Note that the value at `path`, which `node` gives, is used as `shape`."""
+        if not path:
+            return
+        if path[-1].key is Each.INDEX:
+            path, shape, need = path[:-1], SEQUENCE, ""  # a text has elements with numbers too
+        if need and shape.kind in {"text", "number"}:
+            shape = refusing_null(shape)
+        for asked in self._asked:
+            path = under_question(path, asked)
+        for narrow in self._typed:
+            if len(narrow.path) <= len(path) and all(map(_same_key, narrow.path, path)):
+                shape = shape if len(narrow.path) < len(path) else narrowed(shape, (), narrow.kind)
+        self.events.append(
+            Use(path, shape, node.span, need, is_branched=self.branches > 0, where=self._where)
+        )
+
+    @contextmanager
+    def telling(self, types: TypeTests, *, is_last: bool = False) -> Iterator[None]:
+        """While a condition is read: the tests in it that say which types its branches are for.
+
+        `is_last` where other types have been asked for before, so that a value of one of them must be there.
+        """
+        before = self._types, self._is_last
+        self._types, self._is_last = types, is_last
+        yield
+        self._types, self._is_last = before
+        for test in types.others:
+            self.emit(with_optional_end(path_of(test.target)), OTHERS, test.target)
+
+    def use(self, node: Expression, shape: Shape, need: str = "") -> Path:
+        """Note that what `node` gives is used as `shape`, and fails to be without `need`; the path to it.
+
+        While a filter is typed, the value counts as used without it.
+        """
+        if isinstance(node, Filter) and not node.name and node.target is not None:
+            node = node.target
+        path = path_of(node)
+        if path:
+            self.emit(path, shape, node, need)
+            self._on_the_way(node)
+        else:
+            self._inside(node, shape)
+        return path
+
+    def truth(self, node: Expression) -> None:
+        """Note that a value is only asked whether it is true."""
+        if isinstance(node, Operation) and node.operators[0] in {"and", "or", "not"}:
+            self._logic(node, None)
+        elif path := path_of(node):
+            self.emit(with_optional_end(path), UNKNOWN, node)
+            self._on_the_way(node)
+        else:
+            self._inside(node, UNKNOWN)
+
+    def _logic(self, node: Operation, shape: Shape | None) -> None:
+        """Visit the operands of `and`, `or` and `not`; after `and` the earlier ones hold, after `or` not."""
+        asked, where = len(self._asked), self._where
+        is_all = node.operators[0] == "and"
+        last = len(node.operands) - 1
+        for index, operand in enumerate(node.operands):
+            if shape is None or index < last:
+                self.truth(operand)
+            else:
+                self.use(operand, shape)
+            if len(self._asked) < _MAX_CONDITIONS:
+                self._asked += asked_for(operand) if is_all else refused_by(operand)
+            if index < last and len(self._where) < _MAX_CONDITIONS:
+                self._where += conditions_of(operand, holds=is_all)
+            self.branches += index == 0
+        del self._asked[asked:]
+        self._where = where
+        self.branches -= 1
+
+    def _on_the_way(self, node: Expression) -> None:
+        """Visit the uses inside a path expression: by its filters, and in its arguments."""
+        match node:
+            case Attribute(target=target):
+                self._on_the_way(target)
+            case Item(target=target, key=key):
+                if isinstance(key, Slice):
+                    self.emit(path_of(target), SEQUENCE, target)
+                self._on_the_way(target)
+                self._inside(key, UNKNOWN)
+            case Filter(target=target) if target is not None:
+                self._filter(node, path_of(target))
+                self._on_the_way(target)
+            case Call(function=Attribute(target=target, name=name), arguments=arguments):
+                if name in VIEWS:
+                    self.emit(path_of(target), MAPPING, target, f".{name}")
+                self._on_the_way(target)
+                for argument in arguments:
+                    self.use(argument, UNKNOWN)
+            case Operation(operands=operands):
+                self._on_the_way(operands[0])
+                for operand in operands[1:]:
+                    self.use(operand, UNKNOWN)
+
+    def _inside(self, node: Expression, shape: Shape) -> None:
+        """Visit the uses inside an expression that is not a path."""
+        match node:
+            case Operation(operators=("and" | "or" | "not" as word, *_)):
+                self._logic(node, None if word == "not" else shape)
+            case Operation():
+                is_sum = node.operators == ("+",) and shape.kind in {"text", "number"}
+                for operand, asked in zip(node.operands, operand_shapes(node), strict=True):
+                    needed = shape if is_sum and asked is UNKNOWN else asked
+                    self.use(operand, needed, operand_need(node, needed))
+                self._comparison(node)
+            case Conditional():
+                self._conditional(node, shape)
+            case Test():
+                self._test(node)
+            case Filter(target=target):
+                path = path_of(target) if target is not None else ()
+                self._filter(node, path)
+                if target is not None:
+                    self._on_the_way(target) if path else self._inside(target, UNKNOWN)
+            case Call():
+                self._call(node)
+            case _:
+                for child in children(node):
+                    self.use(child, UNKNOWN)
+
+    def _comparison(self, node: Operation) -> None:
+        """Note what a value is compared with, where it is compared as it is."""
+        for value, constants in compared(node):
+            self.events.append(Use(path_of(value), UNKNOWN, value.span, compared=tuple(constants)))
+
+    def _conditional(self, node: Conditional, shape: Shape) -> None:
+        types = type_tests(node.test)
+        with self.telling(types):
+            self.truth(node.test)
+        asked, typed, where = len(self._asked), len(self._typed), self._where
+        self._where += conditions_of(node.test)
+        self._asked += asked_for(node.test)
+        self._typed += types.holds
+        self.branches += 1
+        self.use(node.then, shape)
+        del self._asked[asked:], self._typed[typed:]
+        if node.otherwise is not None:
+            for each in types.told:
+                self.emit(with_optional_end(path_of(each.target)), OTHERS, each.target)
+            self._where = where + conditions_of(node.test, holds=False)
+            self._asked += refused_by(node.test)
+            self._typed += types.fails
+            self.use(node.otherwise, shape)
+            del self._asked[asked:], self._typed[typed:]
+        self._where = where
+        self.branches -= 1
+
+    def _test(self, node: Test) -> None:
+        path = path_of(node.target)
+        if not path:
+            self._inside(node.target, UNKNOWN)
+        elif node.name in {"defined", "undefined", "none"}:
+            self.emit(with_optional_end(path), UNKNOWN, node.target)
+            self._on_the_way(node.target)
+        else:
+            is_told = any(node is each for each in self._types.told)
+            is_refused = any(node is each for each in self._types.refused)
+            shape = _type_asked_for(node.name, is_told=is_told, is_refused=is_refused)
+            may_lack = is_told and not self._is_last
+            self.emit(with_optional_end(path) if may_lack else path, shape, node.target)
+            self._on_the_way(node.target)
+        for argument in node.arguments:
+            self.use(argument, UNKNOWN)
+
+    def _filter(self, node: Filter, path: Path) -> None:
+        """Record what a filter says about the value at `path`, and visit its arguments."""
+        target = node.target
+        if path and target is not None and (shape := filter_shape(node)) is not None:
+            way = with_optional_end(path) if node.name in DEFAULTS else path
+            self.emit(way, shape, target, FILTER_NEEDS.get(node.name, ""))
+            if key := named_key(node):
+                way = along(path, Step(Each.ELEMENT), *map(Step, key.split(".")))
+                if way:
+                    self.emit(way, shape_of_named_key(node), target)
+        for argument in node.arguments:
+            self.use(argument, UNKNOWN)
+
+    def _call(self, node: Call) -> None:
+        match node.function:
+            case Name(name="range"):
+                self._arguments(node, NUMBER, "number")
+            case Name(name="loop"):
+                self._arguments(node, LIST, "iterated")
+            case Name(name="escape_special_characters"):
+                self._arguments(node, TEXT, "text")
+            case Attribute(target=target, name=name) if name in METHOD_SHAPES:
+                self.use(target, METHOD_SHAPES[name], f".{name}")
+                self._arguments(node, UNKNOWN)
+            case function:
+                self.use(function, Shape("callable", arguments=arguments_of(node)), "called")
+                self._passes(node, path_of(function))
+                self._arguments(node, UNKNOWN)
+
+    def _passes(self, node: Call, callee: Path) -> None:
+        """Note what a call hands to what may be a macro."""
+        block, self.call_block = self.call_block, ""
+        if not 0 < len(callee) <= _MAX_NAMES:
+            return
+        asked = tuple(self._asked)
+        for number, argument in enumerate(node.arguments):
+            named = argument if isinstance(argument, Keyword) else None
+            path = path_of(named.value if named is not None else argument)
+            place = named.name if named is not None else number
+            self.events.append(Pass(path, callee, place, block, asked, self._where))
+
+    def _arguments(self, node: Call, shape: Shape, need: str = "") -> None:
+        for argument in node.arguments:
+            if isinstance(argument, Keyword):
+                self.use(argument.value, shape)
+            else:
+                self.use(argument, shape, need)
+
+
+def _same_key(step: Step, other: Step) -> bool:
+    return step.key == other.key
+
+
+def _type_asked_for(test: str, *, is_told: bool, is_refused: bool) -> Shape:
+    """Return what a test says of the value that it looks at.
+
+    `is_told` where branches depend on it alone, `is_refused` where the first of them is for other types.
+    """
+    kind = TYPE_TESTS.get(test)
+    if kind is None:
+        return TEST_SHAPES.get(test, UNKNOWN)
+    if not is_told:
+        return ANY
+    return Shape("unknown" if is_refused else kind, tested=frozenset({kind}))

@@ -1,0 +1,349 @@
+"""Go over the uses of a template in order, with what names mean at each place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+from promptls.semantic.flow.conditions import is_about_one, under
+from promptls.semantic.flow.paths import (
+    NUMBERS_ROOT,
+    Each,
+    Path,
+    Step,
+    View,
+    along,
+    guarded,
+    in_place,
+    is_looked_up,
+    is_macro,
+    is_no_input,
+    shape_along,
+    under_question,
+    without_views,
+)
+from promptls.semantic.flow.use import (
+    Bind,
+    Close,
+    Condition,
+    Conditions,
+    Middle,
+    Narrowed,
+    Open,
+    Pass,
+    Rebind,
+    narrowed,
+)
+from promptls.semantic.types.shape import OTHERS, Shape, interned, merged_all, unconditional
+
+
+class Around(NamedTuple):
+    """What the conditions around a use ask for, and what they say of types and of other values."""
+
+    asked: tuple[Path, ...] = ()
+    typed: tuple[Narrowed, ...] = ()
+    where: Conditions = ()
+
+
+NOTHING_AROUND: Final = Around()
+
+
+class Frame:
+    """One open block: what its names stand for, and what its branch asks for.
+
+    `told` are the variables that were noted in it, each with a shape and that one's identity, since a
+    name last stood for something else.
+    """
+
+    __slots__ = (
+        "asked", "asked_else", "keyword", "names", "tested", "told", "typed", "typed_else", "where",
+        "where_else",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        keyword: str,
+        asked: tuple[Path, ...] = (),
+        asked_else: tuple[Path, ...] = (),
+        typed: tuple[Narrowed, ...] = (),
+        typed_else: tuple[Narrowed, ...] = (),
+        where: Conditions = (),
+        where_else: Conditions = (),
+    ) -> None:
+        self.keyword = keyword
+        self.names: dict[str, Path] = {}
+        self.asked = asked
+        self.asked_else = asked_else
+        self.typed = typed
+        self.typed_else = typed_else
+        self.where = where
+        self.where_else = where_else
+        self.tested = (*typed, *typed_else) if typed or typed_else else ()
+        self.told: dict[tuple[str, int], Shape] = {}
+
+    def copied(self) -> Frame:
+        """Return the block with the names that it has now, and nothing noted in it."""
+        other = Frame(
+            self.keyword,
+            self.asked,
+            self.asked_else,
+            self.typed,
+            self.typed_else,
+            self.where,
+            self.where_else,
+        )
+        other.names = self.names.copy()
+        other.tested = self.tested
+        return other
+
+
+_MAX_STEPS: Final = 20
+"""How deep shapes nest; loops over their own elements go deeper for nothing."""
+
+Stretch: TypeAlias = dict[str, Shape]
+"""The shapes of the variables that a stretch of text uses and does not bind itself."""
+
+
+class Later(NamedTuple):
+    """A use of a value whose path is only known with the blocks around."""
+
+    path: Path
+    shape: Shape
+
+
+Piece: TypeAlias = Stretch | Later | Pass | Bind | Rebind | Open | Middle | Close
+
+
+class Walk:
+    """The blocks that are open at the place reached, and the shapes that were found on the way.
+
+    A name bound in a branch is known to that branch; behind it nobody knows what it stands for.
+    """
+
+    def __init__(self) -> None:
+        self.frames: Final = [Frame("")]
+        self.found: Final[dict[tuple[Path, int, Around], Shape]] = {}
+        self.passes: Final[dict[Pass, None]] = {}
+        self.waiting: Final[dict[tuple[Path, int], Shape]] = {}
+        """The uses of values under keys that may be the elements of a loop around."""
+        self._around = NOTHING_AROUND
+
+    @property
+    def where(self) -> Conditions:
+        """What is known of values at the place reached, by the conditions around it."""
+        return self._around.where
+
+    def copied(self) -> Walk:
+        """Return a walk that goes on from here by itself, and has found nothing yet."""
+        other = Walk()
+        other.frames[:] = [frame.copied() for frame in self.frames]
+        other._around = self._around
+        return other
+
+    def take(self, pieces: tuple[Piece, ...]) -> None:
+        """Go over a chunk."""
+        for piece in pieces:
+            if isinstance(piece, dict):
+                self.use_all(piece)
+            elif isinstance(piece, Later):
+                self.use(piece.path, piece.shape)
+            else:
+                self.step(piece)
+
+    def use_all(self, shapes: Mapping[str, Shape]) -> None:
+        """Note the uses that have been summed up as the shapes of variables."""
+        told = self.frames[-1].told
+        for name, shape in shapes.items():
+            if (name, id(shape)) not in told:  # most pieces of a file use the same names in the same ways
+                told[name, id(shape)] = shape
+                if shape.needed:
+                    self._use_needed(name, shape)
+                else:
+                    self.use((Step(name, shape.optional, shape.optional),), shape)
+
+    def _use_needed(self, name: str, shape: Shape) -> None:
+        """Note the summed up uses of a variable, by each of the clauses under which it is needed."""
+        plain = interned(unconditional(shape))
+        for clause in shape.needed:
+            where = [
+                Condition(
+                    tuple([Step(word) for word in each.way]), each.values, each.is_among, each.is_partial
+                )
+                for each in clause
+            ]
+            self.use((Step(name),), plain, tuple(where))
+
+    def forget(self) -> None:
+        """Note everything anew from here on; names stand for what they stood for."""
+        self.found.clear()
+        for frame in self.frames:
+            frame.told.clear()
+
+    def use(self, path: Path, shape: Shape, where: Conditions = ()) -> None:
+        """Note a use, where it is one of an outer value, and what besides the blocks around holds there."""
+        way = self.resolved(path)
+        if way and not is_macro(way[0].key):
+            if is_looked_up(way):
+                for question in self._around.asked:
+                    way = under_question(way, question)
+                self.waiting[way, id(shape)] = shape
+            around = self._around
+            if where and (known := self._all_about(where)):
+                around = around._replace(where=(*around.where, *known))
+            for place, told in in_place(way, shape):
+                self.found[place, id(told), around] = told
+
+    def hand(self, handed: Pass) -> None:
+        """Note what a call hands on, where what is called may be a macro."""
+        callee = self.resolved(handed.callee)
+        if callee:
+            path = self.resolved(handed.path) if handed.path else ()
+            asked = (*self._all_resolved(handed.asked), *self._around.asked)
+            where = (*self._all_about(handed.where), *self._around.where)
+            self.passes[Pass(path, callee, handed.argument, handed.block, asked, where)] = None
+
+    def resolved(self, path: Path) -> Path:
+        """Return the path from a variable that nothing here binds; empty where there is none."""
+        for frame in reversed(self.frames):
+            bound = frame.names.get(str(path[0].key))
+            if bound is not None:
+                path = _joined(bound, path) if bound else ()
+                break
+        return self._looked_up(path[:_MAX_STEPS])
+
+    def _looked_up(self, path: Path) -> Path:
+        """Return the path where a key that goes through a mapping's keys stands for any of them."""
+        for index, step in enumerate(path):
+            if isinstance(step.key, View) and step.key.kind == "looked up":
+                key = self._bound_to(step.key.by[0])
+                if key == (Step(NUMBERS_ROOT),):
+                    return self._looked_up((*path[:index], Step(Each.INDEX), *path[index + 1 :]))
+                if key != (*path[:index], Step(Each.ELEMENT)):
+                    return path
+                return self._looked_up((*path[:index], Step(Each.VALUE), *path[index + 1 :]))
+        return path
+
+    def _bound_to(self, name: str) -> Path:
+        """Return what a name stands for; empty where that is nothing that is known."""
+        return next((frame.names[name] for frame in reversed(self.frames) if name in frame.names), ())
+
+    def step(self, event: Pass | Bind | Rebind | Open | Middle | Close) -> None:
+        """Go into a block, or out of it, or past a name that is bound."""
+        if isinstance(event, Pass):
+            self.hand(event)
+            return
+        if isinstance(event, Bind):
+            self._bind((event,))
+        elif isinstance(event, Rebind):
+            self._bind(event.binds)
+        elif isinstance(event, Open):
+            frame = Frame(event.keyword)
+            frame.names = {bind.name: self.resolved(bind.path) if bind.path else () for bind in event.bound}
+            self.frames.append(frame)
+            frame.asked = self._all_resolved(event.asked)
+            frame.asked_else = self._all_resolved(event.asked_else)
+            frame.typed = self._resolved_types(event.typed)
+            frame.typed_else = self._resolved_types(event.typed_else)
+            if event.where or event.where_else:
+                frame.where = self._all_about(event.where)
+                frame.where_else = self._all_about(event.where_else)
+            if frame.typed or frame.typed_else:
+                frame.tested = (*frame.typed, *frame.typed_else)
+        elif isinstance(event, Middle):
+            self._middle(event)
+        elif any(frame.keyword == event.keyword for frame in self.frames[1:]):
+            while self._leave(self.frames.pop()) != event.keyword:
+                pass
+        asked: list[Path] = []
+        typed: list[Narrowed] = []
+        where: list[Condition] = []
+        for frame in self.frames:
+            asked += frame.asked
+            typed += frame.typed
+            where += frame.where
+        is_alone = not asked and not typed and not where
+        self._around = NOTHING_AROUND if is_alone else Around(tuple(asked), tuple(typed), tuple(where))
+
+    def _bind(self, binds: tuple[Bind, ...]) -> None:
+        ways = {bind.name: self.resolved(bind.path) if bind.path else () for bind in binds}
+        self.frames[-1].names.update(ways)
+        self.frames[-1].told.clear()
+
+    def _middle(self, event: Middle) -> None:
+        frame = self.frames[-1]
+        frame.told.clear()
+        if frame.keyword == "for":  # behind a loop's `else` its variable is gone
+            frame.names.clear()
+            frame.asked = frame.where = ()
+        if frame.keyword != "if":
+            return
+        for name in frame.names:
+            frame.names[name] = ()
+        frame.asked = (*frame.asked_else, *self._all_resolved(event.asked))
+        frame.asked_else = (*frame.asked_else, *self._all_resolved(event.asked_else))
+        if frame.where or frame.where_else or event.where or event.where_else:
+            frame.where = (*frame.where_else, *self._all_about(event.where))
+            frame.where_else = (*frame.where_else, *self._all_about(event.where_else))
+        if event.keyword == "else":
+            for path in {each.path: None for each in frame.tested}:
+                self.found[path, id(OTHERS), NOTHING_AROUND] = OTHERS
+        typed, typed_else = self._resolved_types(event.typed), self._resolved_types(event.typed_else)
+        if frame.tested or typed or typed_else:
+            frame.tested = (*frame.tested, *typed, *typed_else)
+            frame.typed = (*frame.typed_else, *typed)
+            frame.typed_else = (*frame.typed_else, *typed_else)
+
+    def _leave(self, frame: Frame) -> str:
+        """Return what a branch has bound is known of no longer; the keyword of the block that ends."""
+        if frame.keyword == "if":
+            self.frames[-1].names.update(dict.fromkeys(frame.names, ()))
+            self.frames[-1].told.clear()
+        return frame.keyword
+
+    def _all_resolved(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+        if not paths:
+            return ()
+        return tuple([way for path in paths if (way := without_views(self.resolved(path)))])
+
+    def _all_about(self, conditions: Conditions) -> Conditions:
+        """Return what is known of values that are on no way through a view, and that are inputs or in one."""
+        if not conditions:
+            return ()
+        found = [each._replace(path=self.resolved(each.path)) for each in conditions]
+        return tuple([each for each in found if is_about_one(each.path) and not is_macro(each.path[0].key)])
+
+    def _resolved_types(self, typed: tuple[Narrowed, ...]) -> tuple[Narrowed, ...]:
+        """Return what is known of types, of values that are on no way through a view."""
+        if not typed:
+            return ()
+        found = [Narrowed(self.resolved(each.path), each.kind) for each in typed]
+        return tuple([each for each in found if each.path and without_views(each.path) == each.path])
+
+    def shapes(self) -> dict[str, Shape]:
+        """Return the shapes found, by the names of the variables."""
+        made: dict[str, list[Shape]] = {}
+        for (path, _, around), shape in self.found.items():
+            name = str(path[0].key)
+            whole = shape_along(path, shape)
+            for condition in around.where:
+                if condition.path[0].key == name or not is_no_input(condition.path[0].key):
+                    whole = under(whole, name, condition)
+            for question in around.asked:
+                if question[0].key == name:
+                    whole = guarded(whole, question)
+            for each in around.typed:
+                if each.path[0].key == name:
+                    whole = narrowed(whole, each.path[1:], each.kind)
+            made.setdefault(name, []).append(whole)
+        return {name: interned(merged_all(shapes)) for name, shapes in made.items()}
+
+
+def _joined(bound: Path, path: Path) -> Path:
+    """Return the path from what the first name of `path` stands for."""
+    own, first = bound[-1], path[0]
+    if own.optional and first.optional:
+        keeps_null = own.keeps_null and first.keeps_null
+    else:
+        keeps_null = own.keeps_null or first.keeps_null
+    end = Step(own.key, own.optional or first.optional, keeps_null)
+    return along((*bound[:-1], end), *path[1:])[:_MAX_STEPS]

@@ -1,0 +1,528 @@
+"""What a prompt file declares about itself, in its header or at its top level, and what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import chain
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin
+
+import yaml
+from typing_extensions import TypeVarTuple, Unpack
+
+from promptls.semantic.object_data import holds_printed
+from promptls.settings.header import Header
+from promptls.settings.valid_part import MAX_PROBLEMS, Invalid, valid_part
+from promptls.syntax.source import Source
+from promptls.syntax.yaml.compose import compose
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.salvage import TOP_KEY, may_be_left_out, mended_key
+from promptls.text.format import plural
+from promptls.text.positions import NOWHERE, Span, line_end
+from promptls.text.suggest import did_you_mean, nearest
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from promptls.settings.valid_part import Invalid
+
+OPENING: Final = "{#---"
+CLOSING: Final = "---#}"
+_KEY: Final = re.compile(r"^[ \t{]*['\"]?([A-Za-z_]\w*)['\"]?[ \t]*:", re.MULTILINE)
+_FIRST_WORD: Final = re.compile(r"[A-Za-z_]*:?")
+_OF_MANY: Final = frozenset({"name", "description"})
+"""Keys that comments in files of other programs have too, in one spelling or another."""
+
+
+def begins_header(text: str) -> bool:
+    """Return whether a text begins with the opening of a header, and not with a line of more dashes."""
+    return text.startswith(OPENING) and not text.startswith(f"{OPENING}-")
+
+
+@lru_cache(maxsize=64)
+def tells_of_prompt(comment: str) -> bool:
+    """Return whether a header-like comment has a key of prompts, or a typo of one.
+
+    True too for one that is empty or has one word, because somebody is writing it.
+    """
+    inside = comment.removeprefix(OPENING).removesuffix("#}").rstrip("-").strip()
+    keys = set(Header.model_fields)
+    words = {*_KEY.findall(inside)}
+    if words & keys or _FIRST_WORD.fullmatch(inside):
+        return True
+    return any(nearest(word, keys - _OF_MANY) for word in words)
+
+
+Path: TypeAlias = tuple[int | str, ...]
+"""The keys that lead to a setting."""
+
+_OWN: Final = "NAME"
+"""What stands for a name of the user's own."""
+_MISSING: Final = "Field required"
+
+
+def names_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
+    """Return the names of the settings that may stand below `path`."""
+    kind: Any = model
+    for name in path:
+        if _is_model(kind):
+            field = kind.model_fields.get(str(name))
+            kind = field.annotation if field else None
+        else:  # a mapping from names of one's own, or a list
+            kind = (get_args(kind) or (None,))[-1]
+        kind = _without_none(kind)
+    return tuple(kind.model_fields) if _is_model(kind) else ()
+
+
+def unknown_words(found: Invalid, model: type[BaseModel]) -> str:
+    """Return the end of a message about an unknown name: what was probably meant, or where it belongs."""
+    name = str(found.path[-1])
+    if is_of_project(name, model):
+        return "; it is a setting, and stands in `promptls.toml`"
+    meant = did_you_mean(name, names_at(model, found.path[:-1]))
+    if meant:
+        return meant
+    places = [f"`{'.'.join(place)}`" for place in _places(model, name, ())]
+    return f"; it stands as {' or '.join(places)}" if places else ""
+
+
+def is_of_project(name: str, model: type[BaseModel]) -> bool:
+    """Return whether `name` is one of the project's settings and of none in `model`."""
+    from promptls.settings.project import Project
+
+    is_of_model = name in model.model_fields or any(_places(model, name, ()))
+    return model is not Project and name in Project.model_fields and not is_of_model
+
+
+def wrong_words(found: Invalid, key: str, said: str) -> str:
+    """Return the message of a value that is not valid: `said` tells it of one that is there and wrong."""
+    if found.message == _MISSING:
+        return f"`{key}` is missing"
+    return f"{said}: {found.message[:1].lower()}{found.message[1:]}"
+
+
+def first_without_name(invalid: tuple[Invalid, ...], model: type[BaseModel]) -> dict[Path, str]:
+    """Of settings above which a name of one's own is missing: what is said of the first of a mapping.
+
+    The others are the same mistake, of which nothing is said.
+    """
+    found: dict[Path, str] = {}
+    seen: set[Path] = set()
+    for each in invalid:
+        above, name = each.path[:-1], str(each.path[-1])
+        if len(above) != 1 or each.is_unknown_key or name not in names_at(model, (*above, _OWN)):
+            continue
+        mended = ".".join(map(str, (*above, _OWN, name)))
+        found[each.path] = "" if above in seen else f"`{name}` belongs below a name: `{mended}`"
+        seen.add(above)
+    return found
+
+
+def _places(model: type[BaseModel], name: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the ways to the settings of this name, or of its plural, below those of the top."""
+    for each, info in model.model_fields.items():
+        kind = _without_none(info.annotation)
+        way: tuple[str, ...] = (*above, each)
+        if get_origin(kind) is dict:
+            kind, way = _without_none(get_args(kind)[1]), (*way, _OWN)
+        if _is_model(kind):
+            yield from ((*way, each) for each in (name, f"{name}s") if each in kind.model_fields)
+            yield from _places(kind, name, way)
+
+
+def _without_none(kind: Any) -> Any:
+    """Return the one type that a value may have beside None, or the model among several."""
+    if get_origin(kind) not in {Union, UnionType}:
+        return kind
+    others = [each for each in get_args(kind) if each is not type(None)]
+    return next((each for each in others if _is_model(each)), others[0] if len(others) == 1 else kind)
+
+
+def _is_model(kind: Any) -> bool:
+    from pydantic import BaseModel
+
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+_NEEDS_LIST: Final = "Input should be a list: `["
+_LISTS: Final[dict[tuple[Any, ...], frozenset[str]]] = {
+    (): frozenset({"input_keys"}),
+    ("experiments",): frozenset({"models", "metrics"}),
+}
+"""The keys whose values are lists of texts, by every other key of the way to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderProblem:
+    """What is wrong with a header: `kind` is `syntax`, `unknown-key` or `invalid-value`.
+
+    `meant` is the key that an unknown one can be changed to, if it is like one that is not there yet.
+    `listed` is the place of a single value that has to stand in a list.
+    """
+
+    kind: str
+    span: Span
+    message: str
+    meant: str | None = None
+    listed: Span | None = None
+
+
+def unreadable(error: Exception, text: str, whole: Span, base: int) -> HeaderProblem:
+    """Return the problem of a header whose YAML is right, and makes no data; its text begins at `base`."""
+    said = (str(error).splitlines() or ["not readable"])[0]
+    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    if mark is None:
+        return HeaderProblem("invalid-value", whole, said)
+    start = text.rfind("{{", 0, mark.index + 2)
+    if start < 0 or "\n" in text[start : mark.index]:
+        start = mark.index
+        return HeaderProblem(
+            "invalid-value",
+            Span(base + start, base + max(line_end(text, start), start + 1)),
+            str(getattr(error, "problem", None) or said),
+        )
+    closing = text.find("}}", start)
+    place = Span(base + start, base + (closing + 2 if closing >= 0 else line_end(text, start)))
+    return HeaderProblem("invalid-value", place, "Jinja does not run in the header: write the value itself")
+
+
+def problem_of(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem:
+    """Return the problem of what is not valid in a header, at its place; `said` tells it in other words."""
+    path = found.path
+    if found.is_unknown_key:
+        key = str(path[-1])
+        owner = way_to(tree, path[:-1])
+        entry = owner.entry(key) if isinstance(owner, Mapping) else None
+        shown_key = ".".join(map(str, path))
+        message = f"unknown header key `{shown_key}`{unknown_words(found, Header)}"
+        meant = nearest(key, names_at(Header, path[:-1]))
+        if is_of_project(key, Header):
+            meant = None
+        is_there = isinstance(owner, Mapping) and meant is not None and owner.entry(meant) is not None
+        span = entry.key.span if entry else tree.span
+        value = entry.value if entry else None
+        is_single = isinstance(value, Scalar) and bool(value.text) and meant in _LISTS.get(path[:-1][::2], ())
+        listed = value.span if value is not None and is_single else None
+        return HeaderProblem("unknown-key", span, message, None if is_there else meant, listed)
+    node, shown = way_to(tree, path), path
+    while node is None and shown:
+        shown = shown[:-1]
+        node = way_to(tree, shown)
+    key = ".".join(map(str, path))
+    message = said or wrong_words(found, key, f"`{key}`")
+    is_value = isinstance(node, Scalar) and not node.span.is_empty() and said is None
+    if node is None or not shown or is_value:
+        span = node.span if node else tree.span
+        is_listed = node is not None and shown == path and found.message.startswith(_NEEDS_LIST)
+        return HeaderProblem("invalid-value", span, message, listed=span if is_listed else None)
+    owner = way_to(tree, shown[:-1])
+    entry = owner.entry(str(shown[-1])) if isinstance(owner, Mapping) else None
+    return HeaderProblem("invalid-value", entry.key.span if entry else node.span, message)
+
+
+def way_to(node: Node | None, path: tuple[Any, ...]) -> Node | None:
+    """Return the node that keys and numbers of items lead to; None if they lead to none."""
+    for part in path:
+        if isinstance(node, Mapping):
+            node = node.merged(str(part))
+        elif isinstance(node, Sequence) and isinstance(part, int) and part < len(node.items):
+            node = node.items[part]
+        else:
+            return None
+    return node
+
+
+Given = TypeVarTuple("Given")
+Fact = TypeVar("Fact")
+
+
+class Example(NamedTuple):
+    """One of the examples: its number in the list, from 1, its keys with their places, and its data.
+
+    Only those that are mappings count.
+    """
+
+    number: int
+    node: Mapping
+    data: dict[str, Any]
+
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        return self.node.span
+
+    @property
+    def first_key(self) -> Span:
+        """Where its first key stands; of one without keys, where it stands itself."""
+        return self.entries[0].key.span if self.entries else self.span
+
+    @property
+    def has_printed_keys(self) -> bool:
+        """Whether Jinja prints one of its keys, so that none can be said to be missing."""
+        return any(key_text(entry) is None for entry in self.entries)
+
+    def is_printed(self, key: str) -> bool:
+        """Return whether Jinja prints anything into the value of a key."""
+        values = (entry.value for entry in self.entries if key_text(entry) == key)
+        return any(map(holds_printed, values))
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Its keys with their values."""
+        return self.node.entries
+
+
+def kept_with_example(
+    derive: Callable[[Example, Unpack[Given]], Fact],
+) -> Callable[[Example, Unpack[Given]], Fact]:
+    """`derive`, computed once for what is given beside an example, and kept for as long as nobody edits that.
+
+    It is a function of the example's keys and data, and says nothing of its number and its place. Only what
+    was asked last is kept: what is given may be another text with each letter typed.
+    """
+
+    def once(example: Example, *given: Unpack[Given]) -> Fact:
+        core = example.node.core
+        kept = core.kept
+        if kept is None:
+            kept = core.kept = {}
+        known: Any = kept.get(derive)
+        if known is None or known[0] != given:
+            known = kept[derive] = (given, derive(example, *given))
+        return known[1]  # type: ignore[no-any-return]  # put there above
+
+    return once
+
+
+_BUT_LINE_BREAK: Final = re.compile(r"[^\n]")
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class InputKey:
+    """An input that the file declares: its name, where that stands, and its JSON Schema."""
+
+    name: str
+    span: Span
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """Everything that a file declares; spans count from the start of the file.
+
+    `span` is empty where nothing is declared. `data` holds the keys as YAML gives them, and
+    `settings` the same, validated; keys that are not valid are left out of it.
+    """
+
+    span: Span = NOWHERE
+    tree: Mapping | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+    settings: Header = field(default_factory=Header)
+    problems: tuple[HeaderProblem, ...] = ()
+    inputs: tuple[InputKey, ...] | None = None
+    examples: tuple[Example, ...] = ()
+
+    def key_span(self, key: str) -> Span | None:
+        """Return where a key of the top level stands."""
+        entry = self.tree.entry(key) if self.tree else None
+        return entry.key.span if entry else None
+
+    def value_span(self, *path: str | int) -> Span | None:
+        """Return where the value under a path of keys and list positions stands."""
+        node = way_to(self.tree, path)
+        return node.span if node else None
+
+
+def header_of(source: Source) -> Declarations | None:
+    """Return the declarations in the header, the comment `{#--- … ---#}` ahead of everything else.
+
+    None if the file has no such comment; one that begins with a line of dashes is none. What is not
+    valid is a problem in the result.
+    """
+    chunk = source.first_chunk
+    behind = 0
+    for tag in chunk.tags:
+        if chunk.text[behind : tag.span.start].strip("\ufeff \t\r\n"):
+            return None
+        behind = tag.span.end
+        if tag.kind == "comment" and not tag.unclosed and begins_header(tag.text):
+            closing = len(CLOSING) if tag.text.endswith(CLOSING) else 2
+            inside = tag.text[len(OPENING) : len(tag.text) - closing]
+            return _read(inside, tag.span.start, tag.span.start + len(OPENING), tag.span.end, _NOT_GROWN)
+        if tag.kind != "comment":
+            return None
+    return None
+
+
+class _Growth(NamedTuple):
+    """Where a header was mended: the offset behind the characters that were put in, and their number."""
+
+    offset: int
+    number: int
+
+    def written(self, offset: int) -> int:
+        """Return the place in the header as it is written of a place in the mended one."""
+        if offset >= self.offset:
+            return offset - self.number
+        return min(offset, self.offset - self.number)
+
+
+_NOT_GROWN: Final = _Growth(0, 0)
+
+
+@lru_cache(maxsize=64)
+def _read(text: str, begin: int, base: int, end: int, grown: _Growth) -> Declarations:
+    def span(first: int, last: int) -> Span:
+        last = first + len(text[first:last].rstrip())
+        return Span(base + grown.written(first), base + grown.written(last))
+
+    composed = compose(text, span, lambda _span: False)
+    if composed.error:
+        offset = composed.error.offset
+        written = len(text.rstrip())
+        if offset >= written:  # libyaml places what is missing behind the end
+            offset = text.rfind("\n", 0, written) + 1
+        place = Span(base + offset, base + max(line_end(text, offset), offset + 1))
+        problem = HeaderProblem("syntax", place, composed.error.message)
+        mended = _without_broken_keys(text)
+        if mended is None:
+            return Declarations(Span(begin, end), problems=(problem,))
+        declared = _read(mended[0], begin, base, end, mended[1])
+        return replace(declared, problems=(problem, *declared.problems))
+    if composed.root is None:
+        return Declarations(Span(begin, end))
+    if not isinstance(composed.root, Mapping):
+        problem = HeaderProblem(
+            "invalid-value", composed.root.span, "a header is a mapping of keys to values"
+        )
+        return Declarations(Span(begin, end), problems=(problem,))
+    try:
+        data = yaml.load(text, Loader=_Loader)  # noqa: S506  (it is the safe loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        problem = unreadable(error, text, composed.root.span, base)
+        return Declarations(Span(begin, end), composed.root, problems=(problem,))
+    if _is_inside_itself(data, ()):
+        problem = HeaderProblem("invalid-value", composed.root.span, "an alias stands inside its own anchor")
+        return Declarations(Span(begin, end), composed.root, problems=(problem,))
+    return declarations_of(composed.root, data, Span(begin, end), frozenset())
+
+
+def _without_broken_keys(text: str) -> tuple[str, _Growth] | None:
+    """Return the header with spaces for the keys whose YAML is broken, so that all others keep their places.
+
+    A key that decides what the names in the file mean is mended, at one place in the header at most. None
+    where that cannot be, and where all of it mends nothing.
+    """
+    rest, above = "", ""
+    grown = _NOT_GROWN
+    for block in TOP_KEY.split(text):
+        if _is_mapping(block):
+            rest += block
+        elif grown is _NOT_GROWN and (mended := mended_key(block)) is not None:
+            number = len(mended) - len(block)
+            if number:
+                grown = _Growth(len(rest) + len(mended.rstrip()), number)
+            rest += mended
+        elif may_be_left_out(block, above):
+            rest += _BUT_LINE_BREAK.sub(" ", block)
+        else:
+            return None
+        above = block
+    return (rest, grown) if rest != text and _is_mapping(rest) else None
+
+
+def _is_mapping(text: str) -> bool:
+    composed = compose(text, Span, lambda _span: False)
+    return composed.error is None and (composed.root is None or isinstance(composed.root, Mapping))
+
+
+def _is_inside_itself(value: Any, around: tuple[int, ...]) -> bool:
+    if not isinstance(value, (dict, list)):
+        return False
+    inside = value.values() if isinstance(value, dict) else value
+    return id(value) in around or any(_is_inside_itself(item, (*around, id(value))) for item in inside)
+
+
+def declarations_of(
+    tree: Mapping, data: dict[str, Any], span: Span, own_keys: frozenset[str]
+) -> Declarations:
+    """Return the declarations in a mapping whose other keys, `own_keys`, are those of a prompt object."""
+    settings, problems = _validated(tree, data, own_keys)
+    return Declarations(
+        span=span,
+        tree=tree,
+        data=data,
+        settings=settings,
+        problems=problems,
+        inputs=_inputs(tree.merged("input_keys"), data.get("input_keys")),
+        examples=_examples(tree.merged("examples"), data.get("examples")),
+    )
+
+
+def _validated(
+    tree: Mapping, data: dict[str, Any], own_keys: frozenset[str]
+) -> tuple[Header, tuple[HeaderProblem, ...]]:
+    known = {key: value for key, value in data.items() if isinstance(key, str)}
+    if own_keys:
+        known = {key: value for key, value in known.items() if key in Header.model_fields}
+    examples = known.get("examples")
+    if isinstance(examples, list) and _have_names(examples):
+        # Nothing can be wrong with them, and there may be very many.
+        rest, invalid = valid_part(Header, {key: value for key, value in known.items() if key != "examples"})
+        settings = rest.model_copy(update={"examples": examples})
+    else:
+        settings, invalid = valid_part(Header, known)
+    invalid, rest_of_invalid = invalid[:MAX_PROBLEMS], invalid[MAX_PROBLEMS:]
+    misspelt = {
+        (*found.path[:-1], nearest(str(found.path[-1]), names_at(Header, found.path[:-1])))
+        for found in invalid
+        if found.is_unknown_key
+    }
+    nameless = first_without_name(invalid, Header)
+    problems = [
+        problem_of(tree, found, nameless.get(found.path))
+        for found in invalid
+        if nameless.get(found.path) != ""
+        and (found.path not in misspelt or way_to(tree, found.path) is not None)
+    ]
+    if rest_of_invalid:
+        first = problem_of(tree, rest_of_invalid[0], None)
+        message = f"{plural(len(rest_of_invalid), 'more problem')} from here on"
+        problems.append(HeaderProblem("invalid-value", first.span, message))
+    return settings, tuple(problems)
+
+
+def _have_names(examples: list[Any]) -> bool:
+    """Return whether all are mappings whose keys are texts."""
+    return set(map(type, examples)) <= {dict} and set(map(type, chain.from_iterable(examples))) <= {str}
+
+
+def _inputs(node: Node | None, data: Any) -> tuple[InputKey, ...] | None:
+    if isinstance(node, Sequence):
+        return tuple(
+            InputKey(text, item.span, {}) for item in node.items if (text := scalar_text(item)) is not None
+        )
+    if isinstance(node, Mapping):
+        found = []
+        for entry in node.entries:
+            name = key_text(entry)
+            if name is not None:
+                schema = data.get(name) if isinstance(data, dict) else None
+                found.append(InputKey(name, entry.key.span, schema if isinstance(schema, dict) else {}))
+        return tuple(found)
+    return None
+
+
+def _examples(node: Node | None, data: Any) -> tuple[Example, ...]:
+    if not isinstance(node, Sequence) or not isinstance(data, list):
+        return ()
+    pairs = [
+        (item, value)
+        for item, value in zip(node.items, data, strict=False)
+        if isinstance(item, Mapping) and isinstance(value, dict)
+    ]
+    return tuple([Example(number, item, value) for number, (item, value) in enumerate(pairs, start=1)])

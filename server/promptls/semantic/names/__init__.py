@@ -1,0 +1,1 @@
+"""The names of a file: bindings, references and resolution."""

@@ -1,0 +1,357 @@
+"""All names of a file: what it binds, what it reads, and what it takes from its caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from promptls.semantic.names.events import NameEvent, chunk_events
+from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding, Bound, Held, Reading, Resolver
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk_list import ChunkList, Located, Piece
+from promptls.syntax.facts import file_fact, placed_fact, recorded_property, summary, union
+from promptls.syntax.jinja.foreign_signs import FOREIGN_CONSTANTS
+from promptls.syntax.source import Source
+from promptls.text.positions import NOWHERE, Span
+
+
+class Zone(NamedTuple):
+    """A stretch without loose block tags.
+
+    `reads` are the names read in it that nothing in it certainly binds before. `binds` are the
+    names that it binds for what follows, each with its last binding. Offsets count from the
+    start of the piece.
+    """
+
+    reads: frozenset[str]
+    binds: tuple[Held, ...]
+
+
+Outline = tuple[Zone | NameEvent, ...]
+
+
+def outline(piece: Piece) -> Outline:
+    """Return the outline of a piece."""
+    return _chunk_outline(piece) if isinstance(piece, Chunk) else _file_outline(piece)
+
+
+@chunk_fact
+def _chunk_outline(chunk: Chunk) -> Outline:
+    return _reduced(list(_chunk_steps(chunk)))
+
+
+@placed_fact
+def _file_outline(chunks: ChunkList) -> Outline:
+    return _reduced(list(_group_steps(chunks)))
+
+
+def pass_outline(resolver: Resolver, piece: Piece, start: int) -> None:
+    """Let `resolver` go over a piece that begins at offset `start`."""
+    for step in outline(piece):
+        if isinstance(step, NameEvent):
+            resolver.pass_event(step, start)
+        else:
+            for binding, certain, offset in step.binds:
+                resolver.bind((binding, certain, offset + start))
+
+
+def free_names(resolver: Resolver, steps: Outline) -> set[str]:
+    """Let `resolver` go over some steps; the names they read that may come from around."""
+    free: set[str] = set()
+    for step in steps:
+        if isinstance(step, NameEvent):
+            resolver.pass_event(step)
+            continue
+        free.update([name for name in step.reads if not resolver.is_bound(name)])
+        for held in step.binds:
+            resolver.bind(held)
+    return free
+
+
+def _bare_of_chunk(chunk: Chunk) -> Outline:
+    return tuple([_bare(step) for step in outline(chunk)])
+
+
+def _bare(step: Zone | NameEvent) -> Zone | NameEvent:
+    if isinstance(step, NameEvent):
+        return step._replace(span=NOWHERE, bound=tuple((name, NOWHERE, kind) for name, _, kind in step.bound))
+    binds = tuple([(binding._replace(span=NOWHERE), certain, 0) for binding, certain, _ in step.binds])
+    return Zone(step.reads, binds)
+
+
+def _bare_of_group(children: list[Outline]) -> Outline:
+    return _reduced([step for each in children for step in each])
+
+
+bare_outline: Final = summary(_bare_of_chunk, _bare_of_group, of_tags=True)
+"""The outline of a piece without the places, which is the same where an edit only moves tags."""
+
+
+def _chunk_steps(chunk: Chunk) -> Iterator[Zone | NameEvent]:
+    for event in chunk_events(chunk):
+        if event.action == "read":
+            yield Zone(frozenset((event.name,)), ())
+        elif event.action == "bind":
+            yield Zone(frozenset(), ((Binding(event.name, event.span, event.detail), True, 0),))
+        else:
+            yield event
+
+
+def _group_steps(chunks: ChunkList) -> Iterator[Zone | NameEvent]:
+    for start, child in zip(chunks.starts, chunks.chunks, strict=False):
+        for step in outline(child):
+            yield _shifted(step, start) if start else step
+
+
+def _shifted(step: Zone | NameEvent, by: int) -> Zone | NameEvent:
+    if isinstance(step, NameEvent):
+        bound = tuple((name, span.shifted(by), kind) for name, span, kind in step.bound)
+        return step._replace(span=step.span.shifted(by), bound=bound)
+    if not step.binds:
+        return step
+    binds = tuple([(binding, certain, offset + by) for binding, certain, offset in step.binds])
+    return Zone(step.reads, binds)
+
+
+def _reduced(steps: list[Zone | NameEvent]) -> Outline:
+    """Return the steps with every block that begins and ends among them taken into the zone around it."""
+    loose = _loose(steps)
+    reduced: list[Zone | NameEvent] = []
+    resolver, reads = Resolver(), set[str]()
+
+    def end_zone() -> None:
+        bound = resolver.scopes[0].bound
+        if reads or bound:
+            reduced.append(Zone(frozenset(reads), tuple(bound.values())))
+
+    for index, step in enumerate(steps):
+        if index in loose:
+            end_zone()
+            reduced.append(step)
+            resolver, reads = Resolver(), set()
+        else:
+            reads |= free_names(resolver, (step,))
+    end_zone()
+    return tuple(reduced)
+
+
+def _loose(steps: Iterable[Zone | NameEvent]) -> frozenset[int]:
+    """Return the indexes of the block tags whose partner is not among the steps."""
+    loose: list[int] = []
+    stack: list[tuple[str, list[int]]] = []
+    for index, step in enumerate(steps):
+        if not isinstance(step, NameEvent):
+            continue
+        if step.action == "open":
+            stack.append((step.name, [index]))
+        elif step.action == "middle" and stack and stack[-1][0] in {"if", "for"}:
+            stack[-1][1].append(index)
+        elif step.action == "close" and stack and stack[-1][0] == step.name:
+            stack.pop()
+        else:
+            loose += [number for _, numbers in stack for number in numbers]
+            stack.clear()
+            loose.append(index)
+    return frozenset([*loose, *(number for _, numbers in stack for number in numbers)])
+
+
+class FileNames:
+    """The readings and bindings of a file; spans count from its start."""
+
+    def __init__(self, root: ChunkList) -> None:
+        self._root: Final = root
+
+    @property
+    def serial(self) -> int:
+        """The number of the version of the file."""
+        return self._root.serial
+
+    @recorded_property
+    def _late(self) -> Bound:
+        """Return what is bound at the end of the file."""
+        resolver = Resolver()
+        pass_outline(resolver, self._root, 0)
+        return resolver.scopes[0].bound
+
+    @property
+    def input_names(self) -> frozenset[str]:
+        """The variables that may come from the caller, without those of Jinja and Prompt Poet.
+
+        A constant of another language, such as `null`, is none.
+        """
+        return _input_names(self._root)
+
+    @property
+    def bound_at_end(self) -> Bound:
+        """What is bound at the end of the file, outside every block."""
+        return self._late
+
+    @property
+    def read_names(self) -> frozenset[str]:
+        """Every name that is read, whoever binds it."""
+        return _read_names(self._root)
+
+    @property
+    def called_names(self) -> frozenset[str]:
+        """Every name that is called, whoever binds it."""
+        return _called_names(self._root)
+
+    def bound_names(self, kind: str) -> frozenset[str]:
+        """Return the names that are bound in one way, anywhere; the ways are those of `bindings_of`."""
+        return _bound_names(self._root).get(kind, frozenset())
+
+    @property
+    def all_bound_names(self) -> frozenset[str]:
+        """The names that are bound anywhere, in whichever way."""
+        return union(list(_bound_names(self._root).values()))
+
+    def readings_of(self, name: str) -> Iterator[Reading]:
+        """Yield the places where a variable is read, in order."""
+        for located, resolver in self.scopes_where(lambda piece: name in _read_names(piece)):
+            for reading in resolver.readings(located.chunk, located.start):
+                if reading.name == name:
+                    yield reading
+
+    def chunks_reading(self, name: str) -> Iterator[Located]:
+        """Return the chunks in which a variable is read, in order."""
+        return self._root.where(lambda piece: name in _read_names(piece))
+
+    def bindings_of(self, kind: str) -> Iterator[Binding]:
+        """Yield the names bound in one way: `set`, `for`, `macro`, `import`, `with` or `parameter`."""
+        for located in self._root.where(lambda piece: kind in _bound_names(piece)):
+            for binding in chunk_bindings(located.chunk):
+                if binding.kind == kind:
+                    yield binding._replace(span=binding.span.shifted(located.start))
+
+    def readings_in(self, offset: int) -> tuple[Reading, ...]:
+        """Return the readings in the chunk that holds `offset`."""
+        resolver, located = self.scopes_at(offset)
+        return tuple(resolver.readings(located.chunk, located.start))
+
+    def reading_at(self, span: Span) -> Reading | None:
+        """Return the reading that stands at a span."""
+        return self._readings_by_span.get(span)
+
+    @recorded_property
+    def _readings_by_span(self) -> dict[Span, Reading]:
+        return {reading.span: reading for reading in reversed(self.readings)}
+
+    def scopes_at(self, offset: int) -> tuple[Resolver, Located]:
+        """Return the scopes at the beginning of the chunk that holds `offset`, and the chunk."""
+        resolver = Resolver(self._late)
+        located = self._root.at_offset(offset)
+        for start, chunk in zip(self._root.starts, self._root.chunks[: located.index], strict=False):
+            pass_outline(resolver, chunk, start)
+        return resolver, located
+
+    def scopes_where(self, holds: Callable[[Piece], object]) -> Iterator[tuple[Located, Resolver]]:
+        """Yield the chunks for which `holds` is true, in order, each with the scopes at its beginning.
+
+        What `holds` is false for is not entered. Whoever takes a chunk lets the resolver go over it,
+        with `readings`, before the next one.
+        """
+        if not holds(self._root):
+            return
+        resolver = Resolver(self._late)
+        for located in self._root.placed():
+            if holds(located.chunk):
+                yield located, resolver
+            else:
+                pass_outline(resolver, located.chunk, located.start)
+
+    @recorded_property
+    def readings(self) -> tuple[Reading, ...]:
+        """Every place where a variable is read, in order."""
+        return tuple(
+            reading
+            for located, resolver in self.scopes_where(lambda _piece: True)
+            for reading in resolver.readings(located.chunk, located.start)
+        )
+
+    @recorded_property
+    def bindings(self) -> tuple[Binding, ...]:
+        """Every name that the file binds, in order."""
+        return tuple(
+            binding._replace(span=binding.span.shifted(located.start))
+            for located in self._root.where(_bound_names)
+            for binding in chunk_bindings(located.chunk)
+        )
+
+    def inputs(self) -> dict[str, list[Reading]]:
+        """Return the readings of each variable that may come from the caller."""
+        return {
+            name: [reading for reading in self.readings_of(name) if reading.is_input]
+            for name in sorted(self.input_names)
+        }
+
+
+def file_names(source: Source) -> FileNames:
+    """Return every reading and binding of the file, resolved."""
+    return FileNames(source.root)
+
+
+@chunk_fact
+def chunk_bindings(chunk: Chunk) -> tuple[Binding, ...]:
+    """Return the names that the chunk binds, in order; spans count from its start."""
+    found: list[Binding] = []
+    for event in chunk_events(chunk):
+        if event.action == "bind":
+            found.append(Binding(event.name, event.span, event.detail))
+        elif event.action == "open":
+            found += [Binding(name, span, kind) for name, span, kind in event.bound if kind != "implied"]
+    return tuple(found)
+
+
+def _chunk_read_names(chunk: Chunk) -> frozenset[str]:
+    return frozenset(event.name for event in chunk_events(chunk) if event.action == "read")
+
+
+_read_names: Final = summary(_chunk_read_names, union, of_tags=True)
+"""Every name that a piece reads."""
+
+
+_called_names: Final = summary(
+    lambda chunk: frozenset(
+        event.name for event in chunk_events(chunk) if event.action == "read" and event.detail == "call"
+    ),
+    union,
+    of_tags=True,
+)
+"""Every name that a piece calls."""
+
+
+def _chunk_bound_names(chunk: Chunk) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for binding in chunk_bindings(chunk):
+        found.setdefault(binding.kind, set()).add(binding.name)
+    return {kind: frozenset(names) for kind, names in found.items()}
+
+
+def _merged(each: list[dict[str, frozenset[str]]]) -> dict[str, frozenset[str]]:
+    kinds = {kind for names in each for kind in names}
+    return {kind: union([names[kind] for names in each if kind in names]) for kind in kinds}
+
+
+_bound_names: Final = summary(_chunk_bound_names, _merged, of_tags=True)
+"""The names that a piece binds, by the way in which it does."""
+
+
+def _without_places(chunk: Chunk) -> tuple[object, ...]:
+    return tuple(
+        [
+            (event.action, event.name, event.detail, tuple([(name, kind) for name, _, kind in event.bound]))
+            for event in chunk_events(chunk)
+        ]
+    )
+
+
+name_steps: Final = summary(_without_places, tuple[object, ...], of_tags=True)
+"""What a piece binds and reads, how, in which order and in which blocks, without the places."""
+
+
+def _free(steps: Outline) -> frozenset[str]:
+    return frozenset(free_names(Resolver(), steps) - GLOBALS - INJECTED - FOREIGN_CONSTANTS.keys())
+
+
+_input_names: Final = file_fact(lambda chunks: _free(bare_outline(chunks)))
+"""The names that may come from around a piece."""

@@ -1,0 +1,104 @@
+"""Names in tags that are no variables, but lead somewhere: attributes, keyword arguments, blocks, imports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Literal, NamedTuple
+
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Keyword, Name, Statement, walk
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.source import Source
+from promptls.text.positions import NOWHERE, Span
+
+MentionKind = Literal["attribute", "argument", "imported", "module", "block"]
+
+
+class Mention(NamedTuple):
+    """A name at `span`, counted from the chunk's start.
+
+    `owner` is where the name stands that the mention belongs to: the variable of an attribute,
+    what is called with a keyword argument, the template that a name is imported from or that a
+    `module` is another name of.
+    """
+
+    kind: MentionKind
+    name: str
+    span: Span
+    owner: Span = NOWHERE
+
+    def shifted(self, by: int) -> Mention:
+        """Return the same mention in a text that begins `by` characters earlier."""
+        return self._replace(span=self.span.shifted(by), owner=self.owner.shifted(by))
+
+
+@chunk_fact
+def chunk_mentions(chunk: Chunk) -> tuple[Mention, ...]:
+    """Return the mentions in the chunk's tags, in order."""
+    found = [
+        mention.shifted(tag.span.start)
+        for tag in chunk.tags
+        if tag.kind in {"output", "statement"}
+        for mention in _in_statement(tag_tree(tag).statement)
+    ]
+    return tuple(sorted(found, key=lambda mention: mention.span))
+
+
+_mentioned: Final = summary(lambda chunk: frozenset(mention.name for mention in chunk_mentions(chunk)), union)
+"""The names of a piece's mentions."""
+
+
+def mentions_of(source: Source, name: str) -> Iterator[Mention]:
+    """Yield the mentions of a name in a file, in order; spans count from the file's start."""
+    for located in source.root.where(lambda piece: name in _mentioned(piece)):
+        for mention in chunk_mentions(located.chunk):
+            if mention.name == name:
+                yield mention.shifted(located.start)
+
+
+def mention_at(source: Source, offset: int) -> Mention | None:
+    """Return the mention at `offset`, or that ends there."""
+    located = source.located(offset)
+    for mention in chunk_mentions(located.chunk):
+        if mention.span.contains(offset - located.start):
+            return mention.shifted(located.start)
+    return None
+
+
+def _in_statement(statement: Statement) -> Iterator[Mention]:
+    if statement.keyword in {"block", "endblock"} and statement.name:
+        yield Mention("block", statement.name, statement.name_span)
+    if statement.template is not None:
+        for imported in statement.imported:
+            yield Mention("imported", imported.name, imported.span, statement.template.span)
+        if statement.keyword == "import" and statement.name:
+            yield Mention("module", statement.name, statement.name_span, statement.template.span)
+    for target in statement.targets:
+        if isinstance(target, Attribute):
+            yield from _in_node(target)
+    tests = () if statement.loop_test is None else (statement.loop_test,)
+    for expression in (*statement.expressions, *tests):
+        for node in walk(expression):
+            yield from _in_node(node)
+
+
+def _in_node(node: Expression) -> Iterator[Mention]:
+    if isinstance(node, Attribute) and isinstance(node.target, Name) and node.name:
+        if node.target.name == "self":
+            yield Mention("block", node.name, node.name_span)
+        else:
+            yield Mention("attribute", node.name, node.name_span, node.target.span)
+    elif isinstance(node, Call):
+        called = _called(node.function)
+        for argument in node.arguments:
+            if called is not None and isinstance(argument, Keyword) and not argument.name.startswith("*"):
+                start = argument.span.start
+                yield Mention("argument", argument.name, Span(start, start + len(argument.name)), called)
+
+
+def _called(function: Expression) -> Span | None:
+    """Return where the name of what is called stands."""
+    if isinstance(function, Name):
+        return function.span
+    return function.name_span if isinstance(function, Attribute) else None

@@ -1,0 +1,331 @@
+"""The templates that an include leads to if an expression gives their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sized
+from itertools import islice, product
+from typing import Final, NamedTuple, TypeAlias
+
+from promptls.semantic.flow.expression_paths import path_of
+from promptls.semantic.flow.shapes import known_constants
+from promptls.semantic.names.references import TemplateReference, choices
+from promptls.semantic.names.scopes import Binding, Reading
+from promptls.semantic.template import Template
+from promptls.semantic.types.shape import SOMETIMES, Need
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.facts import summary
+from promptls.syntax.jinja.nodes import Collection, Constant, Expression, Item, Name, Operation, Statement
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.text.positions import Span
+
+
+def placed_statement_at(template: Template, offset: int) -> tuple[Statement, int] | None:
+    """Return the statement of the tag around `offset`, and where the tag begins."""
+    located = template.source.located(offset)
+    inside = offset - located.start
+    for tag in located.chunk.tags_at(Span(inside, inside + 1)):
+        begin = located.start + tag.span.start
+        if tag.kind == "statement" and begin <= offset < begin + len(tag.text):
+            return tag_tree(tag).statement, begin
+    return None
+
+
+def statement_at(template: Template, offset: int) -> Statement | None:
+    """Return the statement of the tag around `offset`."""
+    found = placed_statement_at(template, offset)
+    return found[0] if found is not None else None
+
+
+_KINDS: Final = ("set", "for", "with", "parameter", "macro", "import")
+NAMING: Final = frozenset({"include", "import", "from", "extends"})
+"""The tags that name another template."""
+_ASKING: Final = frozenset({"if", "elif"})
+_MAX: Final = 50
+_DEEPEST: Final = 4
+
+
+class WrittenName(NamedTuple):
+    """A name that an include may get, or several of which it takes the first that is there.
+
+    `span` is where it is written out in the file. `is_whole` says that it stands there as it is, and is not
+    put together of pieces. `where` holds what must be so for it to be this name, nothing where the file
+    always comes to it.
+    """
+
+    names: tuple[str, ...]
+    span: Span
+    is_whole: bool = True
+    is_variable: bool = False
+    where: frozenset[Need] = frozenset()
+
+
+def written_names(template: Template, reference: TemplateReference) -> Iterator[WrittenName]:
+    """Yield the names that a reference by an expression may lead to, as far as the file itself says them."""
+    yield from islice(_names_of(_Reader(template), template, reference), _MAX)
+
+
+def certain_names(template: Template, reference: TemplateReference) -> tuple[WrittenName, ...]:
+    """Return all names that a reference by an expression leads to; none if it may have others."""
+    reader = _Reader(template, is_exact=True)
+    found = {each.names: each for each in islice(_names_of(reader, template, reference), _MAX)}
+    return tuple(found.values()) if reader.is_whole and len(found) < _MAX else ()
+
+
+def _names_of(reader: _Reader, template: Template, reference: TemplateReference) -> Iterator[WrittenName]:
+    statement = statement_at(template, reference.span.start)
+    if reference.name is not None or statement is None or statement.template is None:
+        return
+    start = tag_start(template, reference.span)
+    for node in choices(statement.template):
+        if node.span.shifted(start) == reference.span:
+            yield from reader.names(node, start)
+
+
+def tag_start(template: Template, span: Span) -> int:
+    """Return where the tag begins that holds the place."""
+    located = template.source.located(span.start)
+    inside = span.start - located.start
+    return next(
+        located.start + tag.span.start
+        for tag in located.chunk.tags_at(Span(max(inside - 1, 0), inside + 1))
+        if tag.kind == "statement" and tag.span.contains(inside)
+    )
+
+
+def declared_texts(template: Template) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the inputs declared as one of several texts, each with its texts, in file order."""
+    found = []
+    for key in template.declarations.inputs or ():
+        values = key.schema.get("enum")
+        if isinstance(values, list) and values and all(isinstance(each, str) for each in values):
+            found.append((key.name, tuple(values)))
+    return tuple(found)
+
+
+class _Reader:
+    """Follows variables to what is written out in one file."""
+
+    def __init__(self, template: Template, *, is_exact: bool = False) -> None:
+        self._template: Final = template
+        self._is_exact: Final = is_exact
+        self.is_whole = True
+        """Whether nothing was met so far that may give other names."""
+
+    def names(self, node: Expression, start: int, depth: int = 0) -> Iterator[WrittenName]:
+        """Yield the names that an expression in the tag at `start` may be; none of which nothing is known."""
+        if depth > _DEEPEST:
+            self.is_whole = False
+            return
+        match node:
+            case Constant(value=str() as text):
+                yield WrittenName((text,), node.span.shifted(start))
+            case Collection():
+                yield from self._first_of(node, start)
+            case Operation(operators=("~",) | ("+",)):
+                yield from self._joined(node, start, depth)
+            case _:
+                found = [
+                    (choice, at, where | sometimes(chosen))
+                    for value, at, where in self._stands_for(node, start, depth)
+                    for chosen in (tuple(choices(value)),)
+                    for choice in chosen
+                ]
+                for choice, at, where in found:
+                    for each in self.names(choice, at, depth + 1):
+                        yield each._replace(is_variable=True, where=each.where | where)
+                if not found and self._is_exact:
+                    yield from self._compared(node, start)
+
+    def _compared(self, node: Expression, start: int) -> Iterator[WrittenName]:
+        """Yield the constants that a value must be one of, by the conditions around its place."""
+        constants = known_constants(self._template, path_of(node), start)
+        if not constants and isinstance(node, Name):
+            constants = dict(declared_texts(self._template)).get(node.name, ())
+        self.is_whole = self.is_whole and bool(constants)
+        way = tuple([step.key for step in path_of(node) if isinstance(step.key, str)])
+        for each in constants:
+            need = Need(way, is_among=True, values=frozenset({each}))
+            yield WrittenName((each,), node.span.shifted(start), is_variable=True, where=frozenset({need}))
+
+    def _first_of(self, node: Collection, start: int) -> Iterator[WrittenName]:
+        texts = [
+            item.value for item in node.items if isinstance(item, Constant) and isinstance(item.value, str)
+        ]
+        if texts and len(texts) == len(node.items) and node.kind != "dict":
+            yield WrittenName(tuple(texts), node.span.shifted(start))
+        else:
+            self.is_whole = False
+
+    def _joined(self, node: Operation, start: int, depth: int) -> Iterator[WrittenName]:
+        left, right = (
+            [each for choice in choices(operand) for each in self.names(choice, start, depth + 1)]
+            for operand in node.operands
+        )
+        for first, second in product(left, right):
+            if len(first.names) != 1 or len(second.names) != 1:
+                self.is_whole = False
+                continue
+            blamed = first.span if first.is_variable else second.span
+            if not first.is_variable and not second.is_variable:
+                blamed = Span(first.span.start, second.span.end)
+            is_variable = first.is_variable or second.is_variable
+            name = first.names[0] + second.names[0]
+            where = first.where | second.where
+            yield WrittenName((name,), blamed, is_whole=False, is_variable=is_variable, where=where)
+
+    def _stands_for(
+        self, node: Expression, start: int, depth: int
+    ) -> Iterator[tuple[Expression, int, frozenset[Need]]]:
+        """Yield the values of a variable or its items: the offset of the tag, and its conditions."""
+        if isinstance(node, Name):
+            values = tuple(self._values(node, start, depth))
+            is_loop = self._is_in_loop(node, start)
+            for value, at in values:
+                yield value, at, frozenset() if is_loop else sometimes(values)
+        elif isinstance(node, Item) and isinstance(node.target, Name):
+            for value, at in self._values(node.target, start, depth):
+                items = _items(value, values=True)
+                for item in items:
+                    yield item, at, sometimes(items)
+
+    def _is_in_loop(self, name: Name, start: int) -> bool:
+        """Return whether a variable stands for one item of a list after the other."""
+        reading = self._reading(name, start)
+        if reading is None or reading.binding is None or reading.binding.kind != "for":
+            return False
+        statement = statement_at(self._template, reading.binding.span.start)
+        return statement is not None and statement.loop_test is None
+
+    def _reading(self, name: Name, start: int) -> Reading | None:
+        return self._template.names.reading_at(name.span.shifted(start))
+
+    def _values(self, name: Name, start: int, depth: int) -> Iterator[tuple[Expression, int]]:
+        """Yield what a variable may stand for, each with where its tag begins."""
+        if depth > _DEEPEST:
+            return
+        reading = self._reading(name, start)
+        if reading is None or reading.binding is None:
+            return
+        for binding in self._bindings(reading.binding, is_certain=reading.certain):
+            statement = statement_at(self._template, binding.span.start)
+            if statement is None or not _binds_one(statement):
+                self.is_whole = False
+                continue
+            at = tag_start(self._template, binding.span)
+            if binding.kind == "with" or (binding.kind == "set" and not statement.opens_block):
+                yield statement.expressions[0], at
+            elif binding.kind == "for":
+                for value, place_of_list in self._lists(statement.expressions[0], at, depth):
+                    for item in _items(value, values=False):
+                        yield item, place_of_list
+            else:
+                self.is_whole = False
+
+    def _lists(self, node: Expression, start: int, depth: int) -> Iterator[tuple[Expression, int]]:
+        if isinstance(node, Name):
+            yield from self._values(node, start, depth + 1)
+        else:
+            yield node, start
+
+    def _bindings(self, nearest: Binding, *, is_certain: bool) -> tuple[Binding, ...]:
+        """Return the positions whose value a reading may get: all, if every one is meant for an include."""
+        names = self._template.names
+        bound = (
+            each
+            for kind in _KINDS
+            if nearest.name in names.bound_names(kind)
+            for each in names.bindings_of(kind)
+            if each.name == nearest.name
+        )
+        found = tuple(islice(bound, _MAX + 1))
+        if not is_certain:
+            self.is_whole = False  # an input of that name may come through
+        if len(found) == 1:
+            return found
+        is_followed = len(found) <= _MAX and all(each.kind == "set" for each in found)
+        if is_followed and self._only_names(nearest.name):
+            return found
+        return (nearest,) if is_certain else ()
+
+    def _only_names(self, name: str) -> bool:
+        """Return whether a variable is read for nothing but to include what it names."""
+        for reading in self._template.names.readings_of(name):
+            statement = statement_at(self._template, reading.span.start)
+            if statement is None or statement.keyword not in NAMING | _ASKING:
+                return False
+        return True
+
+
+def _binds_one(statement: Statement) -> bool:
+    """Return whether a tag binds one name, by one expression."""
+    is_single = len(statement.targets) == len(statement.expressions) == 1
+    return is_single and isinstance(statement.targets[0], Name)
+
+
+def sometimes(choices_: Sized) -> frozenset[Need]:
+    """When one of some choices is meant: always where it is alone."""
+    return frozenset({SOMETIMES}) if len(choices_) > 1 else frozenset()
+
+
+def _items(node: Expression, *, values: bool) -> tuple[Expression, ...]:
+    """Return the items of a list; of a mapping its values, or its keys, which a loop goes over."""
+    if not isinstance(node, Collection):
+        return ()
+    return node.items if node.kind != "dict" else node.items[1 if values else 0 :: 2]
+
+
+_MAX_KEPT: Final = 64
+_Names: TypeAlias = tuple[WrittenName, ...]
+"""The names of one reference."""
+
+
+def leading_references(template: Template) -> tuple[TemplateReference, ...]:
+    """Return the references of a file.
+
+    In the place of one by an expression those by all names that it may give.
+
+    Where some of these are not known, the reference stays, without a name.
+    """
+    references = template.references
+    if all(reference.name is not None for reference in references):
+        return references
+    # Prose between the tags says nothing of names, and the rest is often as it was before an edit.
+    key = (_tags(template.source.root), declared_texts(template))
+    named = _known.get(key)
+    if named is None:
+        if len(_known) >= _MAX_KEPT:
+            _known.clear()
+        named = _known[key] = tuple([_names(template, reference) for reference in references])
+    return tuple(
+        [each for reference, names in zip(references, named, strict=True) for each in _led(reference, names)]
+    )
+
+
+_known: Final[dict[object, tuple[_Names, ...]]] = {}
+
+
+def _tag_texts(chunk: Chunk) -> tuple[str, ...]:
+    return tuple([tag.text for tag in chunk.tags if tag.kind in {"output", "statement"}])
+
+
+def _joined(texts: list[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple([text for each in texts for text in each])
+
+
+_tags: Final = summary(_tag_texts, _joined, of_tags=True)
+
+
+def _names(template: Template, reference: TemplateReference) -> _Names:
+    is_open = reference.name is None and not reference.is_unfinished
+    return certain_names(template, reference) if is_open else ()
+
+
+def _led(reference: TemplateReference, names: _Names) -> Iterator[TemplateReference]:
+    for each in names:
+        alternatives = each.names if len(each.names) > 1 else ()
+        is_choice = reference.is_choice or bool(each.where)
+        yield reference._replace(
+            name=each.names[0], alternatives=alternatives, is_choice=is_choice, where=each.where
+        )
+    if not names:
+        yield reference

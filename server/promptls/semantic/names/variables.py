@@ -1,0 +1,455 @@
+"""Which places of a file are the same variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from promptls.semantic.names.events import NameEvent, chunk_events
+from promptls.semantic.names.file_names import outline, pass_outline
+from promptls.semantic.names.references import TemplateReference, template_references
+from promptls.semantic.names.scopes import Binding, Resolver
+from promptls.semantic.template import Template
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk_list import Piece
+from promptls.syntax.facts import summary, union
+from promptls.text.positions import Span
+
+WAYS: Final = ("set", "for", "macro", "import", "with", "parameter")
+"""The ways in which a file binds names."""
+IMPLIED: Final = frozenset({"loop", "caller", "varargs", "kwargs", "super"})
+"""Names that Jinja binds in a block."""
+
+
+class VariableReading(NamedTuple):
+    """A place where a variable is read; `binding` is what it refers to, or None for an input."""
+
+    span: Span
+    how: str
+    binding: Binding | None
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable of a file; spans count from the file's start.
+
+    `is_input` says that the caller may give it, `is_exported` that files which import this one
+    get it, `is_implied` that Jinja makes it in a block, as `loop`. `seen_by` are the includes
+    and imports whose files see it under its name.
+    """
+
+    name: str
+    bindings: tuple[Binding, ...]
+    readings: tuple[VariableReading, ...]
+    seen_by: tuple[TemplateReference, ...]
+    is_input: bool
+    is_exported: bool
+    is_implied: bool
+
+    def holds(self, span: Span) -> bool:
+        """Return whether the variable is bound or read at exactly this place."""
+        return any(binding.span == span for binding in self.bindings) or any(
+            reading.span == span for reading in self.readings
+        )
+
+
+def _chunk_mentions(chunk: Chunk) -> frozenset[str]:
+    names = {event.name for event in chunk_events(chunk) if event.action in {"read", "bind"}}
+    return frozenset(names.union(name for event in chunk_events(chunk) for name, _, _ in event.bound))
+
+
+mentions: Final = summary(_chunk_mentions, union)
+"""Every name that a piece reads or binds."""
+
+_has_references: Final = summary(lambda chunk: bool(template_references(chunk)), any)
+"""Whether a piece names another template."""
+
+
+@chunk_fact
+def chunk_reads(chunk: Chunk) -> dict[str, tuple[tuple[Span, str], ...]]:
+    """Return where the chunk reads each name, and how."""
+    found: dict[str, list[tuple[Span, str]]] = {}
+    for event in chunk_events(chunk):
+        if event.action == "read":
+            found.setdefault(event.name, []).append((event.span, event.detail))
+    return {name: tuple(places) for name, places in found.items()}
+
+
+def is_wanted(piece: Piece, name: str) -> bool:
+    """Return whether a piece reads or binds the name, or names files that may see it."""
+    return name in mentions(piece) or _has_references(piece)
+
+
+_OF_FILES = frozenset({"set", "macro", "import"})
+"""Ways of binding that may bind for the whole file."""
+
+
+def is_never_bound(template: Template, name: str) -> bool:
+    """Return whether the name is an input wherever it stands."""
+    return name not in IMPLIED and not any(name in template.names.bound_names(way) for way in WAYS)
+
+
+def never_bound(template: Template, name: str) -> tuple[Variable, ...]:
+    """Return the input of a name that the file never binds; none if nothing reads or sees it."""
+    readings: list[VariableReading] = []
+    seen_by: list[TemplateReference] = []
+    for located in template.source.root.where(lambda piece: is_wanted(piece, name)):
+        for span, how in chunk_reads(located.chunk).get(name, ()):
+            readings.append(VariableReading(span.shifted(located.start), how, None))
+        seen_by += [
+            reference._replace(span=reference.span.shifted(located.start))
+            for reference in template_references(located.chunk)
+        ]
+    if not readings and not seen_by:
+        return ()
+    return (
+        Variable(
+            name, (), tuple(readings), tuple(seen_by), is_input=True, is_exported=False, is_implied=False
+        ),
+    )
+
+
+def only_binding(template: Template, name: str) -> Binding | None:
+    """Return the one binding of a name, outside every block and ahead of everything that reads the name."""
+    ways = [way for way in WAYS if name in template.names.bound_names(way)]
+    if name in IMPLIED or len(ways) != 1 or ways[0] not in _OF_FILES:
+        return None
+    found = [binding for binding in template.names.bindings_of(ways[0]) if binding.name == name]
+    if len(found) != 1 or not _is_outside_blocks(template, found[0]):
+        return None
+    # `{% set x = x | trim %}` reads ahead of binding, though it stands behind.
+    for located in template.source.root.where(lambda piece: name in mentions(piece)):
+        for event in chunk_events(located.chunk):
+            if event.name == name and event.action in {"read", "bind"}:
+                return found[0] if event.action == "bind" else None
+    return None
+
+
+def _is_outside_blocks(template: Template, binding: Binding) -> bool:
+    resolver, located = template.names.scopes_at(binding.span.start)
+    for event in chunk_events(located.chunk):
+        if event.action == "bind" and event.span.shifted(located.start) == binding.span:
+            return not resolver.blocks
+        if event.action != "read":
+            resolver.pass_event(event, located.start)
+    return False
+
+
+def bound_once(template: Template, binding: Binding) -> tuple[Variable, ...]:
+    """Return the variable of a name's only binding, and the input of that name in earlier files."""
+    readings: list[VariableReading] = []
+    behind: list[TemplateReference] = []
+    ahead: list[TemplateReference] = []
+    for located in template.source.root.where(lambda piece: is_wanted(piece, binding.name)):
+        for span, how in chunk_reads(located.chunk).get(binding.name, ()):
+            readings.append(VariableReading(span.shifted(located.start), how, binding))
+        for reference in template_references(located.chunk):
+            placed = reference._replace(span=reference.span.shifted(located.start))
+            sees = placed.keyword == "extends" or placed.span.start > binding.span.start
+            (behind if sees else ahead).append(placed)
+    name = binding.name
+    found = Variable(
+        name, (binding,), tuple(readings), tuple(behind), is_input=False, is_exported=True, is_implied=False
+    )
+    taken = Variable(name, (), (), tuple(ahead), is_input=True, is_exported=False, is_implied=False)
+    return (found, taken) if ahead else (found,)
+
+
+def is_plain(chunk: Chunk, name: str, resolver: Resolver) -> bool:
+    """Return whether the name means one thing everywhere in the chunk, at whose beginning `resolver` is."""
+    if name not in _plain_reads(chunk):
+        return False
+    is_free = all(name not in scope.bound for scope in resolver.scopes)
+    return is_free or not any(isinstance(step, NameEvent) for step in outline(chunk))
+
+
+@chunk_fact
+def _plain_reads(chunk: Chunk) -> dict[str, tuple[tuple[Span, str], ...]]:
+    """Return where the chunk reads the names that it does not bind.
+
+    None in chunks that need a closer look.
+    """
+    events = chunk_events(chunk)
+    has_macro = any(event.action == "open" and event.name == "macro" for event in events)
+    if has_macro or template_references(chunk):
+        return {}
+    bound = {event.name for event in events if event.action == "bind"}
+    bound.update(name for event in events for name, _, _ in event.bound)
+    return {name: places for name, places in chunk_reads(chunk).items() if name not in bound}
+
+
+@chunk_fact
+def chunk_steps(chunk: Chunk) -> tuple[NameEvent | TemplateReference, ...]:
+    """Return the chunk's events, and between them the other templates that it names."""
+    references = list(template_references(chunk))
+    steps: list[NameEvent | TemplateReference] = []
+    for event in chunk_events(chunk):
+        while references and references[0].span.start <= event.span.start:
+            steps.append(references.pop(0))
+        steps.append(event)
+    return (*steps, *references)
+
+
+class _Group:
+    """A variable while it is put together; `joined` is the one that it turned out to be."""
+
+    __slots__ = ("bindings", "is_exported", "is_implied", "is_input", "joined", "readings", "seen_by")
+
+    def __init__(self) -> None:
+        self.joined: _Group | None = None
+        self.bindings: list[Binding] = []
+        self.readings: list[VariableReading] = []
+        self.seen_by: list[TemplateReference] = []
+        self.is_input = self.is_exported = self.is_implied = False
+
+    def newest(self) -> _Group:
+        group = self
+        while group.joined is not None:
+            group = group.joined
+        return group
+
+    def join(self, other: _Group) -> None:
+        first, second = self.newest(), other.newest()
+        if first is second:
+            return
+        second.joined = first
+        first.bindings += second.bindings
+        first.readings += second.readings
+        first.seen_by += second.seen_by
+        first.is_input |= second.is_input
+        first.is_exported |= second.is_exported
+        first.is_implied |= second.is_implied
+
+
+class VariableGroups:
+    """The variables of one name, put together on the way through a file: one a scope, and the input."""
+
+    def __init__(self, name: str) -> None:
+        self._name: Final = name
+        self._input: Final = _Group()
+        self._input.is_input = True
+        self._by_scope: Final[dict[int, tuple[Any, _Group]]] = {}
+        self._inherited: Final[list[TemplateReference]] = []
+
+    def take(self, step: NameEvent | TemplateReference, start: int, resolver: Resolver) -> None:
+        """Go over one step of the chunk that begins at offset `start`."""
+        if isinstance(step, TemplateReference):
+            placed = step._replace(span=step.span.shifted(start))
+            if step.keyword == "extends":
+                self._inherited.append(placed)  # the parent begins where this file ends
+            else:
+                self._seen(resolver).seen_by.append(placed)
+        elif step.action == "read":
+            if step.name == self._name:
+                group = self._seen(resolver)
+                binding = resolver.meaning(step.name)[0]
+                group.readings.append(VariableReading(step.span.shifted(start), step.detail, binding))
+        else:
+            resolver.pass_event(step, start)
+            self._bound(step, start, resolver)
+
+    def take_readings(self, chunk: Chunk, start: int, resolver: Resolver) -> None:
+        """Go over a chunk in which the name means one thing."""
+        group = self._seen(resolver)
+        binding = resolver.meaning(self._name)[0]
+        for span, how in _plain_reads(chunk)[self._name]:
+            group.readings.append(VariableReading(span.shifted(start), how, binding))
+
+    def finish(self, resolver: Resolver) -> None:
+        """Let parents see what is bound at the end of the file."""
+        for reference in self._inherited:
+            self._seen(resolver).seen_by.append(reference)
+
+    def variables(self) -> Iterator[Variable]:
+        """Yield the variables that were found."""
+        groups = {id(group.newest()): group.newest() for _, group in self._by_scope.values()}
+        groups.setdefault(id(self._input.newest()), self._input.newest())
+        for group in groups.values():
+            if group.bindings or group.readings or group.seen_by or group.is_implied:
+                yield Variable(
+                    self._name,
+                    tuple(sorted(group.bindings, key=lambda binding: binding.span)),
+                    tuple(sorted(group.readings, key=lambda reading: reading.span)),
+                    tuple(sorted(group.seen_by, key=lambda reference: reference.span)),
+                    group.is_input,
+                    group.is_exported,
+                    group.is_implied,
+                )
+
+    def _of_scope(self, scope: Any) -> _Group:
+        # The scope is kept beside its group, so that its identity is not given to another one.
+        known = self._by_scope.setdefault(id(scope), (scope, _Group()))
+        return known[1].newest()
+
+    def _bound(self, event: NameEvent, start: int, resolver: Resolver) -> None:
+        bound: tuple[tuple[str, Span, str], ...] = event.bound
+        if event.action == "bind":
+            bound = ((event.name, event.span, event.detail),)
+        for name, span, kind in bound:
+            if name != self._name:
+                continue
+            group = self._of_scope(resolver.scopes[-1])
+            if kind == "implied":
+                group.is_implied = True
+            else:
+                group.bindings.append(Binding(name, span.shifted(start), kind))
+                group.is_exported |= len(resolver.scopes) == 1
+
+    def _seen(self, resolver: Resolver) -> _Group:
+        """Return the variable that the name means at the place that `resolver` has reached."""
+        found = []
+        certain = False
+        for scope in reversed(resolver.scopes):
+            known = scope.bound.get(self._name)
+            if known is not None:
+                found.append(self._of_scope(scope))
+                certain = known[1]
+            if certain:
+                break
+        if not found and resolver.meaning(self._name)[0] is not None:  # a macro reads what is set later
+            found.append(self._of_scope(resolver.scopes[0]))
+        if not certain:
+            found.append(self._input)
+        for other in found[1:]:
+            found[0].join(other)
+        return found[0].newest()
+
+
+__all__ = [
+    "NamePlace",
+    "Variable",
+    "VariableReading",
+    "chunk_names",
+    "exported_variable",
+    "input_variable",
+    "name_at",
+    "variable_around",
+    "variable_at",
+    "variables_named",
+]
+
+_OF_BLOCKS: Final = frozenset({"for", "with", "parameter"})
+"""Ways of binding that bind for a block alone."""
+
+
+class NamePlace(NamedTuple):
+    """A variable's name in the text."""
+
+    name: str
+    span: Span
+
+
+def name_at(template: Template, offset: int) -> NamePlace | None:
+    """Return the variable's name that is read or bound at `offset`, or ends there."""
+    located = template.source.located(offset)
+    found = None
+    for place in chunk_names(located.chunk):
+        if place.span.contains(offset - located.start):
+            found = place
+            if offset - located.start < place.span.end:
+                break
+    return found and NamePlace(found.name, found.span.shifted(located.start))
+
+
+@chunk_fact
+def chunk_names(chunk: Chunk) -> tuple[NamePlace, ...]:
+    """Return the places of the chunk where a variable is bound or read, in order.
+
+    Spans count from its start.
+    """
+    return tuple(sorted(_places(chunk), key=lambda place: place.span))
+
+
+def _places(chunk: Chunk) -> Iterator[NamePlace]:
+    for event in chunk_events(chunk):
+        if event.action in {"read", "bind"}:
+            yield NamePlace(event.name, event.span)
+        for name, span, kind in event.bound:
+            if kind != "implied":
+                yield NamePlace(name, span)
+
+
+@lru_cache(maxsize=16)
+def variables_named(template: Template, name: str) -> tuple[Variable, ...]:
+    """Return the variables of this name, in the order of their first places.
+
+    One that nothing in the file binds or reads is there as well, for the files that see it.
+    """
+    if is_never_bound(template, name):
+        return never_bound(template, name)
+    only = only_binding(template, name)
+    if only is not None:
+        return bound_once(template, only)
+    groups = VariableGroups(name)
+    resolver = None
+    for located, resolver in template.names.scopes_where(lambda piece: is_wanted(piece, name)):
+        if is_plain(located.chunk, name, resolver):
+            groups.take_readings(located.chunk, located.start, resolver)
+            pass_outline(resolver, located.chunk, located.start)
+            continue
+        for step in chunk_steps(located.chunk):
+            groups.take(step, located.start, resolver)
+    if resolver is not None:
+        groups.finish(resolver)
+    return tuple(sorted(groups.variables(), key=_first_place))
+
+
+def _first_place(variable: Variable) -> Span:
+    bound = [binding.span for binding in variable.bindings]
+    spans = [*bound, *(reading.span for reading in variable.readings)]
+    return min(spans, default=Span(1 << 60, 1 << 60))
+
+
+def variable_at(template: Template, place: NamePlace) -> Variable | None:
+    """Return the variable of a place that `name_at` found."""
+    return next((each for each in variables_named(template, place.name) if each.holds(place.span)), None)
+
+
+def variable_around(template: Template, place: NamePlace) -> Variable | None:
+    """Return the same as `variable_at`; the rest of the file is left alone where a block binds the name."""
+    binding = _bound_around(template, place)
+    if binding is None:
+        return variable_at(template, place)
+    groups = VariableGroups(place.name)
+    resolver, located = template.names.scopes_at(binding.span.start)
+    scope: object = None
+    for each in template.source.root.placed(located.index):
+        for step in chunk_steps(each.chunk):
+            groups.take(step, each.start, resolver)
+            if scope is None and _binds(step, binding.span.shifted(-each.start)):
+                scope = resolver.scopes[-1]
+        if scope not in resolver.scopes:
+            break
+    found = (each for each in groups.variables() if each.holds(place.span))
+    return next(found, None)
+
+
+def _bound_around(template: Template, place: NamePlace) -> Binding | None:
+    """Return the binding that a position is or certainly refers to, if it is local to a block."""
+    for reading in template.names.readings_in(place.span.start):
+        if reading.span == place.span:
+            binding = reading.binding
+            is_of_block = binding is not None and binding.kind in _OF_BLOCKS
+            return binding if reading.certain and is_of_block else None
+    located = template.source.located(place.span.start)
+    for event in chunk_events(located.chunk):
+        for name, span, kind in event.bound:
+            if kind in _OF_BLOCKS and span.shifted(located.start) == place.span:
+                return Binding(name, place.span, kind)
+    return None
+
+
+def _binds(step: NameEvent | TemplateReference, span: Span) -> bool:
+    return isinstance(step, NameEvent) and any(bound == span for _, bound, _ in step.bound)
+
+
+def input_variable(template: Template, name: str) -> Variable | None:
+    """Return the variable of this name that the caller may give."""
+    return next((each for each in variables_named(template, name) if each.is_input), None)
+
+
+def exported_variable(template: Template, name: str) -> Variable | None:
+    """Return the variable of this name that files which import this one get."""
+    return next((each for each in variables_named(template, name) if each.is_exported), None)

@@ -1,0 +1,104 @@
+"""Which names and which open blocks there are at a place in a file."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from promptls.semantic.names.events import chunk_events
+from promptls.semantic.names.scopes import Binding, placed
+from promptls.semantic.template import Template
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.jinja.blocks import loose_tags
+from promptls.syntax.jinja.nodes import Collection, Expression, Name, Statement
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
+
+
+class Visible(NamedTuple):
+    """What is there at a place: the names that the file binds, and the blocks around, outermost first.
+
+    `due` is the keyword of the innermost block that is never closed, or empty; `scopes` says how
+    many scopes outside each name is bound, 0 for the innermost.
+    """
+
+    bindings: dict[str, Binding]
+    scopes: dict[str, int]
+    blocks: tuple[str, ...]
+    due: str
+
+
+def visible_at(template: Template, offset: int) -> Visible:
+    """Return what the file binds at `offset`, by the tags in front of the one that `offset` stands in."""
+    resolver, located = template.names.scopes_at(offset)
+    inside = offset - located.start
+    for tag in located.chunk.tags:
+        if tag.span.start < inside and (inside <= tag.span.end or _goes_on(located.chunk, tag, inside)):
+            inside = tag.span.start
+            break
+    for event in chunk_events(located.chunk):
+        if event.span.start >= inside:
+            break
+        if event.action != "read":
+            resolver.pass_event(event, located.start)
+    bindings: dict[str, Binding] = {}
+    depths: dict[str, int] = {}
+    for depth, scope in enumerate(reversed(resolver.scopes)):
+        for name, held in scope.bound.items():
+            if name not in bindings:
+                bindings[name], depths[name] = placed(held), depth
+    return Visible(bindings, depths, tuple(resolver.blocks), _due(template, located.start + inside))
+
+
+def _goes_on(chunk: Chunk, tag: Tag, inside: int) -> bool:
+    """Return whether the place is behind nothing but the space that follows a tag which is not closed."""
+    return bool(tag.unclosed) and not chunk.text[tag.span.end : inside].strip(" \t")
+
+
+def _due(template: Template, offset: int) -> str:
+    """Return the keyword of the innermost block ahead of `offset` that nothing closes."""
+    stack: list[str] = []
+    for tag in loose_tags(template.source.root):
+        if tag.span.start >= offset:
+            break
+        if tag.action == "open":
+            stack.append(tag.keyword)
+        elif tag.action == "close" and tag.keyword in stack:
+            while stack.pop() != tag.keyword:
+                pass
+    return stack[-1] if stack else ""
+
+
+def own_names(tag: Tag, start: int, place: int) -> dict[str, Binding]:
+    """Return the names that a tag binds for a place inside itself; `start` is the tag's offset in the file.
+
+    A loop's condition knows the loop's variables, a default the parameters before it.
+    """
+    if tag.kind != "statement":
+        return {}
+    statement = tag_tree(tag).statement
+    found: dict[str, Binding] = {}
+    if statement.keyword == "for" and _is_in_condition(statement, place):
+        for name in _names(statement.targets):
+            found[name.name] = Binding(name.name, name.span.shifted(start), "for")
+    for parameter in statement.parameters:
+        if parameter.span.end < place and (parameter.default is None or parameter.default.span.end < place):
+            found[parameter.name] = Binding(parameter.name, parameter.span.shifted(start), "parameter")
+    return found
+
+
+def _is_in_condition(statement: Statement, place: int) -> bool:
+    return (
+        bool(statement.expressions)
+        and place > statement.expressions[0].span.end + 2
+        and (statement.loop_test is not None)
+    )
+
+
+def _names(targets: tuple[Expression, ...]) -> list[Name]:
+    found: list[Name] = []
+    for target in targets:
+        if isinstance(target, Name):
+            found.append(target)
+        elif isinstance(target, Collection):
+            found += _names(target.items)
+    return found

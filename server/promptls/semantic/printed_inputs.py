@@ -1,0 +1,321 @@
+"""Which inputs are printed into a content unescaped, so that their text becomes text of the YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from promptls.semantic.contents import Content, block_indent, chunk_contents, tags_in
+from promptls.semantic.flow.expression_paths import SAME_LIST
+from promptls.semantic.flow.keys import way_of
+from promptls.semantic.flow.paths import Each, Step
+from promptls.semantic.flow.shapes import resolved_each
+from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding, Resolver
+from promptls.semantic.template import Template
+from promptls.semantic.types.shape import Shape, element_of
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import union
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Conditional,
+    Constant,
+    Expression,
+    Filter,
+    Item,
+    Keyword,
+    Name,
+    Operation,
+    Slice,
+    Statement,
+)
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.text.positions import Span
+
+_PASSING: Final = frozenset(
+    {
+        *("capitalize", "center", "d", "default", "e", "escape", "first", "forceescape", "last"),
+        *("lower", "max", "min", "random", "replace", "reverse", "safe", "string", "title"),
+        *("trim", "truncate", "upper", "wordwrap"),
+    }
+)
+"""Filters whose result has the line breaks of what they are given."""
+_OF_LISTS: Final = SAME_LIST | {"batch", "groupby", "map", "slice"}
+"""Filters that make a list of the elements of another."""
+_PASSING_METHODS: Final = frozenset(
+    {"capitalize", "get", "lower", "lstrip", "pop", "replace", "rstrip", "strip", "title", "upper"}
+)
+_LINE_BREAKS: Final = frozenset({"\n", "\\n", "\r\n"})
+
+
+def unescaped_values(
+    node: Expression, indent: int | None, *, adds_breaks: bool = False
+) -> Iterator[tuple[Expression, bool]]:
+    """Yield the values in an expression whose line breaks come out as they are.
+
+    Whether it adds some itself.
+    """
+    if _is_value(node):
+        yield node, adds_breaks
+        return
+    adds_breaks = adds_breaks or _adds_breaks(node, indent or 0)
+    if adds_breaks and isinstance(node, Filter) and node.name in _OF_LISTS and node.target is not None:
+        yield from unescaped_values(node.target, indent, adds_breaks=True)
+        return
+    for inner in _passed_on(node, indent):
+        yield from unescaped_values(inner, indent, adds_breaks=adds_breaks)
+
+
+def _adds_breaks(node: Expression, indent: int) -> bool:
+    """Return whether an expression joins its values with line breaks without indentation."""
+    match node:
+        case Filter(name="join", arguments=(Constant(value=str() as between), *_)):
+            pass
+        case Operation(operators=("~" | "+",), operands=(Constant(value=str() as between), _)):
+            pass
+        case Operation(
+            operators=("~" | "+",), operands=(Operation(operands=(_, Constant(value=str() as between))), _)
+        ):
+            pass
+        case _:
+            return False
+    _, found, last = between.rpartition("\n")
+    return bool(found) and len(last) - len(last.lstrip(" ")) < max(indent, 1)
+
+
+def _is_value(node: Expression) -> bool:
+    match node:
+        case Name() | Attribute():
+            return True
+        case Item(key=key):
+            return not isinstance(key, Slice)
+        case Call(function=Attribute(name="get"), arguments=(Constant(), *_)):
+            return True
+        case _:
+            return False
+
+
+def _passed_on(node: Expression, indent: int | None) -> tuple[Expression, ...]:
+    """Return the expressions inside of another whose line breaks come out of it."""
+    match node:
+        case Item(target=target):
+            return (target,)
+        case Filter(target=target) if target is not None:
+            return _from_filter(node, target, indent)
+        case Call(function=Attribute(target=target, name=name), arguments=arguments):
+            breaks = name == "replace" and _replaces_breaks(arguments)
+            return (target,) if name in _PASSING_METHODS and not breaks else ()
+        case Conditional(then=then, otherwise=otherwise):
+            return (then,) if otherwise is None else (then, otherwise)
+        case Operation(operators=operators, operands=operands) if set(operators) <= {"~", "+", "and", "or"}:
+            return operands
+        case _:
+            return ()
+
+
+def _from_filter(node: Filter, target: Expression, indent: int | None) -> tuple[Expression, ...]:
+    if node.name == "replace" and _replaces_breaks(node.arguments):
+        return ()
+    if node.name == "indent":
+        return (target,) if _is_too_shallow(node, indent) else ()
+    if node.name in {"default", "d"}:
+        return (target, *(each for each in node.arguments if not isinstance(each, Keyword)))
+    is_being_typed = not node.name  # what is found of the value stands still while its filter is typed
+    return (target,) if is_being_typed or node.name in _PASSING or node.name == "join" else ()
+
+
+def _replaces_breaks(arguments: tuple[Expression, ...]) -> bool:
+    old = arguments[0] if arguments else None
+    return isinstance(old, Constant) and old.value in _LINE_BREAKS
+
+
+def _is_too_shallow(node: Filter, indent: int | None) -> bool:
+    """Return whether `indent(n)` certainly leaves later lines of the value behind the block's edge."""
+    if indent is None:
+        return False
+    for argument in node.arguments:
+        if isinstance(argument, Keyword) and argument.name == "width":
+            argument = argument.value  # noqa: PLW2901 - the argument itself, however it is passed
+        elif isinstance(argument, Keyword):
+            continue
+        width = argument.value if isinstance(argument, Constant) else None
+        return isinstance(width, int) and not isinstance(width, bool) and width < indent
+    return indent > 4  # noqa: PLR2004 - the width of Jinja's filter where none is given
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedInput:
+    """An input, or a value inside one, that is printed without being escaped.
+
+    `name` is the input's name and `text` how the value is written. `expression` is the span of all
+    that the tag prints. Spans count from the start of the chunk. `keys` are the attributes and
+    keys that lead to the value; `is_element` says that a loop goes over the input. `adds_breaks`
+    says that the tag itself puts line breaks beside the value, as a `join` can.
+    """
+
+    name: str
+    text: str
+    span: Span
+    expression: Span
+    content: Content
+    keys: tuple[str, ...] = ()
+    is_element: bool = False
+    adds_breaks: bool = False
+
+
+@chunk_fact
+def printed_inputs(chunk: Chunk) -> tuple[PrintedInput, ...]:
+    """Return the inputs that the chunk's contents print as they are; one a printed value, in order.
+
+    A name counts as an input where the chunk itself does not bind it, and where a loop of the
+    chunk binds it to the elements of one.
+    """
+    return tuple(_printed(chunk))
+
+
+def no_inputs(template: Template) -> frozenset[str]:
+    """Return the read names that are not inputs: bound in the file, or excluded by its declarations."""
+    names = template.names
+    made = union([names.bound_names(kind) for kind in ("set", "import", "macro", "with")])
+    if template.declarations.inputs is None:
+        return made
+    declared = {key.name for key in template.declarations.inputs}
+    return made | (names.read_names - declared - names.bound_names("for"))
+
+
+def ways_from_inputs(
+    template: Template, values: Iterable[tuple[PrintedInput, int]]
+) -> dict[tuple[Span, int], tuple[str, tuple[str, ...]]]:
+    """Return the input that each value of the chunk at an offset comes from, with the keys on the way.
+
+    They come by the value's span and that offset. Follows loops and names that are set outside of the chunk.
+    The name is empty where that leads to no input.
+    """
+    asked = {
+        (value.span, start): (
+            (Step(value.name), *(Step(key or Each.ELEMENT) for key in value.keys)),
+            start + value.span.start,
+        )
+        for value, start in values
+    }
+    resolved = resolved_each(template, asked.values())
+    found = {}
+    for each, place in asked.items():
+        root, *keys = way_of(resolved[place]) or ("",)
+        found[each] = (str(root), tuple("" if isinstance(key, Each) else key for key in keys))
+    return found
+
+
+def schema_at(schema: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    """Return the schema of a value inside an input; empty where none is given."""
+    for key in keys:
+        properties = schema.get("properties")
+        below = properties.get(key) if key and isinstance(properties, dict) else schema.get("items")
+        if not isinstance(below, dict):
+            return {}
+        schema = below
+    return schema
+
+
+def shape_kind(shape: Shape | None, keys: tuple[str, ...]) -> str:
+    """Return the kind of a value inside an input, by the input's shape; `unknown` where nothing tells it."""
+    for key in keys:
+        if shape is None:
+            break
+        shape = shape.key(key) if key else element_of(shape)
+    return shape.kind if shape is not None else "unknown"
+
+
+def _printed(chunk: Chunk) -> Iterator[PrintedInput]:
+    sources: _Sources | None = None
+    for content in chunk_contents(chunk):
+        indent = block_indent(chunk, content) if content.is_block else None
+        for tag in tags_in(chunk, content):
+            if tag.kind != "output" or tag.unclosed:
+                continue
+            statement = tag_tree(tag).statement
+            if len(statement.expressions) != 1:
+                continue
+            whole = statement.expressions[0]
+            if not _is_written(whole):
+                continue
+            expression = _outer_span(tag, whole).shifted(tag.span.start)
+            seen: set[str] = set()
+            for value, adds_breaks in unescaped_values(whole, indent):
+                sources = sources or _Sources(chunk)
+                found = sources.input_of(value, tag)
+                if found is None:
+                    continue
+                text = chunk.text[tag.span.start + value.span.start : tag.span.start + value.span.end]
+                if text not in seen:
+                    seen.add(text)
+                    name, keys, is_element = found
+                    span = value.span.shifted(tag.span.start)
+                    yield PrintedInput(name, text, span, expression, content, keys, is_element, adds_breaks)
+
+
+def _is_written(expression: Expression) -> bool:
+    return expression.span.end > expression.span.start
+
+
+def _outer_span(tag: Tag, expression: Expression) -> Span:
+    """Return the span of what a tag prints, with brackets around it."""
+    inside = tag.text[tag.inner_start : tag.inner_end]
+    start = tag.inner_start + len(inside) - len(inside.lstrip())
+    return Span(min(start, expression.span.start), tag.inner_start + len(inside.rstrip()))
+
+
+class _Sources:
+    """Where the names of a chunk come from."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        readings = Resolver().readings(chunk, 0)
+        self._bindings = {reading.span.start: reading.binding for reading in readings}
+        self._loops: dict[int, tuple[Statement, Tag]] = {}
+        for tag in chunk.tags:
+            if tag.kind == "statement":
+                statement = tag_tree(tag).statement
+                if statement.keyword == "for" and statement.expressions:
+                    for target in statement.targets:
+                        self._loops[tag.span.start + target.span.start] = (statement, tag)
+
+    def input_of(self, node: Expression, tag: Tag) -> tuple[str, tuple[str, ...], bool] | None:
+        """Return the input that a value comes from, the keys on the way, and whether through a loop."""
+        keys: list[str] = []
+        is_element = False
+        for _ in range(_MAX_STEPS):
+            match node:
+                case Attribute(target=target, name=name):
+                    keys.append(name)
+                    node = target
+                case Item(target=target, key=key):
+                    keys.append(str(key.value) if isinstance(key, Constant) else "")
+                    node = target
+                case Call(function=Attribute(target=target, name="get"), arguments=(Constant() as key, *_)):
+                    keys.append(str(key.value))
+                    node = target
+                case Name(span=span, name=name):
+                    binding = self._bindings.get(tag.span.start + span.start)
+                    if binding is None:
+                        if name in GLOBALS | INJECTED or name == "loop":
+                            return None
+                        return name, tuple(reversed(keys)), is_element
+                    loop = self._loop(binding)
+                    if loop is None:
+                        return None
+                    statement, tag = loop
+                    node, is_element = statement.expressions[0], True
+                    keys.append("")
+                case _:
+                    return None
+        return None
+
+    def _loop(self, binding: Binding) -> tuple[Statement, Tag] | None:
+        """Return the loop that binds the name, where the name is the loop's whole target."""
+        return self._loops.get(binding.span.start) if binding.kind == "for" else None
+
+
+_MAX_STEPS: Final = 50
+"""Attributes and loops on the way from a printed value to its input; longer ways are left alone."""

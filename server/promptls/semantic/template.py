@@ -1,0 +1,174 @@
+"""One text, with everything that it means by itself; immutable, and worked out when asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from promptls.semantic.branches import Branches, branches_of
+from promptls.semantic.header import Declarations, declarations_of, header_of, tells_of_prompt
+from promptls.semantic.kind import Kind, kind_of
+from promptls.semantic.names.file_names import FileNames, file_names
+from promptls.semantic.names.references import TemplateReference, template_references
+from promptls.semantic.object_data import plain_data
+from promptls.semantic.parts import Part, chunk_items
+from promptls.syntax.facts import placed_items, recorded_property, summary
+from promptls.syntax.jinja.block_problems import block_problems
+from promptls.syntax.jinja.file_blocks import named_block_problems
+from promptls.syntax.jinja.problems import meant_tag, tag_problems
+from promptls.syntax.problem import SyntaxProblem
+from promptls.syntax.source import Source
+from promptls.syntax.yaml.nodes import Mapping, key_text
+from promptls.syntax.yaml.salvage import salvaged_mapping
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.text.positions import Span
+
+_NOTHING: Final = Declarations()
+
+
+class PlacedPart(NamedTuple):
+    """A part and the offset of its chunk, to which the part's own spans are relative."""
+
+    start: int
+    part: Part
+
+    @property
+    def span(self) -> Span:
+        """The part's span in the file."""
+        return self.part.span.shifted(self.start)
+
+
+class Template:
+    """What one text means; it knows nothing of other files.
+
+    Spans that its properties give count from the start of the file.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source: Final = source
+
+    @property
+    def serial(self) -> int:
+        """A number that no template with another text has."""
+        return self.source.serial
+
+    @recorded_property
+    def header(self) -> Declarations | None:
+        """Return what the header declares, or None if there is no header."""
+        return header_of(self.source)
+
+    @recorded_property
+    def kind(self) -> Kind:
+        """Return the kind of the file by its own text; a text that is not analysed is no prompt."""
+        if self.source.refusal is not None:
+            return Kind.OTHER
+        header = self.header
+        has_header = header is not None and tells_of_prompt(self.source.slice(header.span))
+        return kind_of(self.source, has_header=has_header)
+
+    @recorded_property
+    def declarations(self) -> Declarations:
+        """Return what the file declares, in its header or at its top level."""
+        if self.header is not None:
+            return self.header
+        if self.kind in {Kind.OBJECT, Kind.EVALUATION} and (root := self.root) is not None:
+            keys = frozenset(text for entry in root.entries if (text := key_text(entry)) is not None)
+            return declarations_of(root, plain_data(root), Span(0, 0), keys)
+        return _NOTHING
+
+    @recorded_property
+    def root(self) -> Mapping | None:
+        """Return the mapping under the Jinja; of one with broken YAML the keys that can be read."""
+        if self.source.refusal is not None:
+            return None
+        yaml = chunk_yaml(self.source.first_chunk)
+        for root in yaml.roots:
+            if isinstance(root, Mapping):
+                return root
+        if yaml.problems and self.kind in {Kind.OBJECT, Kind.EVALUATION}:
+            return salvaged_mapping(self.source.first_chunk)
+        return None
+
+    @recorded_property
+    def parts(self) -> tuple[PlacedPart, ...]:
+        """Return the parts that stand in the file, in order."""
+        if self.source.refusal is not None:
+            return ()
+        return tuple(
+            PlacedPart(start, part)
+            for start, chunk in zip(self.source.starts, self.source.chunks, strict=False)
+            for part in chunk_items(chunk).parts
+        )
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether any part stands in the file."""
+        return self.source.refusal is None and _has_parts(self.source.root)
+
+    @recorded_property
+    def names(self) -> FileNames:
+        """Return the variables that the file binds and reads."""
+        return file_names(self.source)
+
+    @recorded_property
+    def branches(self) -> Branches:
+        """Which branches lie around each place."""
+        return branches_of(self.source)
+
+    @recorded_property
+    def references(self) -> tuple[TemplateReference, ...]:
+        """Return the other templates that the file names."""
+        return () if self.source.refusal is not None else _references(self.source.root)
+
+    @recorded_property
+    def syntax_problems(self) -> tuple[SyntaxProblem, ...]:
+        """Return the errors of the Jinja and of the YAML under it, in the order of their places."""
+        problems = [
+            *block_problems(self.source),
+            *named_block_problems(self.source),
+            *_problems(self.source.root),
+        ]
+        aliases = _aliases(self.source.root)
+        if aliases and not self.references:
+            text = self.source.text
+            problems += [
+                SyntaxProblem("yaml", span, f"no anchor `&{name}` is defined before this alias")
+                for name, span in aliases
+                if re.search(rf"&{re.escape(name)}(?![^\s,\]}}])", text) is None
+            ]
+        return tuple(_once(sorted(problems, key=lambda problem: problem.span)))
+
+
+def _once(problems: list[SyntaxProblem]) -> Iterator[SyntaxProblem]:
+    """Yield the problems without those that another one tells.
+
+    An unknown tag may end the block of another, as `endfoo`, and may be the misspelt end that one lacks.
+    """
+    opened: set[str] = set()
+    last: dict[str | None, int] = {}
+    if any(problem.missing_end for problem in problems):
+        for number, problem in enumerate(problems):
+            if word := problem.unknown_tag:
+                last[word] = last[meant_tag(word)] = number
+    for number, problem in enumerate(problems):
+        word = problem.unknown_tag
+        is_misspelt = problem.missing_end and last.get(problem.missing_end, -1) > number
+        if not is_misspelt and not (word.startswith("end") and word[3:] in opened):
+            yield problem
+        if word:
+            opened.add(word)
+
+
+_has_parts: Final = summary(lambda chunk: bool(chunk_items(chunk).parts), any)
+_references: Final = placed_items(
+    template_references, lambda reference, by: reference._replace(span=reference.span.shifted(by))
+)
+_problems: Final = placed_items(
+    lambda chunk: tag_problems(chunk) or chunk_yaml(chunk).problems, SyntaxProblem.shifted
+)
+"""The errors in the tags of a chunk, or, where there are none, in its YAML."""
+_aliases: Final = placed_items(
+    lambda chunk: chunk_yaml(chunk).aliases, lambda alias, by: (alias[0], alias[1].shifted(by))
+)
+"""The aliases whose anchor is not in their chunk."""

@@ -1,0 +1,1 @@
+"""Inferred types, declared schemas and assignability."""

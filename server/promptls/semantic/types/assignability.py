@@ -1,0 +1,196 @@
+"""Whether a given value fits the ways in which a template uses it; reported only if it certainly does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from promptls.semantic.types.shape import Clause, Need, Shape, ShapeKind
+from promptls.text.suggest import nearest
+
+_MAX_ROWS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Shape):
+    """A text, number, boolean or None whose `value` is known."""
+
+    value: object = None
+
+
+NOTHING: Final = Constant("unknown", value=None)
+"""None itself, which is of no kind that templates ask for."""
+
+
+def constant(value: object) -> Shape:
+    """Return what is given by a text, a number, a boolean or None; unknown for anything else."""
+    kinds: tuple[tuple[type | tuple[type, ...], ShapeKind], ...] = (
+        (bool, "boolean"), ((int, float), "number"), (str, "text")
+    )  # fmt: skip
+    if value is None:
+        return NOTHING
+    kind = next((kind for types, kind in kinds if isinstance(value, types)), None)
+    return Shape() if kind is None else Constant(kind, value=value)
+
+
+def rows(shapes: Iterable[Shape]) -> Shape:
+    """Return a list of values, each of which stays what it is.
+
+    Those behind the first thousand are not looked at.
+    """
+    found = tuple(dict.fromkeys(shape for shape, _ in zip(shapes, range(_MAX_ROWS), strict=False)))
+    if not found:
+        return Shape("list")
+    return Shape("list", element=found[0] if len(found) == 1 else Shape("union", alternatives=found))
+
+
+def given_value(value: Any) -> Shape:
+    """Return what a piece of data gives."""
+    if isinstance(value, dict):
+        return Shape(
+            "mapping", keys=tuple(sorted((str(key), given_value(each)) for key, each in value.items()))
+        )
+    if isinstance(value, (list, tuple)):
+        return rows(map(given_value, value))
+    return constant(value)
+
+
+def is_false(given: Shape) -> bool:
+    """Return whether a value is certainly taken for false."""
+    if isinstance(given, Constant):
+        return not given.value
+    return (given.kind == "list" and given.element is None) or given == Shape("mapping")
+
+
+def is_needed(needed: Iterable[Clause], beside: Mapping[str, Shape], *, is_open: bool) -> Clause | None:
+    """Return the clause under which a value is certainly needed that has these values beside it.
+
+    None for none.
+
+    `is_open` where there may be other values besides.
+    """
+    return next((clause for clause in needed if all(_holds(need, beside, is_open) for need in clause)), None)
+
+
+def _holds(need: Need, beside: Mapping[str, Shape], is_open: bool) -> bool:
+    if need.is_partial:
+        return False
+    value = Shape()
+    for index, name in enumerate(need.way):
+        found = beside.get(name)
+        if found is None:
+            return not is_open and not need.is_among and index + 1 == len(need.way)
+        value = found
+        beside, is_open = dict(value.keys), value.kind != "mapping" or value.element is not None
+    if isinstance(value, Constant):
+        return (value.value in need.values) is need.is_among
+    return value.kind in {"list", "mapping"} and not need.is_among
+
+
+def clause_words(clause: Clause) -> str:
+    """When a clause holds, as people read it: "`role` is 'tool'"."""
+    return " and ".join(sorted(map(_words, clause)))
+
+
+def _words(need: Need) -> str:
+    values = sorted(map(repr, need.values))
+    said = " or ".join(values)
+    if not need.is_among:
+        said = f"not {said}" if len(values) == 1 else f"none of {', '.join(values)}"
+    return f"`{'.'.join(need.way)}` is {said}"
+
+
+_WORDS: Final = {"text": "a text", "number": "a number", "boolean": "a boolean", "list": "a list",
+                 "mapping": "a mapping"}  # fmt: skip
+
+
+def misfit(name: str, used: Shape, given: Shape) -> str | None:
+    """Return what is wrong with a value for an input of this name; None if nothing certainly is.
+
+    `used` is settled. Of a mapping that is given, other keys than its own are missing unless it has an
+    `element`. What is only printed or compared may be anything.
+    """
+    if given.kind == "union":
+        return next((said for each in given.alternatives if (said := misfit(name, used, each))), None)
+    if given == NOTHING:
+        fails = used.kind == "list" and (used.refuses_null or not used.optional)
+        return f"`{name}` is null, and is used as {used.words}" if fails else None
+    if used.optional and not used.refuses_null and is_false(given):
+        return None
+    if given.kind not in _WORDS or used.kind in {"unknown", "any", "scalar", "text", "number", "boolean"}:
+        return None
+    if used.kind == "union":
+        same = used.alternative(given.kind)
+        if same is not None:
+            return misfit(name, same, given)
+        each_said = [misfit(name, each, given) for each in used.alternatives]
+        return None if None in each_said else each_said[-1]
+    if used.kind == given.kind:
+        return _inside(name, used, given)
+    if used.kind == "list" and given.kind in {"text", "mapping"} and not _has_inside(used.element):
+        return None  # a loop goes through letters and keys too
+    if used.kind == "mapping" and not used.element and all(below.optional for _, below in used.keys):
+        return None
+    return f"`{name}` is {_WORDS[given.kind]}, and is used as {used.words}"
+
+
+def lacking(shapes: Mapping[str, Shape], given: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
+    """Yield the inputs that are not given, and are needed by what is, each with the words that say when."""
+    for name, used in shapes.items():
+        if name not in given and used.optional:
+            clause = is_needed(used.needed, given, is_open=False)
+            if clause is not None:
+                yield name, clause_words(clause)
+
+
+def misfit_by_name(shapes: Mapping[str, Shape], given: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
+    """Yield the problems of the values given for inputs, each with its input's name, sorted by name."""
+    for name in sorted(given.keys() & shapes.keys()):
+        if is_used(shapes[name], given, is_open=False):
+            said = misfit(name, shapes[name], given[name])
+            if said is not None:
+                yield name, said
+
+
+def is_used(used: Shape, beside: Mapping[str, Shape], *, is_open: bool) -> bool:
+    """Return whether a value is certainly used, as far as that goes by the values beside it."""
+    return not used.needed or is_needed(used.needed, beside, is_open=is_open) is not None
+
+
+def _has_inside(element: Shape | None) -> bool:
+    """Return whether what a loop gives is used as more than a text."""
+    return element is not None and element.kind in {"mapping", "list"}
+
+
+def _inside(name: str, used: Shape, given: Shape) -> str | None:
+    """Return what is wrong with the keys or elements of a value of the right kind."""
+    if used.kind == "list":
+        if used.element is None or given.element is None:
+            return None
+        return misfit(f"{name}[…]", used.element, given.element)
+    own = dict(given.keys)
+    written = dict(used.keys)
+    if used.element is not None:
+        for key in sorted(own.keys() - written.keys()):
+            said = misfit(f"{name}[…]", used.element, own[key])
+            if said is not None:
+                return said
+    is_open = given.element is not None
+    unread = own.keys() - written.keys()
+    for key, below in used.keys:
+        if key in own:
+            fits = not is_used(below, own, is_open=is_open)
+            said = None if fits else misfit(f"{name}.{key}", below, own[key])
+        elif is_open or hasattr(dict, key):
+            said = None
+        elif below.optional:
+            clause = is_needed(below.needed, own, is_open=is_open)
+            where = "" if clause is None else f", which is read where {clause_words(clause)}"
+            said = f"`{name}` lacks `{key}`{where}" if where else None
+        else:
+            meant = nearest(key, unread)
+            said = f"`{name}` lacks `{key}`" + (f"; it has `{meant}`" if meant else "")
+        if said is not None:
+            return said
+    return None

@@ -1,0 +1,123 @@
+"""What one value can be by all of its uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+
+from promptls.semantic.types.shape import (
+    ELSE,
+    SCALARS,
+    Clause,
+    Shape,
+    ShapeKind,
+    alternatives_of,
+    unconditional,
+    union_of,
+)
+
+_MAX_CLAUSES: Final = 60
+_MAX_WAYS: Final = 4
+_OTHER: Final = object()
+"""Stands for all constants that no clause names."""
+
+
+@lru_cache(maxsize=1024)
+def is_needed_always(clauses: frozenset[Clause]) -> bool:
+    """Return whether one of the clauses holds whatever the compared values are.
+
+    False where they are too many.
+    """
+    certain = [clause for clause in clauses if not any(need.is_partial for need in clause)]
+    ways = {need.way for clause in certain for need in clause}
+    return len(certain) <= _MAX_CLAUSES and len(ways) <= _MAX_WAYS and _covers(certain)
+
+
+def _covers(clauses: list[Clause]) -> bool:
+    """Return whether clauses leave nothing out, value by value of what one of them asks for."""
+    if not clauses or frozenset() in clauses:
+        return bool(clauses)
+    way = min(need.way for need in min(clauses, key=len))
+    values = {value for clause in clauses for need in clause if need.way == way for value in need.values}
+    return all(_covers(_left(clauses, way, value)) for value in (_OTHER, *values))
+
+
+def _left(clauses: list[Clause], way: tuple[str, ...], value: object) -> list[Clause]:
+    """Return what is left to hold of the clauses where the value at `way` is known."""
+    return [
+        frozenset([need for need in clause if need.way != way])
+        for clause in clauses
+        if all((value in need.values) is need.is_among for need in clause if need.way == way)
+    ]
+
+
+_WEAK: Final[dict[ShapeKind, tuple[ShapeKind, ...]]] = {
+    "sequence": ("text", "list"),
+    "container": ("text", "list", "mapping"),
+}
+"""What a value may be of which a template only wants elements, or to know what is in it."""
+_KEY_KINDS: Final = frozenset({"unknown", "scalar", "text"})
+"""What the keys of a mapping are taken for by their uses."""
+
+
+def settled_shapes(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
+    """Return some shapes by name, each as `settled` says it."""
+    return {name: settled(shape) for name, shape in shapes.items()}
+
+
+@lru_cache(maxsize=4096)
+def settled(shape: Shape) -> Shape:
+    """Return what a value can be that is used in these ways; a settled shape is given back as it is.
+
+    Whatever can be printed need not be a scalar, and what a loop goes through for texts may be a mapping.
+    Of uses that no one kind allows any kind is left: they may stand in branches that exclude each other.
+    Where the template itself asks for the type, printed values stand beside the types that it asks for;
+    where it has a branch for all others and says nothing of them there, the value may be anything.
+    """
+    if shape.needed and is_needed_always(shape.needed):
+        shape = unconditional(shape)
+    if shape.kind in {"unknown", "any"}:
+        return shape
+    found = {each.kind: _inside(each) for each in alternatives_of(shape)}
+    tested = shape.tested
+    weak = [kind for kind in _WEAK if found.pop(kind, None) is not None]
+    if ELSE in tested and found.keys() <= tested:
+        return Shape(
+            "any",
+            optional=shape.optional,
+            tested=tested,
+            needed=shape.needed,
+            refuses_null=shape.refuses_null,
+        )
+    if "scalar" in found and tested:
+        found = {kind: each for kind, each in found.items() if kind == "scalar" or kind not in SCALARS}
+    elif len(found) > 1:
+        found.pop("scalar", None)
+    if "list" in found and "mapping" in found and _holds_keys(found["list"]) and not tested:
+        del found["list"]
+    for kind in weak:
+        if found.keys().isdisjoint(_WEAK[kind]):
+            tested |= {kind}
+            found |= {each: Shape(each) for each in (("text",) if "scalar" in found else _WEAK[kind])}
+            found.pop("scalar", None)
+    return union_of(
+        found.values(),
+        optional=shape.optional,
+        tested=tested,
+        needed=shape.needed,
+        refuses_null=shape.refuses_null,
+    )
+
+
+def _inside(shape: Shape) -> Shape:
+    """Return a shape of one kind, whose keys and elements are settled."""
+    if not shape.keys and shape.element is None:
+        return shape
+    keys = tuple([(name, settled(below)) for name, below in shape.keys])
+    return replace(shape, keys=keys, element=None if shape.element is None else settled(shape.element))
+
+
+def _holds_keys(shape: Shape) -> bool:
+    return shape.element is None or shape.element.kind in _KEY_KINDS

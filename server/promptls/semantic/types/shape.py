@@ -1,0 +1,329 @@
+"""The inferred type of a value: what is known of it from how a template uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+_PLURALS: Final = {"text": "texts", "mapping": "mappings", "list": "lists", "number": "numbers",
+                   "boolean": "booleans", "scalar": "scalars", "callable": "functions"}  # fmt: skip
+_SINGULARS: Final = {
+    "callable": "function",
+    "unknown": "any",
+    "any": "any",
+    "scalar": "text, number or boolean",
+}
+_MAX_KEYS: Final = 8
+
+
+def words_of_shape(shape: Shape) -> str:
+    """Return the words for one value of a shape."""
+    return _words(shape, plural=False)
+
+
+def _words(shape: Shape, *, plural: bool) -> str:
+    if shape.kind == "union":
+        *first, last = [_words(each, plural=plural) for each in shape.alternatives]
+        return f"{', '.join(first).replace(' or ', ', ')} or {last}"
+    word = _PLURALS.get(shape.kind, "values") if plural else _SINGULARS.get(shape.kind, shape.kind)
+    if shape.kind == "list" and shape.element is not None and shape.element.kind not in {"unknown", "any"}:
+        return f"{word} of {_words(shape.element, plural=True)}"
+    if shape.kind == "mapping" and shape.keys:
+        names = [f"{name}?" if below.optional else name for name, below in shape.keys[:_MAX_KEYS]]
+        more = ", …" if len(shape.keys) > _MAX_KEYS else ""
+        return f"{word} with {', '.join(names)}{more}"
+    if shape.kind == "callable" and shape.arguments is not None:
+        return f"{word} of {_arguments_words(shape.arguments)}"
+    return word
+
+
+def _arguments_words(arguments: Arguments) -> str:
+    least, most = arguments.least, arguments.most
+    count = f"{least} or more" if most is None else str(least) if least == most else f"{least} to {most}"
+    noun = "argument" if count == "1" else "arguments"
+    keywords = f" and {', '.join(f'{name}=' for name in arguments.keywords)}" if arguments.keywords else ""
+    return f"{count} {noun}{keywords}"
+
+
+ShapeKind = Literal[
+    "unknown", "scalar", "text", "number", "boolean", "list", "mapping", "callable", "union", "any",
+    "sequence", "container",
+]  # fmt: skip
+SCALARS: Final[frozenset[ShapeKind]] = frozenset({"scalar", "text", "number", "boolean"})
+_ORDER: Final = {
+    kind: number
+    for number, kind in enumerate(
+        ("text", "number", "boolean", "scalar", "callable", "list", "mapping", "sequence", "container")
+    )
+}
+"""The order of a union's alternatives: those that people tell with more words come last."""
+PAIR: Final = "pair"
+"""Among the tested types: the value is one of two in a pair, which need not be of one type."""
+ELSE: Final = "else"
+"""Among the tested types: the template has a branch for values of all other types too."""
+
+
+class Need(NamedTuple):
+    """That the value under some keys, one in the other, is one of some constants, or is none of them.
+
+    `is_partial` where more must hold, of which nothing is known.
+    """
+
+    way: tuple[str, ...]
+    is_among: bool
+    values: frozenset[object]
+    is_partial: bool = False
+
+
+SOMETIMES: Final = Need((), is_among=True, values=frozenset(), is_partial=True)
+"""That something must hold of which nothing is known."""
+Clause: TypeAlias = frozenset[Need]
+"""What all holds where a value is needed; the keys are those beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """How a function is called: the least and most positional arguments, and its keywords.
+
+    `most` is None if arguments are unpacked, so that nobody can count them.
+    """
+
+    least: int
+    most: int | None
+    keywords: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is known of a value.
+
+    `scalar` is text, a number or a boolean, `unknown` says that no use tells anything, `union` that the
+    value is one of the `alternatives`, which are of different kinds, and `any` that it may be anything.
+    `keys` are those that are read of a mapping, sorted by name; `element` is the shape of what a list
+    holds, or of the values of a mapping whose keys are not written out. `optional` says that every use
+    stands where the value may be missing: under an `if` that asks for it, behind `default`, or in a
+    test such as `is defined`. `tested` holds the kinds for which the template asks by `is string` and
+    the like, and `ELSE`. What is optional may be `needed` all the same, where one of some clauses holds,
+    and `refuses_null` where it may be missing, but not None.
+    Uses alone, before they are settled, also say `sequence` of what is asked for an
+    element by its number, and `container` of what something is looked for in.
+    """
+
+    kind: ShapeKind = "unknown"
+    keys: tuple[tuple[str, Shape], ...] = ()
+    element: Shape | None = None
+    arguments: Arguments | None = None
+    optional: bool = False
+    alternatives: tuple[Shape, ...] = ()
+    tested: frozenset[str] = frozenset()
+    needed: frozenset[Clause] = frozenset()
+    refuses_null: bool = False
+
+    def key(self, name: str) -> Shape | None:
+        """Return the shape of the value under a key; None if nothing is known of the key."""
+        return next((shape for key, shape in keys_of(self) if key == name), None)
+
+    def alternative(self, kind: ShapeKind) -> Shape | None:
+        """Return the shape itself, or that of its alternatives, which is of this kind; None if none is."""
+        return next((each for each in alternatives_of(self) if each.kind == kind), None)
+
+    @property
+    def words(self) -> str:
+        """The shape as people read it: `list of mappings with author, content`."""
+        return words_of_shape(self)
+
+
+UNKNOWN: Final = Shape()
+OTHERS: Final = Shape(optional=True, tested=frozenset({ELSE}))
+"""A value of which a template says what becomes of it where it is of no type that is asked for."""
+_UNTESTED: Final[frozenset[str]] = frozenset()
+_FAILING: Final = frozenset({"list", "mapping", "callable", "sequence", "container"})
+"""Kinds of values that are used as None cannot be."""
+NOWHERE: Final[frozenset[Clause]] = frozenset()
+
+
+def alternatives_of(shape: Shape) -> tuple[Shape, ...]:
+    """Return the shapes of one kind each that a value has one of; none of an unknown one."""
+    if shape.kind == "union":
+        return shape.alternatives
+    return () if shape.kind == "unknown" else (shape,)
+
+
+def union_of(
+    shapes: Iterable[Shape],
+    *,
+    optional: bool,
+    tested: frozenset[str] = _UNTESTED,
+    needed: frozenset[Clause] = NOWHERE,
+    refuses_null: bool = False,
+) -> Shape:
+    """Return the shape of a value that is of one of some shapes, each of a kind of its own."""
+    ordered = sorted(shapes, key=lambda each: _ORDER[each.kind])
+    if not ordered:
+        return Shape(optional=optional, tested=tested, needed=needed, refuses_null=refuses_null)
+    plain = [
+        each
+        if _is_plain(each)
+        else replace(each, optional=False, tested=_UNTESTED, needed=NOWHERE, refuses_null=False)
+        for each in ordered
+    ]
+    if len(plain) == 1:
+        only = plain[0]
+        if not optional and not tested and not refuses_null:
+            return only
+        return replace(only, optional=optional, tested=tested, needed=needed, refuses_null=refuses_null)
+    return Shape(
+        "union",
+        optional=optional,
+        alternatives=tuple(plain),
+        tested=tested,
+        needed=needed,
+        refuses_null=refuses_null,
+    )
+
+
+def _is_plain(shape: Shape) -> bool:
+    return not shape.optional and not shape.tested and not shape.refuses_null
+
+
+def keys_of(shape: Shape) -> tuple[tuple[str, Shape], ...]:
+    """Return the keys that are read of a value, in whichever of its kinds that is a mapping."""
+    return next((each.keys for each in shape.alternatives if each.keys), shape.keys)
+
+
+def element_of(shape: Shape) -> Shape | None:
+    """Return the shape of the items of a loop over a value, or of its values under computed keys."""
+    found = shape.element
+    for each in shape.alternatives:
+        found = merged_both(found, each.element)
+    return found
+
+
+def merged(first: Shape, second: Shape) -> Shape:
+    """Return the sum of two ways to use a value: what is known of each kind, side by side."""
+    if first is second or first == second:
+        return first
+    optional = first.optional and second.optional
+    needed = first.needed | second.needed if optional and (first.needed or second.needed) else NOWHERE
+    refuses_null = first.refuses_null or second.refuses_null
+    if first.kind == "any" or second.kind == "any":
+        return Shape("any", optional=optional, needed=needed, refuses_null=refuses_null)
+    tested = first.tested | second.tested if first.tested or second.tested else _UNTESTED
+    if first.kind == second.kind and first.kind != "union":
+        return _merged_kind(
+            first, second, optional=optional, tested=tested, needed=needed, refuses_null=refuses_null
+        )
+    for known, other in ((first, second), (second, first)):
+        if other.kind == "unknown":
+            around = (known.optional, known.tested, known.needed, known.refuses_null)
+            if around == (optional, tested, needed, refuses_null):
+                return known
+            return replace(known, optional=optional, tested=tested, needed=needed, refuses_null=refuses_null)
+    found = {each.kind: each for each in alternatives_of(first)}
+    for each in alternatives_of(second):
+        own = found.get(each.kind)
+        found[each.kind] = each if own is None else _merged_kind(own, each)
+    return union_of(
+        found.values(), optional=optional, tested=tested, needed=needed, refuses_null=refuses_null
+    )
+
+
+def merged_all(shapes: Sequence[Shape]) -> Shape:
+    """Return the sum of one or more ways to use a value, which costs their number and not its square."""
+    while len(shapes) > 1:
+        paired = [merged(*pair) for pair in zip(shapes[::2], shapes[1::2], strict=False)]
+        shapes = [*paired, *shapes[2 * len(paired) :]]
+    return shapes[0]
+
+
+def _merged_kind(
+    first: Shape,
+    second: Shape,
+    *,
+    optional: bool = False,
+    tested: frozenset[str] = _UNTESTED,
+    needed: frozenset[Clause] = NOWHERE,
+    refuses_null: bool = False,
+) -> Shape:
+    """Return the sum of two uses as the same kind."""
+    keys = first.keys
+    if second.keys and second.keys != keys:
+        by_name = dict(keys)
+        for name, shape in second.keys:
+            by_name[name] = merged(by_name[name], shape) if name in by_name else shape
+        keys = tuple(sorted(by_name.items()))
+    return Shape(
+        first.kind,
+        keys=keys,
+        element=merged_both(first.element, second.element),
+        arguments=_merged_arguments(first.arguments, second.arguments),
+        optional=optional,
+        tested=tested,
+        needed=needed,
+        refuses_null=refuses_null,
+    )
+
+
+def merged_both(first: Shape | None, second: Shape | None) -> Shape | None:
+    """Return the sum of two uses, where there are both."""
+    if first is None or second is None:
+        return first or second
+    return merged(first, second)
+
+
+def _merged_arguments(first: Arguments | None, second: Arguments | None) -> Arguments | None:
+    if first is None or second is None:
+        return first or second
+    most = None if first.most is None or second.most is None else max(first.most, second.most)
+    keywords = tuple(sorted({*first.keywords, *second.keywords}))
+    return Arguments(min(first.least, second.least), most, keywords)
+
+
+def fails_for_null(shape: Shape) -> bool:
+    """Return whether a use of a value fails where it is None."""
+    return shape.refuses_null or any(each.kind in _FAILING for each in alternatives_of(shape))
+
+
+@lru_cache(maxsize=256)
+def refusing_null(shape: Shape) -> Shape:
+    """Return the shape of a value that is used in a way that fails for None."""
+    return replace(shape, refuses_null=True)
+
+
+def conditional(shape: Shape, need: Need) -> Shape:
+    """Return the shape of a value that is used only where something else is one of some constants."""
+    if not shape.optional:
+        return replace(shape, optional=True, needed=frozenset({frozenset({need})}))
+    if not shape.needed:
+        return shape
+    clauses = [_with(clause, need) for clause in shape.needed]
+    return replace(shape, needed=frozenset([clause for clause in clauses if clause]))
+
+
+def _with(clause: Clause, need: Need) -> Clause:
+    """Return what holds where a clause does, and one thing more; empty where that cannot be."""
+    known = next((each for each in clause if each.way == need.way), None)
+    if known is None:
+        return clause | {need}
+    if known.is_among and need.is_among:
+        values = known.values & need.values
+    elif known.is_among or need.is_among:
+        among, refused = (known, need) if known.is_among else (need, known)
+        values = among.values - refused.values
+    else:
+        values = known.values | need.values
+    both = Need(need.way, known.is_among or need.is_among, values, known.is_partial or need.is_partial)
+    return (clause - {known}) | {both} if values else frozenset()
+
+
+def unconditional(shape: Shape) -> Shape:
+    """Return the shape of a value of which nobody knows where it is needed: it is taken to be needed."""
+    return replace(shape, optional=False, needed=NOWHERE) if shape.needed else shape
+
+
+@lru_cache(maxsize=4096)
+def interned(shape: Shape) -> Shape:
+    """Return the one object for all equal shapes, so that many of them are told apart at no cost."""
+    return shape

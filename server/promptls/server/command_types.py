@@ -1,0 +1,206 @@
+"""Arguments and results of commands, and the parameters of messages outside LSP, as the extension has them.
+
+`python -m promptls.docgen` writes the TypeScript types of the extension from these. Keys are in camelCase.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from typing_extensions import NotRequired, TypedDict
+
+ModelErrorCode: TypeAlias = Literal["notFound", "noPermissions", "blocked", "failed"]
+VerdictState: TypeAlias = Literal["passed", "failed", "errored"]
+
+
+class ChangedParams(TypedDict):
+    """The parameters of `promptls/changed`: the rendering of a file may have changed."""
+
+    uri: str
+
+
+class RowVerdict(TypedDict):
+    """The verdict on a row of a run."""
+
+    number: int
+    """From 1."""
+    state: VerdictState
+    message: str
+    expected: str | None
+    actual: str
+    seconds: float | None
+    stale: bool
+    """True if the prompt changed after the run."""
+
+
+class RowVerdictsParams(TypedDict):
+    """The parameters of `promptls/rowVerdicts`: rows of a run that finished since the last message."""
+
+    follow: str
+    verdicts: list[RowVerdict]
+
+
+class RowVerdictsResult(TypedDict):
+    """The result of `promptls.rowVerdicts`."""
+
+    verdicts: list[RowVerdict]
+
+
+class ExampleTest(TypedDict):
+    """A few-shot example of a prompt, as a test."""
+
+    number: int
+    """From 1."""
+    line: int
+    """From 0."""
+    label: str
+
+
+class PromptTests(TypedDict):
+    """A prompt file with experiments."""
+
+    uri: str
+    experiments: list[str]
+    examples: list[ExampleTest]
+
+
+class ExperimentTestsResult(TypedDict):
+    """The result of `promptls.experimentTests`."""
+
+    prompts: list[PromptTests]
+
+
+class RowTest(TypedDict):
+    """A row of a dataset, as a test."""
+
+    number: int
+    """From 1."""
+    line: int | None
+    """The line of the dataset, from 0, if it is known."""
+    label: str
+
+
+class ExperimentRows(TypedDict):
+    """The result of `promptls.experimentRows`: the rows, and the verdicts of the last runs."""
+
+    dataset: str | None
+    """The URI of the dataset."""
+    rows: list[RowTest]
+    more: bool
+    """True if the dataset has more rows than are listed."""
+    verdicts: list[RowVerdict]
+    exampleVerdicts: list[RowVerdict]
+
+
+class RunArguments(TypedDict):
+    """The arguments of `promptls.runExperiment`."""
+
+    uri: str
+    experiment: NotRequired[str]
+    models: NotRequired[list[str]]
+    rows: NotRequired[str]
+    follow: NotRequired[str]
+
+
+class RunResult(TypedDict):
+    """The result of `promptls.runExperiment`."""
+
+    run: str
+    """The absolute path of the table; empty if nothing was run."""
+    name: str
+    rows: int
+    failed: int
+    scores: dict[str, float]
+    cancelled: bool
+    message: str
+    journal: NotRequired[str]
+    """The file with the finished rows of a cancelled run."""
+
+
+class KeyVariablesResult(TypedDict):
+    """The result of `promptls.keyVariables`: environment variables for the keys that a command needs."""
+
+    variables: list[str]
+
+
+class NewPromptResult(TypedDict):
+    """The result of `promptls.newPrompt`: the texts of the files, by their relative paths."""
+
+    files: dict[str, str]
+
+
+class DatasetResult(TypedDict):
+    """The result of `promptls.generateDataset`."""
+
+    uri: str
+    rows: int
+    wanted: NotRequired[int]
+    cancelled: bool
+    message: str
+
+
+class LeaveOneOutResult(TypedDict):
+    """The result of `promptls.leaveOneOut`, as far as the extension reads it."""
+
+    message: str
+
+
+class PartTokens(TypedDict):
+    """The tokens of a part."""
+
+    name: str
+    tokens: int
+
+
+class TokensResult(TypedDict):
+    """The result of `promptls.tokens`, as far as the extension reads it."""
+
+    total: int
+    limit: int | None
+    encoding: str
+    approximate: bool
+    """True if the nearest encoding was used, because the model's own tokenizer is not public."""
+    parts: list[PartTokens]
+
+
+class ModelQuestionMessage(TypedDict):
+    """A message to a model."""
+
+    role: str
+    content: Any
+
+
+class ModelQuestion(TypedDict):
+    """The parameters of `promptls/askModel`: a question of a run for a model of the editor."""
+
+    run: str
+    """The run that asks; a refusal holds for all of it."""
+    model: str
+    """`<vendor>/<family>`."""
+    messages: list[ModelQuestionMessage]
+    parameters: dict[str, Any]
+
+
+class ModelText(TypedDict):
+    """The answer of a model."""
+
+    text: str
+    model: str
+    inputTokens: int | None
+    outputTokens: int | None
+
+
+class ModelError(TypedDict):
+    """Why there is no answer."""
+
+    code: ModelErrorCode
+    message: str
+
+
+class ModelFailure(TypedDict):
+    """An answer that failed."""
+
+    error: ModelError
+
+
+ModelAnswer: TypeAlias = ModelText | ModelFailure

@@ -1,0 +1,207 @@
+"""The commands of `workspace/executeCommand`, and the function that runs each of them.
+
+A command gets one object of arguments, and the token for its progress. Modules are imported when they are
+first needed, as in `features.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from promptls.server.session import Session
+
+Arguments = dict[str, Any]
+Token = int | str | None
+Command = Callable[["Session", Arguments, Token], Awaitable[Any]]
+
+COMMANDS: Final[dict[str, Command]] = {}
+"""The commands by name."""
+
+
+def command(name: str) -> Callable[[Command], Command]:
+    """Make the decorated function the command of this name."""
+
+    def register(function: Command) -> Command:
+        COMMANDS[f"promptls.{name}"] = function
+        return function
+
+    return register
+
+
+@command("newPrompt")
+async def _new_prompt(_session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.prompts import new_prompt
+
+    return await new_prompt(arguments)
+
+
+@command("contract")
+async def _contract(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.prompts import contract
+
+    return await contract(session.context, arguments)
+
+
+@command("check")
+async def _check_files(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.prompts import check_files
+
+    return await check_files(session.context, session.diagnostics, session.renderings, arguments)
+
+
+@command("applyEdit")
+async def _apply_edit(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.prompts import apply_edit
+
+    return await apply_edit(session.context, arguments)
+
+
+@command("debugInformation")
+async def _debug_information(session: Session, _arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.prompts import debug_information
+
+    return await debug_information(session.context)
+
+
+@command("preview")
+async def _preview(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.preview import preview
+
+    return await preview(session.context, session.renderings, session.trust, arguments)
+
+
+@command("previewTokens")
+async def _preview_tokens(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.preview import preview_tokens
+
+    return await preview_tokens(session.context, session.renderings, arguments)
+
+
+@command("previewRows")
+async def _preview_rows(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.preview import preview_rows
+
+    return await preview_rows(session.context, arguments)
+
+
+@command("previewCommitted")
+async def _preview_committed(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.preview import preview_committed
+
+    return await preview_committed(session.context, session.renderings, arguments)
+
+
+@command("tokens")
+async def _tokens(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.preview import tokens
+
+    return await tokens(session.context, session.renderings, session.trust, arguments)
+
+
+@command("truncationLab")
+async def _truncation_lab(session: Session, arguments: Arguments, token: Token) -> Any:
+    from promptls.server.commands.preview import truncation_lab
+
+    return await truncation_lab(session.context, session.trust, arguments, token)
+
+
+@command("runExperiment")
+async def _run_experiment(session: Session, arguments: Arguments, token: Token) -> Any:
+    from promptls.server.commands.runs import run_experiment
+
+    return await run_experiment(session.context, session.runs, session.trust, arguments, token)
+
+
+@command("planExperiment")
+async def _plan_experiment(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.runs import plan_experiment
+
+    return await plan_experiment(session.context, session.trust, arguments)
+
+
+@command("leaveOneOut")
+async def _leave_one_out(session: Session, arguments: Arguments, token: Token) -> Any:
+    from promptls.server.commands.runs import leave_one_out
+
+    return await leave_one_out(session.context, session.runs, session.trust, arguments, token)
+
+
+@command("cancelRun")
+async def _cancel_run(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.runs import cancel_run
+
+    return await cancel_run(session.context, session.runs, arguments)
+
+
+@command("keyVariables")
+async def _key_variables(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.generate_dataset import key_variables
+
+    return await key_variables(session.context, session.trust, arguments)
+
+
+@command("generateDataset")
+async def _generate_dataset(session: Session, arguments: Arguments, token: Token) -> Any:
+    from promptls.server.commands.generate_dataset import generate_dataset
+
+    return await generate_dataset(session.context, session.trust, arguments, token)
+
+
+@command("experimentTests")
+async def _experiment_tests(session: Session, arguments: Arguments, token: Token) -> Any:
+    from promptls.server.commands.experiment_tests import experiment_tests
+
+    return await experiment_tests(session.context, session.scan, arguments, token)
+
+
+@command("experimentRows")
+async def _experiment_rows(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.experiment_tests import experiment_rows
+
+    return await experiment_rows(session.context, arguments)
+
+
+@command("rowVerdicts")
+async def _row_verdicts(_session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.experiment_tests import row_verdicts
+
+    return await row_verdicts(arguments)
+
+
+@command("showResults")
+async def _show_results(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.results import show_results
+
+    return await show_results(session.context, session.results, arguments)
+
+
+@command("compareRuns")
+async def _compare_runs(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.results import compare_runs
+
+    return await compare_runs(session.context, session.results, arguments)
+
+
+@command("resultsGoingOn")
+async def _results_going_on(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.results import results_going_on
+
+    return await results_going_on(session.results, session.runs, arguments)
+
+
+def _question_about_results(name: str, question: str) -> None:
+    """Register a command that passes its arguments on to the process that reads tables of results."""
+
+    @command(name)
+    async def answer(session: Session, arguments: Arguments, _token: Token) -> Any:
+        return await session.results.ask(question, arguments)
+
+
+_question_about_results("resultsRows", "rows")
+_question_about_results("resultsPairs", "pairs")
+_question_about_results("resultsMessages", "messages")
+_question_about_results("resultsNote", "note")
+_question_about_results("resultsNumbers", "numbers")
+_question_about_results("exportResults", "export")

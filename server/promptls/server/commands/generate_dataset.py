@@ -1,0 +1,181 @@
+"""Test data out of documents, made in a process of its own; and which keys commands need."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from lsprotocol import types
+
+from promptls.experiments.access import named_variables
+from promptls.security.trust import FolderCode
+from promptls.server import command_types
+from promptls.server.commands.runs import run_request
+from promptls.server.editor_models import editor_of
+from promptls.server.progress import Progress, progress
+from promptls.server.trust import NOT_SENT, may_send_keys
+from promptls.server.uris import path_of, uri_of
+from promptls.text.errors import UsageError, optional
+
+if TYPE_CHECKING:
+    from promptls.experiments.events import Event, Planned
+    from promptls.experiments.request import ProcessRequest
+    from promptls.server.context import Context
+    from promptls.server.trust import Trust
+    from promptls.testset.prepare import GenerationRequest
+
+
+_MAKE_IT: Final = "Make it"
+
+
+GENERATION: Final = "promptls.testset.process"
+"""The module that makes test data in a process of its own."""
+
+
+async def generate_dataset(
+    context: Context, trust: Trust, arguments: dict[str, Any], token: types.ProgressToken | None
+) -> dict[str, Any]:
+    """Return the dataset's `uri`, its `rows`, and what was made and left out in a `message`.
+
+    `documents` are the URIs of files and folders, `output` that of the dataset and `graph` that of a graph.
+    `size`, `model`, `distribution`, `seed`, `embeddings` and `force` are as on the command line. With
+    `onlyPlan`, it says what it would do and cost. Raises UserError where no dataset can be made;
+    one that the user has cancelled is `cancelled`.
+    """
+    from promptls.experiments.client import plan_in_process, run_in_process
+
+    request = generation_request(context, arguments)
+    files = [request.output]
+    if not await trust.may_run(files, partial(_code, request)):
+        raise trust.refuse("test data is not made", files)
+    if arguments.get("onlyPlan") is True:
+        planned = await plan_in_process(request, GENERATION)
+        return {**asdict(planned), "message": _plan_words(planned)}
+    if not await may_send_keys(context, request):
+        return {"uri": "", "rows": 0, "cancelled": True, "message": NOT_SENT}
+    async with progress(context, token, f"Making {Path(request.output).name}") as shown:
+        watch = _Watch(context, shown)
+        run = asyncio.ensure_future(
+            run_in_process(request, watch.see, watch.may_spend, editor_of(context), GENERATION)
+        )
+
+        def cancel() -> None:
+            watch.is_ended = True
+            run.cancel()
+
+        shown.when_cancelled(cancel)
+        try:
+            finished = await run
+        except asyncio.CancelledError:
+            if not watch.is_ended:
+                raise
+            return {"uri": "", "rows": 0, "cancelled": True, "message": watch.message}
+    manifest = finished.manifest
+    uri = uri_of(finished.results)
+    if not context.capabilities.panels:
+        message = types.ShowMessageParams(types.MessageType.Info, manifest["message"])
+        context.server.window_show_message(message)
+        if context.capabilities.shows_documents:
+            # Not waited for: some clients open nothing before they have the command's result.
+            context.start(_open(context, uri), "the opening of a dataset")
+    return {**manifest, "uri": uri, "cancelled": False}
+
+
+def _code(request: GenerationRequest) -> FolderCode:
+    from promptls.testset.prepare import model_of
+
+    return FolderCode(models=(model_of(request).name,))
+
+
+async def _open(context: Context, uri: str) -> None:
+    await context.server.window_show_document_async(types.ShowDocumentParams(uri))
+
+
+def generation_request(context: Context, arguments: dict[str, Any]) -> GenerationRequest:
+    """Return what the arguments ask for; raises `UsageError` in a workspace that is not trusted."""
+    from promptls.testset.prepare import GenerationRequest
+
+    documents = [path_of(str(each)) for each in optional(arguments, "documents", list) or ()]
+    output = optional(arguments, "output", str)
+    if output is None:
+        raise UsageError("the command needs the file of the dataset", remedy='pass {"output": "file:///…"}')
+    size = optional(arguments, "size", int)
+    graph = optional(arguments, "graph", str)
+    secrets = optional(arguments, "secrets", dict) or {}
+    path = Path(path_of(output))
+    root = next((root for root in context.snapshot.roots if path.is_relative_to(root)), path.parent)
+    return GenerationRequest(
+        documents=documents,
+        output=str(path),
+        size=20 if size is None else max(size, 1),
+        model=optional(arguments, "model", str),
+        distribution=optional(arguments, "distribution", str),
+        seed=optional(arguments, "seed", int) or 0,
+        graph=path_of(graph) if graph is not None else None,
+        embeddings=arguments.get("embeddings") is not False,
+        force=arguments.get("force") is True,
+        yes=arguments.get("yes") is True,
+        base=str(root),
+        editor=context.capabilities.models,
+        secrets={str(name): str(value) for name, value in secrets.items()},
+    )
+
+
+class _Watch:
+    """Shows the events as progress, and asks before much is spent."""
+
+    def __init__(self, context: Context, shown: Progress) -> None:
+        self._context = context
+        self._shown = shown
+        self.is_ended = False
+        self.message = "Nothing was made, and nothing was spent."
+
+    def see(self, event: Event) -> None:
+        """Take the next event."""
+        from promptls.experiments.events import Planned, RowFinished
+
+        if isinstance(event, Planned):
+            self._shown.report(_plan_words(event), 0)
+        elif isinstance(event, RowFinished):
+            self.message = (
+                f"Making the dataset was cancelled after {event.done} of {event.total} queries; what was "
+                "answered is kept for the next time."
+            )
+            done = f"{event.done} of {event.total} queries"
+            self._shown.report(f"{done}, {event.left:.0f} s left", 100 * event.done // max(event.total, 1))
+
+    async def may_spend(self, planned: Planned) -> bool:
+        """Ask the user whether calls may be made that cost much."""
+        make_it = types.MessageActionItem(_MAKE_IT)
+        question = str(planned.question).removesuffix(" Run it?")
+        answer = await self._context.server.window_show_message_request_async(
+            types.ShowMessageRequestParams(
+                types.MessageType.Warning, f"{question}.", [make_it, types.MessageActionItem("Cancel")]
+            )
+        )
+        self.is_ended = answer is None or answer.title != _MAKE_IT
+        return not self.is_ended
+
+
+def _plan_words(planned: Planned) -> str:
+    return f"{planned.rows} queries; {planned.calls} calls to make, {planned.cached} answered before"
+
+
+async def key_variables(
+    context: Context, trust: Trust, arguments: dict[str, Any]
+) -> command_types.KeyVariablesResult:
+    """Return the names of the variables for the `command` with these `arguments`.
+
+    Raises `UsageError` where the command itself would: then there is nothing to send keys for.
+    """
+    command = optional(arguments, "command", str)
+    given = optional(arguments, "arguments", dict) or {}
+    request: ProcessRequest
+    if command == "promptls.generateDataset":
+        request = generation_request(context, given)
+    else:
+        request = await run_request(context, trust, given)
+    return {"variables": sorted(await asyncio.to_thread(named_variables, request))}

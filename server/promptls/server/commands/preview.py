@@ -1,0 +1,153 @@
+"""Renderings of a prompt: the preview and what its page asks for, token reports, the truncation lab."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from promptls.ide.preview import preview_markdown
+from promptls.ide.token_report import model_of, report_json, token_report
+from promptls.models.registry import find_model
+from promptls.preview import wire
+from promptls.preview.answers import committed, rows_of, tokens_of
+from promptls.preview.choice import Choice, chosen_sample, preview_job
+from promptls.preview.result import failure_json, preview_result
+from promptls.rendering.file_rendering import FileRendering
+from promptls.rendering.lab import LabOptions, explore, lab_request
+from promptls.rendering.make import job_for, limits_for
+from promptls.rendering.outcome import RenderFailure
+from promptls.server.commands.arguments import prompt_path
+from promptls.server.progress import progress
+from promptls.server.shown_text import show_text
+from promptls.text.errors import FilePlace, UsageError, UserError, optional
+
+if TYPE_CHECKING:
+    from lsprotocol import types
+
+    from promptls.rendering.job import RenderJob
+    from promptls.rendering.samples import Sample
+    from promptls.server.context import Context
+    from promptls.server.state.renderings import Renderings
+    from promptls.server.trust import Trust
+    from promptls.workspace.snapshot import Snapshot
+
+
+async def preview(
+    context: Context, renderings: Renderings, trust: Trust, arguments: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the rendering as JSON, and what it was made with.
+
+    `failure` says why there is none, and `leftOut` what was not run without trust.
+    """
+    path = prompt_path(context, arguments)
+    choice = Choice.from_json(arguments)
+    left_out = await trust.left_out(path)
+
+    def made_job(snapshot: Snapshot) -> tuple[Sample, RenderJob]:
+        sample = renderings.choose(snapshot, path, choice.data)
+        return sample, preview_job(snapshot, path, sample, choice)
+
+    snapshot, made = await renderings.preview(path, made_job)
+    result = {**preview_result(snapshot, path, made, context.uri_of, context.encoding), "leftOut": left_out}
+    if not context.capabilities.panels:
+        result["document"] = show_text(context, path, "preview", preview_markdown(made, left_out))
+    return result
+
+
+async def preview_tokens(
+    context: Context, renderings: Renderings, arguments: dict[str, Any]
+) -> wire.TokensAnswer:
+    """Return the tokens of the given `texts` in the given `encoding`, with their ids."""
+    path = prompt_path(context, arguments)
+    texts = optional(arguments, "texts", list)
+    encoding = optional(arguments, "encoding", str)
+    if texts is None or encoding is None or not all(isinstance(text, str) for text in texts):
+        raise UsageError("the command needs `texts`, a list of strings, and an `encoding`")
+    return await tokens_of(renderings.worker(context.snapshot, path), texts, encoding)
+
+
+async def preview_rows(context: Context, arguments: dict[str, Any]) -> wire.DatasetRowsAnswer:
+    """Return the rows of the prompt's dataset that hold the words of `search`, from the `start`th on."""
+    path = prompt_path(context, arguments)
+    words, start = optional(arguments, "search", str), optional(arguments, "start", int)
+    return await rows_of(context.snapshot, path, words or "", start or 0)
+
+
+async def preview_committed(
+    context: Context, renderings: Renderings, arguments: dict[str, Any]
+) -> wire.CommittedAnswer:
+    """Return what the prompt rendered to in the last commit, with the data that is previewed now."""
+    path = prompt_path(context, arguments)
+    snapshot = context.snapshot
+    render = partial(renderings.render, snapshot)
+    return await committed(snapshot, path, Choice.from_json(arguments), render)
+
+
+async def tokens(
+    context: Context, renderings: Renderings, trust: Trust, arguments: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the tokens of the rendered parts, as `report_json` writes them.
+
+    The arguments are `uri` and, by choice, the `model` whose window and price are meant. `rows` are
+    those that the background has rendered so far. `leftOut` says what was not run without trust.
+    Raises UserError for a prompt that does not render.
+    """
+    path = prompt_path(context, arguments)
+    left_out = await trust.left_out(path)
+    snapshot = context.snapshot
+    name = optional(arguments, "model", str)
+    model = find_model(name, snapshot.project(path).settings.models) if name else model_of(snapshot, path)
+    sample = renderings.sample(snapshot, path)
+    job = job_for(snapshot, path, sample.data, with_stand_ins=True)
+    outcome = await renderings.render(snapshot, job)
+    if isinstance(outcome, RenderFailure):
+        raise UserError(outcome.message, FilePlace(outcome.path or path, outcome.line))
+    latest = renderings.latest(path)
+    rows = latest.rows if latest is not None and latest.job.text == job.text else None
+    made = FileRendering(job, sample, outcome, rows=rows)
+    report = token_report(snapshot, made, model)
+    assert report is not None
+    return {**report_json(made, report), "leftOut": left_out}
+
+
+async def truncation_lab(
+    context: Context, trust: Trust, arguments: dict[str, Any], token: types.ProgressToken | None
+) -> wire.LabResult:
+    """Return an object with `uri`, `found`, `failure`, `cancelled` and `leftOut`.
+
+    The arguments are `uri`, and by choice `sample` or `row` (from 0), `limit`, `step`, `limits`,
+    `steps`, `turns`, `rows`, `input` and `cache`. `found` is a `LabJson`, or null; `failure` says why
+    there is none, and `leftOut` what was not run without trust.
+    """
+    path = prompt_path(context, arguments)
+    left_out = await trust.left_out(path)
+    snapshot = context.snapshot
+    row, name = optional(arguments, "row", int), optional(arguments, "sample", str)
+    chosen = name if row is None else row + 1
+    sample = None if chosen is None else chosen_sample(snapshot, path, chosen)
+    request = lab_request(snapshot, path, LabOptions.from_json(arguments), sample)
+    result: wire.LabResult = {
+        "uri": context.uri_of(path),
+        "found": None,
+        "failure": None,
+        "cancelled": False,
+        "leftOut": left_out,
+    }
+    async with progress(context, token, "Growing the chat") as shown:
+
+        def tell(what: str, done: int, count: int) -> None:
+            shown.report(f"{what}: {done} of {count}", 100 * done // max(count, 1))
+
+        exploring = asyncio.ensure_future(explore(request, limits_for(snapshot, path), tell))
+        shown.when_cancelled(exploring.cancel)
+        try:
+            found = await exploring
+        except asyncio.CancelledError:
+            if not shown.is_cancelled:
+                exploring.cancel()
+                raise
+            return {**result, "cancelled": True}
+    if isinstance(found, RenderFailure):
+        return {**result, "failure": failure_json(found)}
+    return {**result, "found": found}

@@ -1,0 +1,188 @@
+"""Experiments: planned, run, and cancelled; each run has a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from promptls.ide.code_lenses import plan_text
+from promptls.server import command_types
+from promptls.server.commands.arguments import prompt_path
+from promptls.server.commands.followed_run import followed_run, title_of
+from promptls.server.shown_text import show_text
+from promptls.text.errors import UsageError, optional
+from promptls.text.escape import markdown_prose, markdown_text
+
+if TYPE_CHECKING:
+    from promptls.experiments.events import Finished
+    from promptls.experiments.request import RunRequest
+    from promptls.server.context import Context
+    from promptls.server.state.runs import Runs
+    from promptls.server.trust import Trust
+
+
+async def run_request(context: Context, trust: Trust, arguments: dict[str, Any]) -> RunRequest:
+    """Return the run that the arguments ask for.
+
+    Raises `UsageError` where a folder of the run is not trusted.
+
+    `uri` names the prompt; `resume` and `retryErrors` name a run instead. `secrets` are variables with keys,
+    out of the editor's own store: they reach the process of the run and nothing else.
+    """
+    from promptls.experiments.folder_code import code_of_run, files_of_run
+    from promptls.experiments.request import RunRequest
+
+    resume = optional(arguments, "resume", str)
+    retry = optional(arguments, "retryErrors", str)
+    path = "" if resume or retry else prompt_path(context, arguments)
+    models = optional(arguments, "models", list) or []
+    rows = arguments.get("rows")
+    budget = optional(arguments, "budget", dict) or {}
+    cost = budget.get("cost")
+    secrets = optional(arguments, "secrets", dict) or {}
+    engine = optional(arguments, "engine", str)
+    if engine not in {None, "local", "ray"}:
+        raise UsageError(f"there is no engine `{engine}`", remedy="it is `local` or `ray`")
+    request = RunRequest(
+        prompt=path,
+        experiment=optional(arguments, "experiment", str),
+        models=[str(model) for model in models],
+        rows=None if rows is None else str(rows),
+        repeats=optional(arguments, "repeats", int),
+        max_calls=optional(budget, "calls", int),
+        max_tokens=optional(budget, "tokens", int),
+        max_cost=optional({"cost": float(cost) if isinstance(cost, int) else cost}, "cost", float),
+        resume=resume,
+        retry_errors=retry,
+        fresh=arguments.get("fresh") is True,
+        yes=arguments.get("yes") is True,
+        engine="ray" if engine == "ray" else "local" if engine == "local" else None,
+        ray_address=optional(arguments, "rayAddress", str),
+        editor=context.capabilities.models,
+        unsaved=context.snapshot.unsaved(),
+        secrets={str(name): str(value) for name, value in secrets.items()},
+    )
+    files = context.snapshot.roots
+    if not trust.is_decided_by_client:
+        # Experiments in Python are looked for in the files of the project, which takes its time.
+        files = await asyncio.to_thread(lambda: tuple(map(str, files_of_run(request))))
+    if not await trust.may_run(files, partial(code_of_run, request)):
+        raise trust.refuse("experiments are not run", files)
+    return request
+
+
+async def plan_experiment(context: Context, trust: Trust, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the plan with a sentence for people; every row is rendered, and no model is asked."""
+    from promptls.experiments.client import plan_in_process
+
+    planned = await plan_in_process(await run_request(context, trust, arguments))
+    return {**asdict(planned), "message": plan_text(planned)}
+
+
+async def run_experiment(
+    context: Context, runs: Runs, trust: Trust, arguments: dict[str, Any], token: types.ProgressToken | None
+) -> Mapping[str, object]:
+    """Return the run's table, scores and a sentence; raises UserError where it cannot begin, or breaks off.
+
+    With `onlyPlan`, what it would do and cost, as `promptls.planExperiment` says it. A run ends when its
+    progress is cancelled, and by `promptls.cancelRun`. With `follow`, verdicts on rows are sent under that
+    name during the run.
+    """
+    if arguments.get("onlyPlan") is True:
+        return await plan_experiment(context, trust, arguments)
+    request = await run_request(context, trust, arguments)
+    title = f"Running {title_of(context, request)}"
+    follow = optional(arguments, "follow", str)
+    finished, cancelled = await followed_run(context, runs, request, token, title, follow)
+    if finished is None:
+        return cancelled
+    runs.refresh(list(context.snapshot.open_files))
+    result = _result(finished)
+    if not context.capabilities.panels:
+        message = types.ShowMessageParams(types.MessageType.Info, result["message"])
+        context.server.window_show_message(message)
+    return result
+
+
+def _result(finished: Finished) -> command_types.RunResult:
+    from promptls.experiments.history import read_run
+
+    run = read_run(Path(finished.manifest_path))
+    scores = ", ".join(f"{metric.name} {metric.text}" for metric in run.metrics)
+    rows = f"{run.rows} {'row' if run.rows == 1 else 'rows'}"
+    failed = f", {run.failed} of them failed" if run.failed else ""
+    return {
+        "run": str(run.results),
+        "name": run.name,
+        "rows": run.rows,
+        "failed": run.failed,
+        "scores": {metric.name: metric.value for metric in run.metrics if metric.value is not None},
+        "cancelled": False,
+        "message": f"{run.name}: {rows}{failed}{f': {scores}' if scores else ''}",
+    }
+
+
+async def cancel_run(context: Context, runs: Runs, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Cancel the runs of an experiment; return how many there were. Each answers its own command."""
+    path = prompt_path(context, arguments)
+    cancelled = runs.cancel(path, optional(arguments, "experiment", str))
+    return {"cancelled": cancelled, "message": "The run is cancelled." if cancelled else "Nothing is run."}
+
+
+async def leave_one_out(
+    context: Context, runs: Runs, trust: Trust, arguments: dict[str, Any], token: types.ProgressToken | None
+) -> dict[str, Any]:
+    """Return the report, with a sentence and a page that is opened; the result is then shown at the examples.
+
+    Raises UserError where the run cannot begin, or breaks off.
+    """
+    request = replace(await run_request(context, trust, arguments), leave_one_out=True)
+    finished, cancelled = await followed_run(
+        context, runs, request, token, f"Leaving out the examples of {title_of(context, request)}"
+    )
+    if finished is None:
+        return cancelled
+    report = dict(finished.manifest)
+    earning = sum(each["verdict"] == "earns its tokens" for each in report["examples"])
+    context.refresh_inlay_hints()
+    document = show_text(context, request.prompt, "examples", examples_markdown(report))
+    message = f"{earning} of {len(report['examples'])} examples can be shown to earn their tokens."
+    return {**report, "cancelled": False, "document": document, "message": message}
+
+
+def examples_markdown(report: dict[str, Any]) -> str:
+    """Return the report on the examples of a prompt as Markdown."""
+    scores = (
+        ", ".join(
+            f"{markdown_text(each['name'])} {markdown_text(each['text'])}" for each in report["metrics"]
+        )
+        or "no metric"
+    )
+    models = " and ".join(map(markdown_text, report["models"]))
+    lines = [
+        f"# Examples of {markdown_text(Path(report['prompt']).name)}",
+        "",
+        (
+            f"Experiment {markdown_text(report['experiment'])}, {report['rows']} rows, {models}. "
+            f"With all examples: {scores}."
+        ),
+        "",
+        "| Example | Shown in | Tokens | Verdict |",
+        "| --- | ---: | ---: | --- |",
+    ]
+    lines += [
+        f"| {each['number']}: {markdown_text(each['label'])} | {each['shown']} of {report['rows']} "
+        f"| {each['tokens']:.0f} | {each['verdict']} |"
+        for each in report["examples"]
+    ]
+    lines += [
+        "",
+        *(f"- Example {each['number']} {markdown_prose(each['words'])}." for each in report["examples"]),
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,231 @@
+"""Diagnostics of prompt files: pushed, or answered to a client that pulls them.
+
+A client that pushes many changes at once gets one list, of the last text. A list that equals the one sent
+before is not sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from lsprotocol import types
+
+from promptls.facts.reads import Reads, recording
+from promptls.ide.run_findings import run_findings
+from promptls.lint.page_files import page_file
+from promptls.server.to_proto import SEVERITIES, range_json
+from promptls.server.uris import uri_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from promptls.lint.rule import Finding
+    from promptls.server.context import Context
+    from promptls.server.state.rendered_findings import RenderedFindings
+    from promptls.server.state.runs import Runs
+    from promptls.syntax.source import Source
+
+log = logging.getLogger(__name__)
+
+SOURCE: Final = "promptls"
+_RELATED_SECONDS: Final = 0.003
+"""How long an answer may wait for diagnostics of other files."""
+
+Json = dict[str, Any]
+
+
+class Publisher:
+    """Publishes diagnostics of files, each list only if it differs from the last one of its file."""
+
+    def __init__(self, context: Context) -> None:
+        self._context: Final = context
+        self._published: dict[str, list[Json]] = {}
+
+    @property
+    def paths(self) -> list[str]:
+        """The files that have diagnostics at the client."""
+        return list(self._published)
+
+    def publish(self, path: str, found: list[Json], version: int | None = None) -> None:
+        """Send the diagnostics of a file, unless the client has them."""
+        if found == self._published.get(path, []):
+            return
+        if found:
+            self._published[path] = found
+        else:
+            self._published.pop(path)
+        params: Json = {"uri": self._context.uri_of(path), "diagnostics": found}
+        if version is not None:
+            params["version"] = version
+        self._context.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
+
+
+class Diagnostics:
+    """The latest diagnostics of each open file, and when they are sent."""
+
+    def __init__(self, context: Context, rendered: RenderedFindings, runs: Runs) -> None:
+        self._context: Final = context
+        self._rendered: Final = rendered
+        self._runs: Final = runs
+        self._publisher: Final = Publisher(context)
+        self._waiting: dict[str, None] = {}
+        self._answered: dict[str, tuple[int, list[Json]]] = {}
+        self._reads: dict[str, Reads] = {}
+        """What the diagnostics that the client has of each file were made from."""
+        self._next_result = 1
+
+    # -- events -----------------------------------------------------------------------
+
+    def on_did_change(self, path: str) -> None:
+        """Publish the diagnostics of a file with a new text."""
+        if not self._context.capabilities.pulls_diagnostics:
+            self._schedule(path)
+
+    def refresh(self, paths: list[str]) -> None:
+        """Bring the diagnostics of files up to date that something else than their text may have changed."""
+        if not self._context.capabilities.pulls_diagnostics:
+            for path in paths:
+                self._schedule(path)
+        elif self._context.capabilities.refreshes_diagnostics and any(map(self._differs, paths)):
+            self._context.server.workspace_diagnostic_refresh(None)
+
+    def on_did_close(self, path: str) -> None:
+        """Take the diagnostics of a closed file away."""
+        self._waiting.pop(path, None)
+        self._answered.pop(path, None)
+        self._reads.pop(path, None)
+        self._publisher.publish(path, [])
+
+    # -- pull ---------------------------------------------------------------------------
+
+    def report(self, path: str, previous: str | None) -> Json:
+        """Return the report on a file: its diagnostics, or that they are those of the `previous` result."""
+        answered = self._answered.get(path)
+        if answered is None or path in self._context.snapshot.open_files or not self.is_current(path):
+            found, self._reads[path] = self._make(path)
+        else:
+            found = answered[1]
+        if answered is None or answered[1] != found:
+            answered = self._answered[path] = (self._next_result, found)
+            self._next_result += 1
+        result = str(answered[0])
+        if result == previous:
+            return {"kind": "unchanged", "resultId": result}
+        return {"kind": "full", "resultId": result, "items": found}
+
+    def related(self, path: str) -> dict[str, Json]:
+        """Return reports on other open files whose diagnostics differ from the last answer.
+
+        Only as many as can be made at once; the others follow at the next pause.
+        """
+        begun = time.perf_counter()
+        found: dict[str, Json] = {}
+        for other in self._context.snapshot.open_files:
+            if time.perf_counter() - begun > _RELATED_SECONDS:
+                break
+            if other != path and not self.is_current(other) and self._differs(other):
+                found[self._context.uri_of(other)] = self.report(other, None)
+        return found
+
+    # -- push ---------------------------------------------------------------------------
+
+    def _schedule(self, path: str) -> None:
+        """Publish when the messages that have arrived are handled: the loop reads input once in between."""
+        if not self._waiting:
+            loop = asyncio.get_running_loop()
+            loop.call_soon(loop.call_soon, self._publish)
+        self._waiting[path] = None
+
+    def _publish(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for path in waiting:
+            opened = self._context.snapshot.open_files.get(path)
+            if opened is not None:
+                found, self._reads[path] = self._make(path)
+                self._publisher.publish(path, found, opened.version)
+
+    def _differs(self, path: str) -> bool:
+        """Return whether the last answer for the file is out of date."""
+        answered = self._answered.get(path)
+        if answered is None:
+            return False
+        found, reads = self._make(path)
+        if answered[1] == found:
+            self._reads[path] = reads
+            return False
+        return True
+
+    # -- findings -------------------------------------------------------------------------
+
+    def is_current(self, path: str) -> bool:
+        """Return whether everything that the diagnostics at the client were made from is unchanged."""
+        reads = self._reads.get(path)
+        return reads is not None and reads.hold(self._context.snapshot)
+
+    def findings(self, path: str, rendered: Iterable[Finding] | None = None) -> tuple[Finding, ...]:
+        """Return the findings in a file as it is now; none in files that are not prompts.
+
+        `rendered` are those of a rendering, by default of the last one.
+        """
+        if not self._context.is_checked(path):
+            return ()
+        from promptls.lint.runner import check
+
+        snapshot = self._context.snapshot
+        return (
+            *check(snapshot, path),
+            *(self._rendered.latest(path) if rendered is None else rendered),
+            *run_findings(snapshot, path, self._runs.latest(path)),
+        )
+
+    def current(self, path: str, rendered: Iterable[Finding] | None = None) -> list[Json]:
+        """Return the diagnostics of `findings`; none if an exception occurs, which is logged."""
+        return self._make(path, rendered)[0]
+
+    def _make(self, path: str, rendered: Iterable[Finding] | None = None) -> tuple[list[Json], Reads]:
+        """Return the diagnostics of a file, and what they were made from."""
+        reads = Reads()
+        try:
+            with recording() as reads:
+                found = self.findings(path, rendered)
+                template = self._context.snapshot.template(path) if found else None
+                if template is None:
+                    return [], reads
+                return [diagnostic_json(self._context, template.source, each) for each in found], reads
+        except Exception:
+            log.exception("the diagnostics of %s cannot be made", path)
+            return [], reads
+
+
+def diagnostic_json(context: Context, source: Source, finding: Finding) -> Json:
+    """Return a finding in the text `source` as a diagnostic, with what the client supports."""
+    capabilities = context.capabilities
+    made: Json = {
+        "range": range_json(source, finding.span, context.encoding),
+        "severity": SEVERITIES[finding.severity or "warning"].value,
+        "code": finding.rule,
+        "source": SOURCE,
+        "message": finding.message,
+    }
+    if capabilities.code_descriptions and (page := page_file(finding.rule)) is not None:
+        made["codeDescription"] = {"href": uri_of(str(page))}
+    if finding.fixes and capabilities.diagnostic_data:
+        made["data"] = {"fixes": [fix.title for fix in finding.fixes]}
+    if finding.unnecessary and capabilities.diagnostic_tags:
+        made["tags"] = [types.DiagnosticTag.Unnecessary.value]
+    if finding.related and capabilities.related_information:
+        made["relatedInformation"] = [
+            {
+                "location": {
+                    "uri": context.uri_of(place.path),
+                    "range": range_json(other.source, place.span, context.encoding),
+                },
+                "message": place.message,
+            }
+            for place in finding.related
+            if (other := context.snapshot.template(place.path)) is not None
+        ]
+    return made

@@ -1,0 +1,75 @@
+"""Positions of requests, and locations of results, also in files that are not prompts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lsprotocol import types
+
+from promptls.ide.symbols.occurrences import holds_prompt
+from promptls.ide.symbols.python_file import is_program
+from promptls.semantic.kind import Kind
+from promptls.server.to_proto import from_position, range_json, to_range
+from promptls.server.uris import path_of
+from promptls.syntax.source import Source
+
+if TYPE_CHECKING:
+    from promptls.server.context import Context
+    from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
+    from promptls.text.positions import Span
+
+
+class PositionParams(Protocol):
+    """The parameters of every request about a position in a document."""
+
+    text_document: types.TextDocumentIdentifier
+    position: types.Position
+
+
+def requested_place(context: Context, params: PositionParams) -> tuple[str, int] | None:
+    """Return the path and the offset of a request; None if it is not in a prompt file."""
+    path = context.prompt_path(params.text_document.uri)
+    template = context.snapshot.template(path) if path is not None else None
+    if path is None or template is None:
+        return None
+    return path, from_position(template.source, params.position, context.encoding)
+
+
+def requested_symbol(context: Context, params: PositionParams) -> tuple[str, int] | None:
+    """Return the same for a request about a symbol; programs, data files and settings have symbols too."""
+    path = path_of(params.text_document.uri)
+    if holds_prompt(context.snapshot, path):
+        return requested_place(context, params)
+    template = context.snapshot.template(path)
+    return (path, from_position(template.source, params.position, context.encoding)) if template else None
+
+
+def requested_name(
+    context: Context, auxiliary: AuxiliaryDocuments, params: PositionParams
+) -> tuple[str, int] | None:
+    """Return the same for a request about a name; None in a program, which other servers analyse."""
+    path = path_of(params.text_document.uri)
+    if is_program(path):
+        return None
+    auxiliary.flush()
+    template = context.snapshot.template(path)
+    if template is None or (holds_prompt(context.snapshot, path) and context.kind(path) is Kind.OTHER):
+        return None
+    return path, from_position(template.source, params.position, context.encoding)
+
+
+def json_range_in(context: Context, path: str, span: Span) -> dict[str, Any]:
+    """Return the range of a span in a file as plain JSON; the start of the file if it cannot be read."""
+    template = context.snapshot.template(path)
+    return range_json(template.source if template is not None else Source.of(""), span, context.encoding)
+
+
+def range_in(context: Context, path: str, span: Span) -> types.Range:
+    """Return the range of a span in a file; the start of the file if it cannot be read."""
+    template = context.snapshot.template(path)
+    return to_range(template.source if template is not None else Source.of(""), span, context.encoding)
+
+
+def location(context: Context, path: str, span: Span) -> types.Location:
+    """Return the location of a span in a file."""
+    return types.Location(context.uri_of(path), range_in(context, path, span))

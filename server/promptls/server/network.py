@@ -1,0 +1,267 @@
+"""The language server on a port: over TCP as on the standard streams, over WebSocket a message a frame.
+
+Every client that connects has a server of its own, and what one leaves behind no other sees.
+Whoever is let in can have a prompt's functions and metrics run. So each client must know the token of
+the server: over WebSocket it is a part of the address, over TCP the first message carries it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import sys
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from lsprotocol import types
+
+from promptls.server.access import Address, new_token, path_pieces, refusal, without_token
+from promptls.server.framing import MAX_MESSAGE_BYTES, Framing
+from promptls.server.messages import decoded, error_of
+from promptls.server.server import create_server, set_up_logging
+from promptls.server.stdio import framed
+from promptls.text.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from websockets.asyncio.server import ServerConnection
+    from websockets.http11 import Request, Response
+
+log = logging.getLogger(__name__)
+
+MAX_FIRST_BYTES: Final = 1 << 20
+"""The longest message of a client over TCP that has not shown the token."""
+TOKEN_SECONDS: Final = 30
+"""How long a client over TCP may stay connected without showing the token."""
+_NEEDS_TOKEN: Final = error_of(
+    types.ErrorCodes.InvalidRequest,
+    "the first message must be `initialize`, with the token of this server in `initializationOptions.token`",
+)
+
+
+def run_tcp(address: Address, token: str | None = None) -> None:
+    """Serve clients over TCP until the process is interrupted.
+
+    The server makes a token and prints it where none is given. Raises UserError where it cannot listen.
+    """
+    set_up_logging()
+    asyncio.run(_serve_tcp(address, token))
+
+
+def run_websocket(address: Address, token: str | None = None, origins: tuple[str, ...] = ()) -> None:
+    """Serve clients over WebSocket until the process is interrupted.
+
+    The server makes a token and prints it where none is given. `origins` are those of the web pages that
+    may connect. Raises UserError where the server cannot listen.
+    """
+    set_up_logging()
+    asyncio.run(_serve_websocket(address, token, origins))
+
+
+async def _serve_tcp(address: Address, chosen: str | None) -> None:
+    clients: set[TcpClient] = set()
+    token = chosen or new_token()
+    started = asyncio.get_running_loop().create_server(lambda: TcpClient(clients, token), *_pair(address))
+    listening = await _listening(address, started)
+    shown = "the token that you chose" if chosen else token
+    places = " and ".join(f"tcp://{place}" for place in _places(listening))
+    _announce(f"{places} (initializationOptions.token: {shown})")
+    try:
+        await listening.serve_forever()
+    finally:
+        for client in list(clients):
+            await client.close()
+
+
+async def _serve_websocket(address: Address, chosen: str | None, origins: tuple[str, ...]) -> None:
+    from websockets.asyncio.server import serve
+
+    token = chosen or new_token()
+
+    def answer(connection: ServerConnection, request: Request) -> Response | None:
+        refused = refusal(connection, request, token, origins)
+        if refused is None and path_pieces(request)[1]:
+            refused = HTTPStatus.NOT_FOUND, "There is nothing here: the address ends with its token.\n"
+        return connection.respond(*refused) if refused else None
+
+    started = serve(
+        _websocket_client,
+        *_pair(address),
+        process_request=answer,
+        max_size=MAX_MESSAGE_BYTES,
+        compression=None,
+    )
+    listening = await _listening(address, started)
+    shown = "<the token that you chose>" if chosen else token
+    _announce(" and ".join(f"ws://{place}/{shown}" for place in _places(listening)))
+    await listening.serve_forever()
+
+
+def _pair(address: Address) -> tuple[str, int]:
+    return address.host, address.port
+
+
+async def _listening(address: Address, started: Awaitable[Any]) -> Any:
+    """Return what listens; raises UserError with the reason where nothing can."""
+    try:
+        return await started
+    except (OSError, OverflowError) as error:
+        number = getattr(error, "errno", None)
+        if number == errno.EADDRINUSE:
+            reason, remedy = "is taken by another program", "choose another port, or 0 for any free one"
+        elif number == errno.EACCES:
+            reason, remedy = "may not be used by this user", "choose a port above 1023"
+        else:
+            reason, remedy = f"cannot be listened on ({error})", "check the host and the port"
+        raise UserError(f"the address {address} {reason}", remedy=remedy) from None
+
+
+def _places(listening: Any) -> list[Address]:
+    """Return where clients reach the server: the port is news where any would do."""
+    return [Address(*each.getsockname()[:2]) for each in listening.sockets]
+
+
+def _announce(places: str) -> None:
+    sys.stderr.write(f"promptls listens on {places}; Ctrl+C ends it.\n")
+    sys.stderr.flush()
+
+
+class TcpClient(asyncio.Protocol):
+    """One client over TCP; what it does not read in time keeps it from being read, too."""
+
+    def __init__(self, clients: set[TcpClient], token: str) -> None:
+        self._clients: Final = clients
+        self._token: str | None = token
+        """What the first message must carry; None behind it."""
+        self._framing: Final = Framing(MAX_FIRST_BYTES)
+        self._server: Final = create_server()
+        self._transport: asyncio.Transport | None = None
+        self._waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin a session."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._clients.add(self)
+        self._server.protocol.leave = _stay
+        self._server.protocol.set_writer(TcpWriter(self._transport), include_headers=False)
+        self._waiting = asyncio.get_running_loop().call_later(TOKEN_SECONDS, transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        """Handle the messages that are complete, if the first one carries the token."""
+        assert self._transport is not None
+        protocol = self._server.protocol
+        bodies = self._framing.bodies(data)
+        if bodies and self._token is not None:
+            first = without_token(bodies[0], self._token)
+            if first is None:
+                log.warning("a client without the token is refused")
+                protocol.refuse(decoded(bodies[0]), _NEEDS_TOKEN)
+                self._transport.close()
+                return
+            self._let_in()
+            bodies[0] = first
+        if bodies:
+            for body in bodies:
+                protocol.receive(body)
+        if self._framing.error is not None:
+            log.error("a connection is closed: %s", self._framing.error)
+            if self._token is None:  # whoever has not shown it may be a web page, and gets no answer
+                protocol.refuse(None, error_of(types.ErrorCodes.ParseError, self._framing.error))
+            self._transport.close()
+
+    def _let_in(self) -> None:
+        """Read on without a token, and longer messages."""
+        assert self._waiting is not None
+        self._waiting.cancel()
+        self._token = None
+        self._framing.max_bytes = MAX_MESSAGE_BYTES
+
+    def pause_writing(self) -> None:
+        """Read nothing while the client reads nothing."""
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """Read on."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """End the session."""
+        self._clients.discard(self)
+        if self._waiting is not None:
+            self._waiting.cancel()
+        self._ending = asyncio.ensure_future(self._server.end())
+
+    async def close(self) -> None:
+        """End the session and the connection."""
+        if self._transport is not None:
+            self._transport.close()
+        await self._server.end()
+
+
+class TcpWriter:
+    """Writes each message with its header."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport: Final = transport
+
+    def write(self, body: bytes) -> None:
+        """Send a message."""
+        self._transport.write(framed(body))
+
+    def close(self) -> None:
+        """Close the connection behind what is still to be sent."""
+        self._transport.close()
+
+
+def _stay(_code: int) -> None:
+    """Leave after `exit` by closing the connection alone: the process serves other clients."""
+
+
+async def _websocket_client(connection: ServerConnection) -> None:
+    """Serve one client until either side leaves."""
+    from websockets.exceptions import ConnectionClosed
+
+    server = create_server()
+    outgoing = WebSocketWriter(connection.send, connection.close)
+    server.protocol.set_writer(outgoing, include_headers=False)
+    server.protocol.leave = _stay
+    sending = asyncio.ensure_future(outgoing.run())
+    try:
+        async for message in connection:
+            server.protocol.receive(message.encode() if isinstance(message, str) else message)
+    except ConnectionClosed as closed:
+        log.warning("a connection has broken off: %s", closed)
+    finally:
+        sending.cancel()
+        await server.end()
+
+
+class WebSocketWriter:
+    """Sends frames one after the other, in the order in which they were written."""
+
+    def __init__(self, send: Callable[[str], Awaitable[None]], close: Callable[[], Awaitable[None]]) -> None:
+        self._send: Final = send
+        self._close: Final = close
+        self._waiting: Final[asyncio.Queue[str | None]] = asyncio.Queue()
+
+    def write(self, data: bytes) -> None:
+        """Send `data` when what was written before it is sent."""
+        self._waiting.put_nowait(data.decode())
+
+    def close(self) -> None:
+        """Close the connection behind what is still to be sent."""
+        self._waiting.put_nowait(None)
+
+    async def run(self) -> None:
+        """Send until the connection is closed."""
+        from websockets.exceptions import ConnectionClosed
+
+        with contextlib.suppress(ConnectionClosed):
+            while (frame := await self._waiting.get()) is not None:
+                await self._send(frame)
+            await self._close()

@@ -1,0 +1,150 @@
+"""Long work: its progress at the client, and slices between which other messages are handled."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from uuid import uuid4
+
+from lsprotocol import types
+
+from promptls.text.escape import for_message
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from promptls.server.context import Context
+    from promptls.text.steps import Steps
+
+
+SLICE_SECONDS: Final = 0.004
+"""How long work may keep other messages waiting at a time."""
+
+
+class Slices:
+    """Lets others go on when a slice is used up; work that is cancelled ends there.
+
+    A thread would be slower: it and the requests would wait for one another at every step.
+    """
+
+    def __init__(self) -> None:
+        self._begun = time.perf_counter()
+
+    async def pause(self) -> None:
+        """Let what waits go ahead, where the slice is used up."""
+        if time.perf_counter() - self._begun > SLICE_SECONDS:
+            await asyncio.sleep(0)
+            self._begun = time.perf_counter()
+
+
+_CREATED_SECONDS: Final = 5.0
+"""How long a client may take to create a token; without it no progress is shown."""
+
+_REPORTED: Final = 500
+"""After how many steps progress is reported."""
+Result = TypeVar("Result")
+
+log = logging.getLogger(__name__)
+
+
+class Progress:
+    """The progress of one piece of work; nothing is sent to a client that shows none."""
+
+    def __init__(self, context: Context, token: types.ProgressToken | None) -> None:
+        self._progress: Final = context.server.work_done_progress
+        self._token: Final = token
+        self.is_cancelled = False
+
+    def report(self, message: str, percentage: int | None = None) -> None:
+        """Show a message, and the percentage if it is known."""
+        if self._token is not None:
+            report = types.WorkDoneProgressReport(message=for_message(message), percentage=percentage)
+            self._progress.report(self._token, report)
+
+    def when_cancelled(self, cancel: Callable[[], object]) -> None:
+        """Call `cancel` when the user cancels the work."""
+        future = self._progress.tokens.get(self._token) if self._token is not None else None
+        if future is None:
+            return
+
+        def cancelled(done: object) -> None:
+            if getattr(done, "cancelled", bool)():
+                self.is_cancelled = True
+                cancel()
+
+        future.add_done_callback(cancelled)
+
+
+@asynccontextmanager
+async def progress(
+    context: Context, token: types.ProgressToken | None, title: str, *, cancellable: bool = True
+) -> AsyncIterator[Progress]:
+    """Show progress under the token of the client, or under a new one, until the end of the `with` block.
+
+    What can be cancelled is taken to know how far it is.
+    """
+    token = token if token is not None else await _created(context)
+    reporter = context.server.work_done_progress
+    if token is not None:
+        percentage = 0 if cancellable else None
+        reporter.begin(
+            token,
+            types.WorkDoneProgressBegin(for_message(title), cancellable=cancellable, percentage=percentage),
+        )
+    try:
+        yield Progress(context, token)
+    finally:
+        if token is not None:
+            reporter.end(token, types.WorkDoneProgressEnd())
+            reporter.tokens.pop(token, None)
+
+
+async def in_slices(
+    context: Context, steps: Steps[Result], token: types.ProgressToken | None = None, title: str = ""
+) -> Result:
+    """Return the result of long work; between its steps other messages are handled and cancelling works.
+
+    Progress is shown under the client's `token`, where it gave one; the user may cancel the work there.
+    """
+    slices = Slices()
+    async with AsyncExitStack() as stack:
+        shown = None
+        if token is not None:
+            shown = await stack.enter_async_context(progress(context, token, title))
+            task = asyncio.current_task()
+            if task is not None:
+                shown.when_cancelled(task.cancel)
+        done = 0
+        while True:
+            try:
+                next(steps)
+            except StopIteration as ended:
+                result: Result = ended.value
+                return result
+            done += 1
+            if shown is not None and done % _REPORTED == 0:
+                shown.report(f"{done:,} steps")
+            await slices.pause()
+
+
+def send_part(context: Context, token: types.ProgressToken, found: Any) -> None:
+    """Send a partial result, unless it is empty."""
+    if found:
+        context.notify(types.PROGRESS, types.ProgressParams(token, found))
+
+
+async def _created(context: Context) -> str | None:
+    """Return a new token that the client has agreed to, or None."""
+    if not context.capabilities.work_done_progress:
+        return None
+    token = str(uuid4())
+    try:
+        created = context.server.work_done_progress.create_async(token)
+        await asyncio.wait_for(created, _CREATED_SECONDS)
+    except Exception:
+        log.exception("the client shows no progress")
+        return None
+    return token

@@ -1,0 +1,252 @@
+"""pygls' protocol, with strict answers to malformed and untimely messages.
+
+Documents live in the workspace of the session (`documents.py`); pygls' own document store is not used.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from concurrent.futures import InvalidStateError
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from lsprotocol import types
+from lsprotocol.converters import get_converter
+from lsprotocol.validators import UINTEGER_MAX_VALUE
+from pygls.exceptions import JsonRpcInvalidRequest
+from pygls.protocol import (
+    JsonRPCNotification,
+    JsonRPCRequestMessage,
+    JsonRPCResponseMessage,
+    LanguageServerProtocol,
+    lsp_method,
+)
+
+from promptls.security.files import FileScope, reading_within
+from promptls.server.messages import (
+    decoded,
+    encoded,
+    error_of,
+    malformed,
+    readable_initialize,
+    untimely,
+    with_configured_encoding,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from cattrs import Converter
+    from pygls.lsp.server import LanguageServer
+    from pygls.protocol.json_rpc import RPCMessage
+
+log = logging.getLogger(__name__)
+
+_NEVER_DEFERRED: Final = frozenset({types.INITIALIZE, types.INITIALIZED, types.EXIT, types.SET_TRACE})
+_OWN_DOCUMENTS: Final = (
+    types.TEXT_DOCUMENT_DID_OPEN,
+    types.TEXT_DOCUMENT_DID_CHANGE,
+    types.TEXT_DOCUMENT_DID_CLOSE,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
+    types.WORKSPACE_EXECUTE_COMMAND,
+)
+_PLAIN_MESSAGES: Final = {
+    JsonRPCRequestMessage: ("jsonrpc", "id", "method", "params"),
+    JsonRPCNotification: ("jsonrpc", "method", "params"),
+    JsonRPCResponseMessage: ("jsonrpc", "id", "result"),
+    types.PublishDiagnosticsNotification: ("jsonrpc", "method", "params"),
+}
+"""The fields of messages whose content is plain JSON, or left to the JSON encoder.
+
+These are pygls' messages for unknown methods, its responses, and diagnostics: as types they are slow to send.
+"""
+
+
+class PromptProtocol(LanguageServerProtocol):
+    """The protocol of one connection.
+
+    `initialized` is handled to its end before anything that follows it, so that every request sees the
+    settings of the client.
+    """
+
+    def __init__(self, server: LanguageServer, converter: Converter) -> None:
+        super().__init__(server, converter)
+        for method in _OWN_DOCUMENTS:
+            self.fm.builtin_features.pop(method)
+        self.initialize_params = types.InitializeParams(types.ClientCapabilities())
+        self.commands: list[str] = []
+        """The commands to announce; pygls' own registry passes no progress token to them."""
+        self.leave: Callable[[int], object] = sys.exit
+        """End the process after `exit`, with this exit code."""
+        self.file_scope: Callable[[], FileScope] = lambda: FileScope(())
+        """Return the folders whose files may be read for this client: none before it is initialized."""
+        self.request_scope: Callable[[str], AbstractContextManager[None]] = lambda _method: nullcontext()
+        """Called with the method of each request; the request is handled in the context that it returns."""
+        self._is_initialized = False
+        self._is_shut_down = False
+        self._deferred: list[RPCMessage] | None = None
+
+    # -- in ---------------------------------------------------------------------
+
+    def receive(self, body: bytes) -> None:
+        """Handle the message in `body`; answer one that is malformed or untimely with an error."""
+        message = decoded(body)
+        if (error := malformed(message)) is not None:
+            log.error("a message of the client is refused: %s", error["message"])
+            self.refuse(message, error)
+            return
+        method = message.get("method")
+        if method is not None:
+            if self.trace is not types.TraceValue.Off:
+                self._log_trace(message)
+            error = untimely(method, is_initialized=self._is_initialized, is_shut_down=self._is_shut_down)
+            if error is not None:
+                if "id" in message:
+                    self.refuse(message, error)
+                return
+        if (structured := self._structured(message)) is not None:
+            self.handle_message(structured)
+
+    def refuse(self, message: Any, error: dict[str, Any]) -> None:
+        """Answer a message with an error; a message without a usable id is answered with the id null."""
+        request_id = message.get("id") if isinstance(message, dict) else None
+        if not isinstance(request_id, int | str):
+            request_id = None
+        if self.writer is not None:
+            self.writer.write(encoded({"jsonrpc": self.VERSION, "id": request_id, "error": error}))
+
+    def _structured(self, message: dict[str, Any]) -> Any:
+        """Return the message as a typed object; None if that is not possible, which is answered."""
+        try:
+            if message.get("method") == types.INITIALIZE and not self._is_readable(message):
+                log.warning("capabilities of the client that are not as the protocol defines are ignored")
+                message = readable_initialize(message, self._is_readable)
+            return self.structure_message(message)
+        except Exception as error:  # noqa: BLE001 - cattrs raises many kinds
+            method = message.get("method")
+            log.error("%s is refused: %s", method or "an answer", error or type(error).__name__)  # noqa: TRY400 - the trace says nothing of the message
+            if method is None:
+                failure = types.ResponseError(types.ErrorCodes.InvalidParams.value, "the answer is malformed")
+                return types.ResponseErrorMessage(jsonrpc=self.VERSION, id=message["id"], error=failure)
+            if "id" in message:
+                self.refuse(message, error_of(types.ErrorCodes.InvalidParams, "Invalid Params"))
+            return None
+
+    def handle_message(self, message: RPCMessage) -> None:
+        """Handle one message, or keep it until `initialized` has been handled."""
+        method = getattr(message, "method", None)
+        if self._deferred is not None and method is not None and method not in _NEVER_DEFERRED:
+            self._deferred.append(message)
+            return
+        scope = self.request_scope(method) if method is not None and hasattr(message, "id") else nullcontext()
+        with reading_within(self.file_scope), scope, suppress(InvalidStateError):
+            super().handle_message(message)  # an answer to a cancelled request is an invalid state
+
+    def _is_readable(self, message: dict[str, Any]) -> bool:
+        try:
+            self.structure_message(message)
+        except Exception:  # noqa: BLE001 - cattrs raises many kinds
+            return False
+        return True
+
+    # -- out --------------------------------------------------------------------
+
+    def _log_trace(self, message: dict[str, Any]) -> None:
+        """Log that a message was received, for a client that follows the trace of the server."""
+        request_id = f" ({message['id']})" if "id" in message else ""
+        params = types.LogTraceParams(f"received {message['method']}{request_id}")
+        if self.trace is types.TraceValue.Verbose:
+            params.verbose = json.dumps(_without_secrets(message.get("params")))
+        self.notify(types.LOG_TRACE, params)
+
+    # -- lifecycle --------------------------------------------------------------
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
+        """Answer with the capabilities that pygls derives, without those this client has no use for."""
+        if self._is_initialized:
+            raise JsonRpcInvalidRequest("the server is initialized already")
+        self._is_initialized = True
+        self.initialize_params = params
+        self.trace = params.trace or types.TraceValue.Off
+        result = yield from super().lsp_initialize(with_configured_encoding(params))
+        capabilities = result.capabilities
+        text_document = params.capabilities.text_document
+        if text_document is None or text_document.diagnostic is None:
+            capabilities.diagnostic_provider = None
+        actions = text_document.code_action if text_document is not None else None
+        if actions is None or actions.code_action_literal_support is None:
+            capabilities.code_action_provider = True  # kinds are for clients that know them
+        capabilities.execute_command_provider = types.ExecuteCommandOptions(
+            self.commands, work_done_progress=True
+        )
+        return result
+
+    @lsp_method(types.INITIALIZED)
+    def lsp_initialized(self, *args: Any) -> Generator[Any, Any, None]:
+        """Handle `initialized`, and then the messages that arrived meanwhile."""
+        if self._deferred is not None:
+            return  # a client that says so twice
+        self._deferred = []
+        try:
+            yield from super().lsp_initialized(*args)  # type: ignore[no-untyped-call]  # pygls has no types
+        finally:
+            deferred, self._deferred = self._deferred, None
+            for message in deferred:
+                self.handle_message(message)
+
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
+        """Cancel the requests in flight, and accept nothing but `exit`."""
+        self._is_shut_down = True
+        yield from super().lsp_shutdown(*args)
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *_args: Any) -> Any:
+        """Close the connection and leave, with 0 after `shutdown`, else with 1."""
+        if self.writer is not None:
+            self.writer.close()
+        self.leave(0 if self._is_shut_down else 1)
+
+
+def make_converter() -> Converter:
+    """Return lsprotocol's converter, except that it leaves plain JSON as it is.
+
+    The JSON encoder asks for the plain form of each typed object that it meets in a result.
+    """
+    converter = get_converter()
+    for kind, fields in _PLAIN_MESSAGES.items():
+
+        def structure(message: dict[str, Any], cls: Any, fields: tuple[str, ...] = fields) -> Any:
+            return cls(**{name: message.get(name) for name in fields})
+
+        def unstructure(message: Any, fields: tuple[str, ...] = fields) -> dict[str, Any]:
+            return {name: getattr(message, name) for name in fields}
+
+        converter.register_structure_hook(kind, structure)
+        converter.register_unstructure_hook(kind, unstructure)
+    converter.register_structure_hook(types.VersionedTextDocumentIdentifier, _lenient_identifier)
+    converter.register_structure_hook(types.Position, _lenient_position)
+    return converter
+
+
+def _lenient_identifier(value: dict[str, Any], _cls: Any) -> types.VersionedTextDocumentIdentifier:
+    """Accept a document without a version, as older clients send it."""
+    return types.VersionedTextDocumentIdentifier(uri=value["uri"], version=value.get("version") or 0)
+
+
+def _lenient_position(value: dict[str, Any], _cls: Any) -> types.Position:
+    """Accept a position beyond the protocol's largest number, which clients send for the end of a line."""
+    return types.Position(*(min(value[name], UINTEGER_MAX_VALUE) for name in ("line", "character")))
+
+
+def _without_secrets(params: Any) -> Any:
+    """Return the parameters without the API keys that a run gets."""
+    if isinstance(params, dict):
+        return {
+            name: "[left out]" if name == "secrets" else _without_secrets(value)
+            for name, value in params.items()
+        }
+    return [_without_secrets(value) for value in params] if isinstance(params, list) else params

@@ -1,0 +1,1 @@
+"""Request handlers, one per module: convert between protocol types and features."""

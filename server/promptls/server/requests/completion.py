@@ -1,0 +1,201 @@
+"""Completion, its documentation, and signature help."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from lsprotocol import types
+
+from promptls.ide.callables import signature_help as help_at
+from promptls.ide.completion import Completion, Item, complete
+from promptls.ide.completion.documentation import documentation
+from promptls.ide.settings_file import complete_settings, is_settings_file
+from promptls.semantic.kind import Kind
+from promptls.server.to_proto import documentation_of, from_position, range_json
+from promptls.server.uris import is_file, path_of
+from promptls.text.positions import Unit, units_from_column
+from promptls.workspace.disk import has_prompt_name
+
+if TYPE_CHECKING:
+    from promptls.server.context import Context
+    from promptls.server.state.renderings import Renderings
+    from promptls.syntax.jinja.builtins import Signature
+    from promptls.syntax.source import Source
+
+
+_ITEM_KINDS: Final = {
+    "method": 2,
+    "function": 3,
+    "field": 5,
+    "variable": 6,
+    "module": 9,
+    "property": 10,
+    "value": 12,
+    "enum": 20,
+    "keyword": 14,
+    "snippet": 15,
+    "file": 17,
+    "constant": 21,
+}
+_FIRST_KINDS: Final = 18
+"""The last kind that clients support which do not declare their kinds."""
+_FALLBACK_KIND: Final = 12
+_SNIPPET: Final = 2
+_ADJUSTED: Final = 2
+
+
+def completion(
+    context: Context, renderings: Renderings, params: types.CompletionParams
+) -> dict[str, Any] | None:
+    """Return what may be at the position, as plain JSON: typed items are slow to send."""
+    uri = params.text_document.uri
+    path = path_of(uri)
+    is_settings = is_settings_file(path)
+    # A JSON text that somebody types into is hardly ever JSON.
+    may_ask = is_settings or path.lower().endswith(".json") or has_prompt_name(path) or not is_file(path)
+    if context.kind(path) is Kind.OTHER and not may_ask:
+        return None
+    snapshot = context.snapshot
+    template = snapshot.template(path)
+    if template is None:
+        return None
+    offset = from_position(template.source, params.position, context.encoding)
+    trigger = ""
+    if params.context is not None:
+        is_typed = params.context.trigger_kind == types.CompletionTriggerKind.TriggerCharacter
+        trigger = (params.context.trigger_character or "") if is_typed else ""
+    if is_settings:
+        found = complete_settings(snapshot, path, offset, trigger)
+    else:
+        found = complete(snapshot, path, offset, renderings.latest(path), trigger)
+    if found is None:
+        return None
+    data = {"uri": uri, "source": found.source, "path": list(found.path), "offset": offset}
+    return _list_json(context, template.source, found, data)
+
+
+def _list_json(context: Context, source: Source, found: Completion, data: dict[str, Any]) -> dict[str, Any]:
+    capabilities = context.capabilities
+    defaults: dict[str, Any] = {}
+    insert = range_json(source, found.insert, context.encoding)
+    replace = insert if found.replace == found.insert else range_json(source, found.replace, context.encoding)
+    both = capabilities.insert_replace_edits and replace != insert
+    edit: dict[str, Any] = {"insert": insert, "replace": replace} if both else {"range": insert}
+    if not capabilities.insert_replace_edits:
+        edit = {"range": replace}
+    if "editRange" in capabilities.completion_defaults:
+        defaults["editRange"] = edit if both else edit["range"]
+    if "data" in capabilities.completion_defaults:
+        defaults["data"] = data
+    items = []
+    for index, item in enumerate(found.items):
+        made = _item_json(context, item, index)
+        text = item.plain_text
+        if item.snippet and capabilities.snippets:
+            text = item.snippet
+            made["insertTextFormat"] = _SNIPPET
+            if capabilities.adjusts_indentation and "\n" in text:
+                made["insertTextMode"] = _ADJUSTED
+        if "editRange" not in defaults:
+            made["textEdit"] = {**edit, "newText": text}
+        elif text != item.label:
+            made["textEditText"] = text
+        if "data" not in defaults:
+            made["data"] = data
+        items.append(made)
+    answer: dict[str, Any] = {"isIncomplete": found.is_incomplete, "items": items}
+    if defaults:
+        answer["itemDefaults"] = defaults
+    return answer
+
+
+def _item_json(context: Context, item: Item, index: int) -> dict[str, Any]:
+    """Return an item without its text."""
+    capabilities = context.capabilities
+    kind = _ITEM_KINDS[item.kind]
+    known = kind in capabilities.item_kinds if capabilities.item_kinds else kind <= _FIRST_KINDS
+    made: dict[str, Any] = {
+        "label": item.label,
+        "kind": kind if known else _FALLBACK_KIND,
+        "sortText": f"{index:03}",
+    }
+    if capabilities.label_details:
+        details = {}
+        if item.parameters:
+            details["detail"] = item.parameters
+        if item.detail:
+            details["description"] = item.detail
+        if details:
+            made["labelDetails"] = details
+    elif item.parameters or item.detail:
+        made["detail"] = f"{item.parameters} {item.detail}".strip()
+    # Neovim takes an item with an edit and without this for one that the server has filtered already.
+    made["filterText"] = item.filter_text or item.label
+    if item.is_preselected and capabilities.preselects:
+        made["preselect"] = True
+    if item.commits and capabilities.commit_characters:
+        made["commitCharacters"] = list(item.commits)
+    if item.is_deprecated and capabilities.item_tags:
+        made["tags"] = [1]
+    elif item.is_deprecated and capabilities.deprecated_items:
+        made["deprecated"] = True
+    return made
+
+
+def completion_resolve(
+    context: Context, renderings: Renderings, item: types.CompletionItem
+) -> types.CompletionItem:
+    """Return the item with its documentation, if there is any."""
+    data = item.data
+    if not isinstance(data, dict) or not isinstance(data.get("uri"), str) or item.documentation:
+        return item
+    path = path_of(data["uri"])
+    text = documentation(
+        context.snapshot,
+        path,
+        item.label,
+        str(data.get("source", "")),
+        tuple(map(str, data.get("path") or ())),
+        int(data.get("offset") or 0),
+        renderings.latest(path),
+    )
+    if text:
+        item.documentation = documentation_of(text, context.capabilities.completion_formats)
+    return item
+
+
+def signature_help(context: Context, params: types.SignatureHelpParams) -> dict[str, Any] | None:
+    """Return the signature of the call around the position, with the current parameter."""
+    path = context.prompt_path(params.text_document.uri)
+    template = context.snapshot.template(path) if path else None
+    if path is None or template is None:
+        return None
+    found = help_at(context.snapshot, path, from_position(template.source, params.position, context.encoding))
+    if found is None:
+        return None
+    capabilities = context.capabilities
+    signature: dict[str, Any] = {
+        "label": found.signature.text,
+        "parameters": _parameters(found.signature, offsets=capabilities.parameter_offsets),
+    }
+    if found.documentation:
+        signature["documentation"] = documentation_of(found.documentation, capabilities.signature_formats)
+    # Behind the last parameter none is meant; there is no other way to say so in the protocol.
+    active = len(found.signature.parameters) if found.active is None else found.active
+    if capabilities.signature_parameters:
+        signature["activeParameter"] = active
+    return {"signatures": [signature], "activeSignature": 0, "activeParameter": active}
+
+
+def _parameters(signature: Signature, *, offsets: bool) -> list[dict[str, Any]]:
+    """Return the parameters, by their offsets in the label if the client supports that."""
+    found: list[dict[str, Any]] = []
+    label = signature.text
+    column = len(signature.name) + 1
+    for parameter in signature.parameters:
+        end = column + len(parameter.text)
+        # These offsets count UTF-16 units, whatever positions count.
+        pair = [units_from_column(label, each, Unit.UTF16) for each in (column, end)]
+        found.append({"label": pair if offsets else parameter.text})
+        column = end + 2
+    return found

@@ -1,0 +1,73 @@
+"""Texts that a client is to show: written into the user's cache, and opened."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from promptls.security.private_files import (
+    make_private_folder,
+    open_private,
+    remove_old_files,
+    remove_old_temporaries,
+)
+from promptls.server.uris import uri_of
+
+if TYPE_CHECKING:
+    from promptls.server.context import Context
+
+
+def show_text(context: Context, path: str, what: str, text: str, ending: str = "md") -> str:
+    """Return the path of a file that holds the text: open in the client, or shown where it opens no files.
+
+    `path` is the prompt that the text is about, and `what` the kind of text; the same two give the
+    same file. The text is Markdown, unless `ending` says otherwise; HTML opens in the user's browser.
+    """
+    digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    folder = _folder() / digest
+    for each in (folder.parent.parent, folder.parent, folder):
+        make_private_folder(each)
+    file = folder / f"{Path(path).name}.{what}.{ending}"
+    # One that an earlier version made may be open to everybody, and a link is not written through.
+    file.unlink(missing_ok=True)
+    with open_private(file, "x", encoding="utf-8", errors="replace") as stream:
+        stream.write(text)
+    context.shown_files.add(file)
+    if context.capabilities.shows_documents:
+        # Not waited for: some clients open nothing before they have the command's result.
+        context.start(_open(context, uri_of(str(file)), is_page=ending == "html"), "the opening of a text")
+    else:
+        message = types.ShowMessageParams(types.MessageType.Info, f"{what.capitalize()}: {file}")
+        context.server.window_show_message(message)
+    return str(file)
+
+
+def remove_shown(context: Context) -> None:
+    """Remove the files that this session has shown: they hold rendered prompts and data."""
+    for file in context.shown_files:
+        with contextlib.suppress(OSError):
+            file.unlink()
+        with contextlib.suppress(OSError):
+            file.parent.rmdir()
+    context.shown_files.clear()
+
+
+def remove_leftovers() -> None:
+    """Remove what sessions and runs that were killed have left behind some days ago."""
+    remove_old_files(_folder())
+    remove_old_temporaries()
+
+
+def _folder() -> Path:
+    from platformdirs import user_cache_path
+
+    return user_cache_path("promptls") / "shown"
+
+
+async def _open(context: Context, uri: str, *, is_page: bool) -> None:
+    shown = types.ShowDocumentParams(uri, external=is_page or None)
+    await context.server.window_show_document_async(shown)

@@ -1,0 +1,1 @@
+"""What the server caches and publishes for one client."""

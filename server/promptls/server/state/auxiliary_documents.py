@@ -1,0 +1,95 @@
+"""Documents that are not prompts: programs and data files, whose unsaved text counts in renames.
+
+An edit costs the lines that it touches. Nothing is parsed until a symbol is requested.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from lsprotocol import types
+
+from promptls.semantic.kind import Kind
+from promptls.semantic.template import Template
+from promptls.server.context import Context, Event
+from promptls.server.uris import is_file
+from promptls.text.positions import EditedLines, UnitPlace
+from promptls.workspace.disk import source_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_NEVER_PROMPTS: Final = frozenset({".py", ".csv", ".jsonl", ".ndjson", ".yml", ".yaml"})
+_JSON: Final = ".json"
+_MAX_CHECKED: Final = 2_000
+"""The longest JSON file, in characters, that is analysed at each change: it may become a prompt."""
+
+
+class AuxiliaryDocuments:
+    """The texts as the client edits them; the workspace gets them when `flush` is called."""
+
+    def __init__(self, context: Context) -> None:
+        self._context: Final = context
+        self.on_change: Event[[str]] = Event()
+        """A document was opened or has a new text: its path."""
+        self.on_close: Event[[str]] = Event()
+        """A document was closed: its path."""
+        self._texts: Final[dict[str, EditedLines]] = {}
+        self._versions: Final[dict[str, int]] = {}
+        self._waiting: Final[set[str]] = set()
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._texts
+
+    def accepts(self, path: str, text: str) -> bool:
+        """Return whether an opened document is not a prompt, and will hardly become one."""
+        suffix = Path(path).suffix.lower()
+        if not is_file(path) or self._context.snapshot.project(path).includes(path):
+            return False
+        if suffix == _JSON and len(text) > _MAX_CHECKED:
+            return Template(source_of(path, text)).kind is Kind.OTHER
+        return suffix in _NEVER_PROMPTS
+
+    def open(self, path: str, text: str, version: int) -> None:
+        """Take the document's text from the client until it is closed."""
+        self._texts[path], self._versions[path] = EditedLines(text), version
+        self._waiting.add(path)
+        self.on_change.emit(path)
+
+    def change(
+        self, path: str, changes: Sequence[types.TextDocumentContentChangeEvent], version: int
+    ) -> None:
+        """Apply the client's changes, in order."""
+        for change in changes:
+            if not isinstance(change, types.TextDocumentContentChangePartial):
+                self._texts[path] = EditedLines(change.text)
+                continue
+            first, last = change.range.start, change.range.end
+            self._texts[path].edit(
+                UnitPlace(first.line, first.character),
+                UnitPlace(last.line, last.character),
+                change.text,
+                self._context.encoding,
+            )
+        self._versions[path] = version or self._versions[path]
+        self._waiting.add(path)
+        self.on_change.emit(path)
+
+    def close(self, path: str) -> None:
+        """Take the text of the file from the disk again."""
+        del self._texts[path], self._versions[path]
+        self._waiting.discard(path)
+        if path in self._context.snapshot.held:
+            self._context.workspace.let_go(path)
+        self.on_close.emit(path)
+
+    def is_waiting(self, path: str) -> bool:
+        """Return whether the document was edited since the last flush."""
+        return path in self._waiting
+
+    def flush(self, ending: str = "") -> None:
+        """Give the workspace the waiting texts of files whose names end in `ending`."""
+        for path in sorted(path for path in self._waiting if path.endswith(ending)):
+            self._context.workspace.hold(path, self._texts[path].text, self._versions[path])
+            self._waiting.remove(path)

@@ -1,0 +1,110 @@
+"""Conversions between the types of the protocol and ours: positions, ranges, severities, Markdown."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from lsprotocol import types
+
+from promptls.text.escape import without_markdown_escapes
+from promptls.text.positions import Span, Unit, place_of, units_from_column
+
+if TYPE_CHECKING:
+    from promptls.server.context import Context
+    from promptls.syntax.chunk import Chunk
+    from promptls.syntax.source import Source
+
+SEVERITIES: Final = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    "information": types.DiagnosticSeverity.Information,
+    "hint": types.DiagnosticSeverity.Hint,
+}
+
+
+def position_encoding(encoding: types.PositionEncodingKind | str | None) -> Unit:
+    """Return the negotiated position encoding; UTF-16 if none was negotiated."""
+    return Unit(str(getattr(encoding, "value", encoding) or "utf-16"))
+
+
+def from_position(source: Source, position: types.Position, encoding: Unit) -> int:
+    """Return the offset of a position, clamped to the text."""
+    return source.offset(position.line, position.character, encoding)
+
+
+def from_range(source: Source, value: types.Range, encoding: Unit) -> Span:
+    """Return the span of a range, clamped to the text, with its ends in order."""
+    start, end = (from_position(source, each, encoding) for each in (value.start, value.end))
+    return Span(min(start, end), max(start, end))
+
+
+def to_position(source: Source, offset: int, encoding: Unit) -> types.Position:
+    """Return the position of an offset."""
+    return types.Position(*source.units(offset, encoding))
+
+
+def to_range(source: Source, span: Span, encoding: Unit) -> types.Range:
+    """Return the range of a span."""
+    return types.Range(to_position(source, span.start, encoding), to_position(source, span.end, encoding))
+
+
+def range_json(source: Source, span: Span, encoding: Unit) -> dict[str, Any]:
+    """Return the range of a span as plain JSON."""
+    located = source.located(span.start)
+    chunk = located.chunk
+    if located.start <= span.start <= span.end < located.start + chunk.length:
+        inside = span.start - located.start
+        line, start = _in_chunk(chunk, inside, encoding)
+        following = chunk.line_starts[line + 1] if line + 1 < len(chunk.line_starts) else chunk.length
+        end_line, end = line, start + span.end - span.start
+        if inside + span.end - span.start >= following or not chunk.text.isascii():
+            end_line, end = _in_chunk(chunk, span.end - located.start, encoding)
+        line, end_line = line + located.first_line, end_line + located.first_line
+    else:
+        line, start = source.units(span.start, encoding)
+        end_line, end = source.units(span.end, encoding)
+    return {
+        "start": {"line": line, "character": start},
+        "end": {"line": end_line, "character": end},
+    }
+
+
+def _in_chunk(chunk: Chunk, offset: int, encoding: Unit) -> tuple[int, int]:
+    line, column = place_of(chunk.line_starts, offset)
+    if chunk.text.isascii():
+        return line, column
+    return line, units_from_column(chunk.text[offset - column : offset], column, encoding)
+
+
+_TABLE_RULE = re.compile(r"^\|(?:\s*:?-+:?\s*\|)+\n?", re.MULTILINE)
+_FENCED = re.compile(r"^(`{3,})\w*\n(.*?)\n?^\1$\n?", re.MULTILINE | re.DOTALL)
+
+
+def without_markdown(text: str) -> str:
+    """Return a Markdown text as plain text."""
+    pieces: list[str] = []
+    end = 0
+    for block in _FENCED.finditer(text):
+        pieces += [_inline(text[end : block.start()]), f"{block[2]}\n"]
+        end = block.end()
+    return "".join([*pieces, _inline(text[end:])]).strip()
+
+
+def _inline(text: str) -> str:
+    return without_markdown_escapes(_TABLE_RULE.sub("", text).replace("**", ""))
+
+
+def hover_contents(context: Context, markdown: str) -> types.MarkupContent:
+    """Return the content of a hover in the format that the client supports."""
+    if context.capabilities.markdown:
+        return types.MarkupContent(types.MarkupKind.Markdown, markdown)
+    return types.MarkupContent(types.MarkupKind.PlainText, without_markdown(markdown))
+
+
+def documentation_of(text: str, formats: tuple[str, ...]) -> types.MarkupContent | str:
+    """Return a Markdown text in one of the formats that a client supports; a string if it names none."""
+    if "markdown" in formats:
+        return types.MarkupContent(types.MarkupKind.Markdown, text)
+    plain = without_markdown(text)
+    return types.MarkupContent(types.MarkupKind.PlainText, plain) if "plaintext" in formats else plain

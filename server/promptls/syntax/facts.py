@@ -1,0 +1,297 @@
+"""Facts: what is computed from a text, once, and again only when what was read for it has changed.
+
+A *chunk fact* is a pure function of one chunk. It is stored with the chunk, and chunks are shared by all
+versions of a file that an edit leaves them in.
+
+A *file fact* is a pure function of all chunks of a file whose value has no places (no spans, no offsets).
+It is stored with the file and handed on to the next version. While it is computed, everything that it reads
+is recorded (`promptls.facts.reads`): chunk facts, other file facts, and chunks whose text it looks at. After
+an edit, what was read is compared: of chunk facts only those of the replaced chunks. If all is equal, the
+value still holds; else it is computed again, and if it comes out equal, whatever read it holds as well.
+
+A *placed fact* is a function of a file whose value has places. It is stored for one version only. Whoever
+reads it depends on what it has read.
+
+Two facts of chunks are equal if they differ in nothing but spans. That is enough where a result is moved
+along with the text, and computed again if it has to do with the replaced chunks themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from operator import eq, is_
+from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, overload
+
+from promptls.facts.reads import Reads, current
+from promptls.syntax.chunk import FACTS_OF_TAGS, Chunk, chunk_fact
+from promptls.syntax.chunk_list import ChunkList, Memo, Piece, Step
+from promptls.text.positions import Span
+
+Fact = TypeVar("Fact")
+Item = TypeVar("Item")
+Basis = TypeVar("Basis")
+Arguments = ParamSpec("Arguments")
+_is_off = False
+
+
+@contextmanager
+def turned_off() -> Iterator[None]:
+    """Reuse no fact of a file and no finding in the `with` block: for tests that compare."""
+    global _is_off  # noqa: PLW0603 - a switch for tests
+    _is_off = True
+    try:
+        yield
+    finally:
+        _is_off = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Given(Generic[Basis, Fact]):
+    """A chunk fact on one basis; two are the same if their bases are the same objects."""
+
+    find: Callable[[Chunk, Basis], Fact]
+    basis: Basis
+
+    def __call__(self, chunk: Chunk) -> Fact:
+        known: tuple[Basis, Fact] | None = chunk.kept.get(self.find)  # type: ignore[assignment]  # put there below
+        if known is None or not _is_same(known[0], self.basis):
+            known = chunk.kept[self.find] = (self.basis, self.find(chunk, self.basis))
+        assert known is not None
+        return known[1]
+
+    def __hash__(self) -> int:
+        return hash(self.find)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Given) and self.find is other.find and _is_same(self.basis, other.basis)
+
+
+def _is_same(one: object, other: object) -> bool:
+    """Return whether two bases are the same object, or tuples of the same objects."""
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(is_, one, other))
+    return one is other
+
+
+def chunk_fact_given(find: Callable[[Chunk, Basis], Fact]) -> Callable[[Chunk, Basis], Fact]:
+    """Make a function of a chunk and of something else a chunk fact; only the last basis is remembered."""
+
+    @wraps(find)
+    def fact(chunk: Chunk, basis: Basis) -> Fact:
+        given = _Given(find, basis)
+        reads = current.get()
+        if reads is None:
+            return given(chunk)
+        reads.columns[given] = None
+        token = current.set(None)
+        try:
+            return given(chunk)
+        finally:
+            current.reset(token)
+
+    return fact
+
+
+def file_fact(find: Callable[[ChunkList], Fact]) -> Callable[[ChunkList], Fact]:
+    """Make a function of the chunks of a file a file fact."""
+
+    @wraps(find)
+    def fact(chunks: ChunkList) -> Fact:
+        memo = chunks.memos.get(fact)
+        if memo is None or memo.serial != chunks.serial or _is_off:
+            if memo is not None and not _is_off and is_unchanged(memo, chunks):
+                memo = chunks.memos[fact] = Memo(chunks.serial, memo.value, memo.reads)
+            else:
+                inner = Reads(chunks.serial)
+                token = current.set(inner)
+                try:
+                    value = find(chunks)
+                finally:
+                    current.reset(token)
+                if memo is not None and memo.value == value:
+                    value = memo.value
+                memo = chunks.memos[fact] = Memo(chunks.serial, value, inner)
+        reads = current.get()
+        if reads is not None and reads.serial == chunks.serial:
+            reads.facts[fact] = memo.value
+        return memo.value  # type: ignore[no-any-return]  # put there above
+
+    return fact
+
+
+def placed_fact(
+    find: Callable[Concatenate[ChunkList, Arguments], Fact],
+) -> Callable[Concatenate[ChunkList, Arguments], Fact]:
+    """Make a function of the chunks of a file, and of hashable arguments, a placed fact."""
+
+    @wraps(find)
+    def fact(chunks: ChunkList, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Fact:
+        key = (fact, arguments)
+        known: tuple[Any, Reads] | None = chunks.kept.get(key)  # type: ignore[assignment]  # put there below
+        if known is None or _is_off:
+            inner = Reads(chunks.serial)
+            token = current.set(inner)
+            try:
+                known = chunks.kept[key] = (find(chunks, *arguments, **named), inner)
+            finally:
+                current.reset(token)
+        known[1].pass_on()
+        return known[0]
+
+    return fact
+
+
+class Versioned(Protocol):
+    """An object that is about one version of a file."""
+
+    @property
+    def serial(self) -> int:
+        """The number of the version."""
+
+
+class recorded_property(Generic[Fact]):  # noqa: N801 - used like `cached_property`
+    """A property of something about one version of a file, computed once.
+
+    It may have places. Whoever reads it depends on what it has read.
+    """
+
+    def __init__(self, find: Callable[[Any], Fact]) -> None:
+        self._find: Final = find
+        self._name: Final = f"_recorded_{find.__name__}"
+        self.__doc__ = find.__doc__
+
+    @overload
+    def __get__(self, owner: None, of: type) -> recorded_property[Fact]: ...
+    @overload
+    def __get__(self, owner: Versioned, of: type) -> Fact: ...
+
+    def __get__(self, owner: Versioned | None, of: type) -> Any:
+        """Return the value."""
+        if owner is None:
+            return self
+        known = vars(owner).get(self._name)
+        if known is None or _is_off:
+            inner = Reads(owner.serial)
+            token = current.set(inner)
+            try:
+                known = vars(owner)[self._name] = (self._find(owner), inner)
+            finally:
+                current.reset(token)
+        known[1].pass_on()
+        return known[0]
+
+
+def is_unchanged(memo: Memo, chunks: ChunkList) -> bool:
+    """Return whether all that was read of an earlier version of the file is the same in this one."""
+    steps = chunks.steps_since(memo.serial)
+    if steps is None or _is_off:
+        return False
+    reads = memo.reads
+    if reads.is_whole:
+        return not steps
+    if reads.chunks and any(chunk in reads.chunks for step in steps for chunk in step.old):
+        return False
+    token = current.set(None)
+    try:
+        return all(_same_column(step, column) for step in steps for column in reads.columns) and all(
+            (now := fact(chunks)) is value or now == value for fact, value in reads.facts.items()
+        )
+    finally:
+        current.reset(token)
+
+
+def _same_column(step: Step, column: Callable[..., object]) -> bool:
+    """Return whether an edit left a chunk fact as it was in all chunks; asked once an edit and fact."""
+    known = step.same.get(column)
+    if known is None:
+        same = equal_but_places if step.keeps_lines else eq
+        known = step.same[column] = len(step.old) == len(step.new) and all(
+            same(column(old), column(new)) for old, new in zip(step.old, step.new, strict=True)
+        )
+    return known
+
+
+def equal_but_places(one: object, other: object) -> bool:
+    """Return whether two values differ in nothing but spans."""
+    if one is other:
+        return True
+    kind = type(one)
+    if kind is not type(other):
+        return False
+    if kind is Span:
+        return True
+    if isinstance(one, tuple):
+        assert isinstance(other, tuple)
+        return len(one) == len(other) and all(map(equal_but_places, one, other))
+    if isinstance(one, dict):
+        assert isinstance(other, dict)
+        return one.keys() == other.keys() and all(equal_but_places(one[key], other[key]) for key in one)
+    if one == other:
+        return True
+    if is_dataclass(one):
+        return all(
+            equal_but_places(getattr(one, each.name), getattr(other, each.name)) for each in fields(one)
+        )
+    return False
+
+
+# -- facts that are joined from those of chunks -------------------------------------------------
+
+
+def summary(
+    of_chunk: Callable[[Chunk], Fact], join: Callable[[list[Fact]], Fact], *, of_tags: bool = False
+) -> Callable[[Piece], Fact]:
+    """Return a fact that a chunk has by itself, and a file by joining those of its chunks; it has no places.
+
+    A fact `of_tags` depends on nothing but the texts of the tags in a chunk.
+    """
+    in_chunk = chunk_fact(of_chunk if of_tags is False else _copied(of_chunk))
+    in_file = file_fact(lambda chunks: join([in_chunk(chunk) for chunk in chunks.chunks]))
+
+    def fact(piece: Piece) -> Fact:
+        return in_chunk(piece) if isinstance(piece, Chunk) else in_file(piece)
+
+    return fact
+
+
+def _copied(of_chunk: Callable[[Chunk], Fact]) -> Callable[[Chunk], Fact]:
+    """Return a function that does the same, whose values go over to a chunk with the same tags."""
+
+    def find(chunk: Chunk) -> Fact:
+        return of_chunk(chunk)
+
+    FACTS_OF_TAGS.add(find)
+    return find
+
+
+def placed_items(
+    of_chunk: Callable[[Chunk], Iterable[Item]], shifted: Callable[[Item, int], Item]
+) -> Callable[[ChunkList], tuple[Item, ...]]:
+    """Return a placed fact: all items of a file in order, at offsets from its beginning."""
+    in_chunk = chunk_fact(lambda chunk: tuple(of_chunk(chunk)))
+    has_any = file_fact(lambda chunks: any(in_chunk(chunk) for chunk in chunks.chunks))
+
+    @placed_fact
+    def items(chunks: ChunkList) -> tuple[Item, ...]:
+        if not has_any(chunks):
+            return ()
+        return tuple(
+            [
+                shifted(item, start) if start else item
+                for start, chunk in zip(chunks.starts, chunks.chunks, strict=False)
+                for item in in_chunk(chunk)
+            ]
+        )
+
+    return items
+
+
+def union(sets: list[frozenset[str]]) -> frozenset[str]:
+    """Return the union of some sets, without a new set if one of them is all there is."""
+    some = [each for each in sets if each]
+    if not some:
+        return frozenset()
+    return some[0].union(*some[1:]) if len(some) > 1 else some[0]

@@ -1,1 +1,0 @@
-"""What Prompt Poet, Ragas and OpenCompass do, each in a package of its own, as pure functions and tables."""

@@ -1,0 +1,239 @@
+"""Extractors that go by rules: entities, key phrases, summaries; at no cost."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, runtime_checkable
+
+from promptls.testset.documents import HEADINGS, HeadingSplitter
+from promptls.testset.graph import Node
+
+_WORDS: Final = """
+a about above after again all also am an and any are as at be because been before being below
+between both but by can could did do does doing down during each either else ever every few for from
+further get had has have having he her here hers him his how i if in into is it its itself just like
+made make many may me might more most much must my neither no nor not now of off on once one only or
+other our out over own per same say says see set she should since so some such than that the their
+them then there these they this those through to too two under until up upon us use used uses using
+very via was we well were what when where whether which while who whom whose why will with within
+without would yes yet you your
+"""
+
+STOP_WORDS: Final = frozenset(_WORDS.split())
+"""The words, in small letters."""
+
+
+_FENCE: Final = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
+_COMMENT: Final = re.compile(r"<!--.*?-->|\{#.*?#\}", re.DOTALL)
+_LINK: Final = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
+_TABLE: Final = re.compile(r"^\s*\|.*$", re.MULTILINE)
+_RULE: Final = re.compile(r"^\s*([-=*_~^])\1{2,}\s*$", re.MULTILINE)
+_FRAME: Final = re.compile(r"^\s*(#{1,6}|[-*+]|\d+[.)]|>)\s+", re.MULTILINE)
+_HEADING: Final = re.compile(r"^#{1,6}\s.*$", re.MULTILINE)
+_MARKS: Final = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
+_ENDS: Final = re.compile(r"(?<=[.!?])[\"\u201d)\u2019]*\s+|(?<=[。\uff01\uff1f])|\n+")
+_WORD: Final = re.compile(r"[^\W\d_](?:[\w'\u2019-]*\w)?")
+
+# Characters of a line that may be a sentence.
+_SHORTEST: Final = 20
+
+
+def prose(text: str) -> str:
+    """Return the text without code blocks, tables, comments and the targets of links."""
+    for pattern in (_FENCE, _COMMENT, _TABLE, _RULE):
+        text = pattern.sub("", text)
+    return _LINK.sub(r"\1", text)
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text in Markdown, in order, without its headings and marks."""
+    plain = _MARKS.sub("", _FRAME.sub("", _HEADING.sub("", prose(text))))
+    found = (" ".join(piece.split()) for piece in _ENDS.split(plain))
+    return [each for each in found if len(each) >= _SHORTEST]
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text as they stand there."""
+    return _WORD.findall(text)
+
+
+def subject_words(text: str) -> list[str]:
+    """Return the words of a text that carry its subject, in small letters."""
+    return [word for each in words(text) if (word := each.casefold()) not in STOP_WORDS and len(word) > 1]
+
+
+_CODE: Final = re.compile(r"(?<!`)`([^`\n]{2,40})`(?!`)")
+_NAME: Final = re.compile(
+    r"[^\W\d_a-z][\w'\u2019.+#-]*\w(?:\s+(?:(?:of|de|van|von|der|the)\s+)?[^\W\d_a-z][\w'\u2019.+#-]*\w)*"
+)
+_IDENTIFIER: Final = re.compile(r"\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w*|[A-Z]{2,}[0-9]*)\b")
+
+
+def entities(text: str, most: int) -> list[str]:
+    """Return the first `most` named things of a text, in order; each once, whatever the case of its letters.
+
+    A capital at the beginning of a sentence makes no name, unless the word is written so elsewhere as well.
+    """
+    found: dict[str, str] = {}
+    for name in (*_CODE.findall(prose(text)), *_names(text)):
+        shown = " ".join(name.split()).strip(".,;:'\u2019-")
+        if len(shown) > 1 and shown.casefold() not in STOP_WORDS and any(each.isalpha() for each in shown):
+            found.setdefault(shown.casefold(), shown)
+    return list(found.values())[:most]
+
+
+def _names(text: str) -> Iterator[str]:
+    # At the beginning of a sentence a name may be no name; it is one where it stands inside of another.
+    first: list[str] = []
+    inside: set[str] = set()
+    for sentence in sentences(text):
+        yield from _IDENTIFIER.findall(sentence)
+        for match in _NAME.finditer(sentence):
+            if match.start() == 0:
+                first.append(match[0])
+            else:
+                inside.add(match[0].casefold())
+                yield match[0]
+    for name in first:
+        if name.casefold() in inside or " " in name:
+            yield _without_first_stop_word(name)
+
+
+def _without_first_stop_word(name: str) -> str:
+    word, _, rest = name.partition(" ")
+    return rest if word.casefold() in STOP_WORDS else name
+
+
+_PIECES: Final = re.compile(r"[,;:()\[\]“\u201d\"`*|/\u2013—!?]|\.\s|\.$")
+_PARTS: Final = re.compile(r"\S+")
+_KEYPHRASES_WORD: Final = re.compile(r"[^\W\d_][\w'\u2019.+#-]*")
+
+# Words that one phrase may have; longer runs are hardly a term.
+_LONGEST: Final = 3
+_SHORTEST_WORD: Final = 3
+
+
+def keyphrases(text: str, most: int) -> list[str]:
+    """Return the `most` best phrases of a text, the best first.
+
+    Each as it stands there for the first time.
+    """
+    phrases = [phrase for sentence in sentences(text) for phrase in _candidates(sentence)]
+    frequency: Counter[str] = Counter()
+    degree: Counter[str] = Counter()
+    for phrase in phrases:
+        for word in phrase:
+            frequency[word.casefold()] += 1
+            degree[word.casefold()] += len(phrase)
+    shown: dict[str, str] = {}
+    scores: dict[str, float] = {}
+    times = Counter(" ".join(phrase).casefold() for phrase in phrases)
+    for phrase in phrases:
+        key = " ".join(phrase).casefold()
+        shown.setdefault(key, " ".join(phrase))
+        company = sum(degree[word.casefold()] / frequency[word.casefold()] for word in phrase)
+        # What a text comes back to is what it is about, and so counts more than company alone.
+        scores[key] = company * times[key]
+    best = sorted(scores, key=lambda key: -scores[key])
+    return [shown[key] for key in best[:most]]
+
+
+def _candidates(sentence: str) -> Iterator[list[str]]:
+    for piece in _PIECES.split(sentence):
+        run: list[str] = []
+        for part in [*_PARTS.findall(piece), ""]:
+            word = part.strip(".'\u2019-")
+            if (
+                _KEYPHRASES_WORD.fullmatch(word)
+                and len(word) >= _SHORTEST_WORD
+                and word.casefold() not in STOP_WORDS
+            ):
+                run.append(word)
+                continue
+            if 0 < len(run) <= _LONGEST:
+                yield run
+            run = []
+
+
+def summary(text: str, most: int) -> str:
+    """Return the `most` sentences that say most of the text, in its order; empty where it has none."""
+    found = sentences(text)
+    read = [subject_words(sentence) for sentence in found]
+    weights = Counter(word for each in read for word in set(each))
+    scores = [
+        # By the root of its length: neither the longest sentence nor the one of two words is the best.
+        sum(weights[word] for word in each) / len(each) ** 0.5 if each else 0.0
+        for each in read
+    ]
+    best = sorted(range(len(found)), key=lambda index: -scores[index])[:most]
+    return " ".join(found[index] for index in sorted(best))
+
+
+@runtime_checkable
+class Extractor(Protocol):
+    """Finds one property of a node in what the node holds."""
+
+    async def extract(self, node: Node) -> tuple[str, Any]:
+        """Return the name of the property and its value; None is the value of what cannot be found."""
+
+
+@runtime_checkable
+class BatchExtractor(Extractor, Protocol):
+    """An extractor that is quicker with many nodes than with one after another."""
+
+    async def extract_all(self, nodes: Sequence[Node]) -> list[tuple[str, Any]]:
+        """Return what `extract` gives for each of the nodes, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyphraseExtractor:
+    """The phrases that a text is about, at most `most` of them."""
+
+    most: int = 8
+    name: str = "keyphrases"
+
+    async def extract(self, node: Node) -> tuple[str, list[str]]:
+        """As in Extractor."""
+        return self.name, keyphrases(node.text, self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class EntityExtractor:
+    """The things that a text names, at most `most` of them."""
+
+    most: int = 12
+    name: str = "entities"
+
+    async def extract(self, node: Node) -> tuple[str, list[str]]:
+        """As in Extractor."""
+        return self.name, entities(node.text, self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryExtractor:
+    """The sentences of a text that say most of it, at most `most` of them."""
+
+    most: int = 2
+    name: str = "summary"
+
+    async def extract(self, node: Node) -> tuple[str, str]:
+        """As in Extractor."""
+        return self.name, summary(node.text, self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadingExtractor:
+    """The headings that a text holds; those that a splitter has written down stay."""
+
+    name: str = HEADINGS
+
+    async def extract(self, node: Node) -> tuple[str, list[str]]:
+        """As in Extractor."""
+        known = node.texts(HEADINGS)
+        if known:
+            return self.name, known
+        pieces = HeadingSplitter(fewest=0).split(node).nodes
+        return self.name, list(dict.fromkeys(title for piece in pieces for title in piece.texts(HEADINGS)))

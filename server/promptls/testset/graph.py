@@ -1,0 +1,239 @@
+"""A knowledge graph: nodes with what is known of them, and the relationships between them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+from uuid import NAMESPACE_URL, uuid5
+
+from promptls.datasets.atomic import replaced
+from promptls.security.files import read_text
+from promptls.text.errors import FilePlace, UsageError, UserError
+
+DOCUMENT: Final = "document"
+CHUNK: Final = "chunk"
+"""The types of nodes; a node that somebody makes may have none."""
+
+CHILD: Final = "child"
+NEXT: Final = "next"
+"""The relationships that a splitter makes: from a document to its pieces, and from a piece to the next."""
+
+CONTENT: Final = "page_content"
+SOURCE: Final = "source"
+"""The properties with a node's text, and with the file that it comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A document or a piece of one. Without an `id`, it gets one that follows from what it holds."""
+
+    properties: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    type: str = ""
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            object.__setattr__(self, "id", _id_of("node", self.type, self.properties))
+
+    @property
+    def text(self) -> str:
+        """The property `page_content`; empty where there is none."""
+        return str(self.properties.get(CONTENT, ""))
+
+    def texts(self, name: str) -> list[str]:
+        """Return a property that is a list of texts; empty where there is none."""
+        value = self.properties.get(name)
+        return [str(each) for each in value] if isinstance(value, list | tuple) else []
+
+    def with_properties(self, properties: Mapping[str, Any]) -> Node:
+        """Return the same node, which knows more."""
+        return replace(self, properties={**self.properties, **properties})
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """What relates two nodes, which are named by their ids."""
+
+    source: str
+    target: str
+    type: str
+    properties: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    bidirectional: bool = False
+
+    @property
+    def id(self) -> str:
+        """The same for the same relationship of the same nodes."""
+        return _id_of("relationship", self.type, [self.source, self.target])
+
+
+class KnowledgeGraph:
+    """Nodes by their ids, in order, and their relationships; each of these joins nodes of the graph.
+
+    networkx holds the graph: `to_networkx` gives it to whoever wants to walk it.
+    """
+
+    def __init__(self, nodes: Iterable[Node] = (), relationships: Iterable[Relationship] = ()) -> None:
+        """Create a graph; raises `UserError` without networkx, and `UsageError` as `relate` does."""
+        self._graph: Any = _networkx().MultiDiGraph()
+        for node in nodes:
+            self.add(node)
+        for relationship in relationships:
+            self.relate(relationship)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes, in the order in which they came."""
+        return tuple(node for _, node in self._graph.nodes(data="node"))
+
+    @property
+    def leaves(self) -> tuple[Node, ...]:
+        """The nodes that no splitter has cut into others."""
+        cut = {relationship.source for relationship in self.relationships_of(CHILD)}
+        return tuple(node for node in self.nodes if node.id not in cut)
+
+    @property
+    def relationships(self) -> tuple[Relationship, ...]:
+        """All relationships, by the order of the nodes that they begin at."""
+        return tuple(each for _, _, each in self._graph.edges(data="relationship"))
+
+    def relationships_of(self, *types: str) -> tuple[Relationship, ...]:
+        """Return the relationships of these types."""
+        return tuple(each for each in self.relationships if each.type in types)
+
+    def node(self, id: str) -> Node:  # noqa: A002 - it is called so in the file, too
+        """Return the node of this id; raises KeyError where there is none."""
+        node: Node = self._graph.nodes[id]["node"]
+        return node
+
+    def add(self, node: Node) -> None:
+        """Add the node, replacing one with the same id."""
+        self._graph.add_node(node.id, node=node)
+
+    def relate(self, relationship: Relationship) -> None:
+        """Add the relationship, replacing one of the same type between the same nodes.
+
+        Raises `UsageError` where one of its nodes is not.
+        """
+        for end in (relationship.source, relationship.target):
+            if end not in self._graph:
+                raise UsageError(
+                    f"the relationship `{relationship.type}` leads to the node {end}, which is not in the "
+                    "graph",
+                    remedy="add the node first",
+                )
+        self._graph.add_edge(
+            relationship.source, relationship.target, key=relationship.type, relationship=relationship
+        )
+
+    def to_networkx(self) -> Any:
+        """Return a `MultiDiGraph` of its own; nodes have a `node`, edges a `relationship`."""
+        return self._graph.copy()
+
+    def save(self, path: Path | str) -> None:
+        """Write the graph to `path` as JSON, atomically; raises OSError."""
+        save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: Path | str) -> KnowledgeGraph:
+        """Return the graph that `save` has kept; raises `UserError` with the place of what is no graph."""
+        return load(Path(path))
+
+    def __repr__(self) -> str:
+        return f"KnowledgeGraph(nodes={len(self.nodes)}, relationships={len(self.relationships)})"
+
+
+def _networkx() -> ModuleType:
+    try:
+        import networkx as nx
+    except ImportError:
+        raise UserError(
+            "a knowledge graph needs the package `networkx`",
+            remedy='run `pip install "promptls[generation]"`',
+        ) from None
+    module: ModuleType = nx
+    return module
+
+
+def _id_of(*what: Any) -> str:
+    written = json.dumps(what, sort_keys=True, ensure_ascii=True, default=str)
+    return str(uuid5(NAMESPACE_URL, written))
+
+
+_REMEDY = "remove the file, and it is made again from the documents"
+
+
+def save(graph: KnowledgeGraph, path: Path) -> None:
+    """Write the graph to `path`; raises OSError."""
+    value = {
+        "nodes": [
+            {"id": node.id, "type": node.type, "properties": dict(node.properties)} for node in graph.nodes
+        ],
+        "relationships": [
+            {
+                "id": each.id,
+                "type": each.type,
+                "source": each.source,
+                "target": each.target,
+                "bidirectional": each.bidirectional,
+                "properties": dict(each.properties),
+            }
+            for each in graph.relationships
+        ],
+    }
+    with replaced(path) as stream:
+        json.dump(value, stream, ensure_ascii=False, indent=1, default=str)
+        stream.write("\n")
+
+
+MAX_GRAPH_BYTES = 500_000_000
+"""The size above which a knowledge graph is not loaded."""
+
+
+def load(path: Path) -> KnowledgeGraph:
+    """Return the graph at `path`.
+
+    Raises `UsageError` where there is no file, and `UserError` for what is no graph.
+    """
+    try:
+        value = json.loads(read_text(path, limit=MAX_GRAPH_BYTES))
+    except FileNotFoundError:
+        raise UsageError("there is no such graph", FilePlace(path), "check the path") from None
+    except OSError as error:
+        raise UserError(f"the graph cannot be read: {error.strerror}", FilePlace(path)) from None
+    except json.JSONDecodeError as error:
+        place = FilePlace(path, error.lineno - 1, error.colno - 1)
+        raise UserError("the graph is not valid JSON from here on", place, _REMEDY) from None
+    except (ValueError, RecursionError):
+        raise UserError("the graph is no JSON in UTF-8", FilePlace(path), _REMEDY) from None
+    nodes, relationships = (_list(value, key, path) for key in ("nodes", "relationships"))
+    try:
+        return KnowledgeGraph(
+            [Node(dict(each["properties"]), str(each["type"]), str(each["id"])) for each in nodes],
+            [
+                Relationship(
+                    str(each["source"]),
+                    str(each["target"]),
+                    str(each["type"]),
+                    dict(each["properties"]),
+                    bool(each["bidirectional"]),
+                )
+                for each in relationships
+            ],
+        )
+    except KeyError as error:
+        raise UserError(f"something in the graph lacks {error}", FilePlace(path), _REMEDY) from None
+    except (TypeError, ValueError):
+        raise UserError("something in the graph is no mapping", FilePlace(path), _REMEDY) from None
+    except UsageError as error:
+        raise UserError(error.message, FilePlace(path), _REMEDY) from None
+
+
+def _list(value: Any, key: str, path: Path) -> list[Any]:
+    found = value.get(key) if isinstance(value, Mapping) else None
+    if not isinstance(found, list):
+        raise UserError(f"the file has no list `{key}`, so it is no graph", FilePlace(path), _REMEDY)
+    return found

@@ -1,0 +1,185 @@
+"""A model that makes test data: at its pace, within the budget, with each paid answer kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from promptls.experiments.answer_cache import (
+    AnswerCache,
+    SharedAnswers,
+    answer_key,
+    is_worth_keeping,
+    key_prefix,
+)
+from promptls.experiments.budget import NO_BUDGET, Budget, BudgetSpentError, Expected, Spending
+from promptls.models.keys import key_mask
+from promptls.models.model import Completion, ModelReference
+from promptls.models.prices import is_paid, price_of
+from promptls.models.registry import find_model, open_model
+from promptls.models.steady import Pace, SteadyModel
+
+LONGEST_ANSWER: Final = 300
+"""Tokens of an answer; a query with its reference answer is a few sentences."""
+
+_CHARACTERS_A_TOKEN: Final = 4
+# A first answer keeps to the texts; where it was no good, others are to differ from it.
+_TEMPERATURE: Final = 0.2
+_WARMER: Final = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class AskingSettings:
+    """How a model is asked: `seed` is that of the first sample, the next one has the next."""
+
+    seed: int = 0
+    concurrency: int = 4
+    timeout: float = 120.0
+    budget: Budget = NO_BUDGET
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Taken:
+    """What asking has taken so far, in this process; `cost` in US dollars, None if no price is known."""
+
+    calls: int = 0
+    cached: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+
+class ModelAsker:
+    """Answers out of the cache where it can, else asks; never beyond the budget. See `opened_asker`."""
+
+    def __init__(
+        self, reference: ModelReference, model: SteadyModel, answers: SharedAnswers, settings: AskingSettings
+    ) -> None:
+        self.reference = reference
+        self.taken = Taken()
+        self._model = model
+        self._answers = answers
+        self._settings = settings
+        self._spending = Spending(settings.budget)
+        self._price = price_of(reference) if is_paid(reference) else None
+        self._turns = asyncio.Semaphore(model.max_at_once or settings.concurrency)
+
+    async def ask(
+        self, messages: Sequence[Mapping[str, str]], *, json_schema: Mapping[str, Any], sample: int = 1
+    ) -> str:
+        """As in Asker; raises `BudgetSpentError` where the call might go beyond the budget."""
+        key = asking_key(self.reference, self._settings, messages, json_schema, sample)
+
+        async def complete() -> Completion:
+            async with self._turns:
+                return await self._called(messages, json_schema, sample)
+
+        digest = sha256(json.dumps(list(messages), sort_keys=True).encode()).hexdigest()
+        answer, cached = await self._answers.answer(key, digest, messages, complete)
+        self.taken.cached += cached
+        return answer.text
+
+    async def _called(
+        self, messages: Sequence[Mapping[str, str]], json_schema: Mapping[str, Any], sample: int
+    ) -> Completion:
+        parameters = parameters_of(self.reference, self._settings, sample)
+        longest = int(parameters.get("max_tokens") or 0)
+        about = about_tokens(messages)
+        price = self._price
+        cost = (price.cost(about, longest) or 0.0) if price else 0.0
+        expected = Expected(about + longest, cost)
+        if not self._spending.allows(expected):
+            raise BudgetSpentError(
+                f"the budget of {self._spending.reached} is spent",
+                remedy="run it again with a larger one: what was answered is kept, and not paid for again",
+            )
+        calls = tokens = 0
+        paid = 0.0
+        try:
+            answer = await self._model.complete(messages, parameters=parameters, json_schema=json_schema)
+            tokens = (answer.input_tokens or 0) + (answer.output_tokens or 0)
+            calls = 1
+            known = price.cost(answer.input_tokens, answer.output_tokens) if price else None
+            paid = known or 0.0
+            self._count(answer, known)
+        finally:
+            self._spending.settle(expected, calls=calls, tokens=tokens, cost=paid)
+        return answer
+
+    def _count(self, answer: Completion, cost: float | None) -> None:
+        taken = self.taken
+        taken.calls += 1
+        taken.input_tokens += answer.input_tokens or 0
+        taken.output_tokens += answer.output_tokens or 0
+        if cost is not None:
+            taken.cost = (taken.cost or 0.0) + cost
+
+
+@asynccontextmanager
+async def opened_asker(
+    model: ModelReference | str,
+    settings: AskingSettings | None = None,
+    cache: AnswerCache | Path | None = None,
+) -> AsyncIterator[ModelAsker]:
+    """Provide the model, ready for requests, until the block ends; raises `UsageError` and `ModelError`.
+
+    With a `cache`, or the folder of one, what it has answered before is not asked again.
+    """
+    settings = settings or AskingSettings()
+    reference = find_model(model) if isinstance(model, str) else model
+    own = AnswerCache(cache) if isinstance(cache, Path) else None
+    opened = open_model(
+        reference,
+        pace=Pace(
+            requests_per_minute=settings.requests_per_minute, tokens_per_minute=settings.tokens_per_minute
+        ),
+        mask=key_mask([reference]),
+        timeout=settings.timeout,
+    )
+    kept = own or (cache if isinstance(cache, AnswerCache) else None)
+    answers = SharedAnswers(kept, settings.timeout)
+    try:
+        yield ModelAsker(reference, opened, answers, settings)
+    finally:
+        await opened.close()
+        if own is not None:
+            own.close()
+
+
+def parameters_of(reference: ModelReference, settings: AskingSettings, sample: int) -> dict[str, Any]:
+    """Return the parameters of the request: those of the project's model override those given here."""
+    return {
+        "temperature": round(min(_TEMPERATURE + _WARMER * (sample - 1), 1.0), 2),
+        "max_tokens": LONGEST_ANSWER,
+        "seed": settings.seed + sample - 1,
+        **reference.parameters,
+        **settings.parameters,
+    }
+
+
+def asking_key(
+    reference: ModelReference,
+    settings: AskingSettings,
+    messages: Sequence[Mapping[str, str]],
+    json_schema: Mapping[str, Any],
+    sample: int,
+) -> bytes | None:
+    """Return the key of an answer in the cache; None if answers take neither time nor money."""
+    if not is_worth_keeping(reference):
+        return None
+    prefix = key_prefix(reference, parameters_of(reference, settings, sample), json_schema)
+    return answer_key(prefix, messages, sample)
+
+
+def about_tokens(messages: Sequence[Mapping[str, str]]) -> int:
+    """About how many tokens the messages have."""
+    return sum(len(message["content"]) for message in messages) // _CHARACTERS_A_TOKEN

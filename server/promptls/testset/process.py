@@ -1,0 +1,152 @@
+"""A plan is carried out: the graph finished, the scenarios asked about, the dataset written."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from promptls.experiments.budget import BudgetSpentError
+from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped, to_json
+from promptls.experiments.pipeline import Progress
+from promptls.experiments.process import MayGo, Tell, leave, main
+from promptls.testset.graph import save
+from promptls.testset.model_asker import ModelAsker, opened_asker
+from promptls.testset.prepare import GenerationPlan, GenerationRequest, prepared
+from promptls.testset.scenarios import Sample
+from promptls.testset.synthesis import Samples, generate_samples, rows_of, write_rows
+from promptls.testset.transforms import transform
+from promptls.text.errors import FilePlace, UserError
+from promptls.text.format import plural
+
+
+async def generate(plan: GenerationPlan, on_event: Callable[[Event], None]) -> Finished:
+    """Return the dataset is written; the manifest of the end says what it holds and what it took.
+
+    What is cancelled writes nothing, and tells `Stopped`: what was answered is kept, and the same request
+    goes on with it. A budget that is spent ends the asking, and what is there is written. Raises `UserError`
+    where no query is any good, and what the model raises.
+    """
+    began = time.monotonic()
+    progress = _Progress(plan, on_event)
+    try:
+        async with opened_asker(plan.reference, plan.asking, plan.cache) as asker:
+            samples = await _samples(plan, asker, progress)
+    except asyncio.CancelledError:
+        on_event(Stopped(progress.done, plan.scenarios, ""))
+        raise
+    if not samples.samples:
+        raise _nothing(samples, plan)
+    rows = rows_of(samples.samples)
+    write_rows(plan.output, rows)
+    manifest = _manifest(plan, samples, asker, time.monotonic() - began)
+    return Finished(str(plan.output), "", manifest)
+
+
+async def _samples(plan: GenerationPlan, asker: ModelAsker, progress: _Progress) -> Samples:
+    drawn = plan.drawn
+    if drawn is None:
+        await transform(plan.graph, plan.extraction(asker))
+        drawn = plan.draw()
+    if plan.request.graph is not None and not plan.graph_is_loaded:
+        save(plan.graph, Path(plan.request.graph))
+    progress.begin(len(drawn.scenarios))
+    return await generate_samples(
+        drawn.scenarios,
+        asker,
+        tries=plan.request.tries,
+        at_once=plan.asking.concurrency,
+        tell=progress.tell,
+    )
+
+
+class _Progress:
+    """Tells of each query that is there, or is left out."""
+
+    def __init__(self, plan: GenerationPlan, on_event: Callable[[Event], None]) -> None:
+        self._plan = plan
+        self._on_event = on_event
+        self._total = plan.scenarios
+        self._progress = Progress()
+        self.done = 0
+
+    def begin(self, total: int) -> None:
+        self._total = total
+        self._progress = Progress()
+        self._on_event(Started(self._plan.output.name, total, 0, 0, ""))
+
+    def tell(self, index: int, found: Sample | str) -> None:
+        self.done += 1
+        error = found if isinstance(found, str) else None
+        model = self._plan.reference.name
+        finished = RowFinished(str(index + 1), model, error, {}, self.done, self._total)
+        self._on_event(self._progress.timed(finished))
+
+
+def _nothing(samples: Samples, plan: GenerationPlan) -> UserError:
+    if samples.stopped is not None and not samples.left_out:
+        return BudgetSpentError(
+            f"{samples.stopped} before there was a query",
+            FilePlace(plan.output),
+            "run it again with a larger one: what was answered is kept, and not paid for again",
+        )
+    reasons = ", ".join(
+        f"{plural(count, 'time')} {reason}" for reason, count in samples.left_out.most_common(3)
+    )
+    return UserError(
+        f"`{plan.reference.name}` gave no query that is any good: {reasons}",
+        FilePlace(plan.output),
+        "try a larger model, another `--seed`, or documents with more prose; nothing was written",
+    )
+
+
+def _manifest(plan: GenerationPlan, samples: Samples, asker: ModelAsker, seconds: float) -> dict[str, Any]:
+    request = plan.request
+    made = Counter(sample.scenario.synthesizer for sample in samples.samples)
+    return {
+        "rows": len(samples.samples),
+        "wanted": request.size,
+        "synthesizers": dict(made),
+        "left_out": dict(samples.left_out.most_common()),
+        "duplicates": samples.duplicates,
+        "not_asked": samples.not_asked,
+        "stopped": samples.stopped,
+        "documents": plan.documents,
+        "nodes": len(plan.graph.nodes),
+        "relationships": len(plan.graph.relationships),
+        "graph": request.graph,
+        "model": plan.reference.name,
+        "extraction": request.extraction,
+        "seed": request.seed,
+        "calls": asker.taken.calls,
+        "cached": asker.taken.cached,
+        "input_tokens": asker.taken.input_tokens,
+        "output_tokens": asker.taken.output_tokens,
+        "cost": asker.taken.cost,
+        "seconds": round(seconds, 3),
+        "message": _message(plan, samples),
+    }
+
+
+def _message(plan: GenerationPlan, samples: Samples) -> str:
+    words = [f"{plan.output.name}: {plural(len(samples.samples), 'row')}"]
+    if left := sum(samples.left_out.values()):
+        words.append(f"{left} left out")
+    if samples.duplicates:
+        words.append(f"{plural(samples.duplicates, 'duplicate')} dropped")
+    if samples.stopped:
+        words.append(f"{samples.stopped}, so {samples.not_asked} were not asked for")
+    return ", ".join(words)
+
+
+async def _generate(request: GenerationRequest, tell: Tell, may_go: MayGo) -> None:
+    async with prepared(request) as (plan, planned):
+        if await may_go(planned):
+            tell(to_json(await generate(plan, lambda event: tell(to_json(event)))))
+
+
+if __name__ == "__main__":
+    leave(main(GenerationRequest, _generate))

@@ -1,0 +1,45 @@
+"""How numbers, amounts of money and values are written in messages and reports."""
+
+from __future__ import annotations
+
+import re
+import reprlib
+from math import floor, log10
+from typing import Any, Final
+
+
+def plural(number: float, noun: str) -> str:
+    """Return the number with its noun, pluralized if needed: `1 token`, `1,234 tokens`, `0.5 seconds`."""
+    several = f"{noun}es" if noun.endswith("x") else f"{noun}s"
+    return f"{number:,.15g} {noun if number == 1 else several}"
+
+
+def in_dollars(amount: float) -> str:
+    """US dollars as words: `$1,234.50`; below one dollar with two significant digits, as `$0.0042`."""
+    if amount == 0:
+        return "$0"
+    decimals = 2 if abs(amount) >= 1 else 1 - floor(log10(abs(amount)))
+    return f"${amount:,.{decimals}f}"
+
+
+_WORDS: Final = reprlib.Repr()
+_WORDS.maxstring = _WORDS.maxother = 60
+_WORDS.maxdict = _WORDS.maxlist = _WORDS.maxtuple = 4
+_WORDS.maxlevel = 2
+
+
+def shortened(value: Any) -> str:
+    """Return a value on one line, as Python writes it, cut where it is long."""
+    try:
+        return " ".join(_WORDS.repr(value).split())
+    except Exception:  # noqa: BLE001 - a user's object, and a number of thousands of digits, cannot be written
+        return f"a value of type {type(value).__name__}"
+
+
+# What XML 1.0 has no way to write, escaped or not.
+_NO_XML: Final = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
+
+
+def xml_text(text: str) -> str:
+    """`text` without the characters that XML 1.0 has no way to write."""
+    return _NO_XML.sub("�", text)

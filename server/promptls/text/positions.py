@@ -1,0 +1,181 @@
+"""Offsets, spans, lines and columns of a text.
+
+An offset counts code points from the start of a text; a span is a half-open pair of offsets. Lines end at
+line feeds, carriage returns and pairs of both only. Columns of protocol positions
+count in the units that the client has chosen.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from enum import Enum
+from typing import Final, NamedTuple
+
+
+class Span(NamedTuple):
+    """The half-open stretch of a text from `start` up to, but not including, `end`."""
+
+    start: int
+    end: int
+
+    def shifted(self, by: int) -> Span:
+        """Return the same stretch in a text that begins `by` characters earlier."""
+        return Span(self.start + by, self.end + by)
+
+    def contains(self, offset: int) -> bool:
+        """Return whether `offset` stands in the span or right behind its last character."""
+        return self.start <= offset <= self.end
+
+    def is_empty(self) -> bool:
+        """Return whether the span holds no character."""
+        return self.start == self.end
+
+
+NOWHERE: Final = Span(0, 0)
+"""The span of what stands nowhere in the text."""
+
+
+_LAST_OF_PLANE_0 = "\uffff"
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+class Unit(Enum):
+    """What a column counts; the values are the protocol's names of position encodings."""
+
+    UTF8 = "utf-8"
+    UTF16 = "utf-16"
+    UTF32 = "utf-32"
+
+
+class Place(NamedTuple):
+    """A line and a column, both from 0; the column counts code points."""
+
+    line: int
+    column: int
+
+
+def line_starts(text: str) -> list[int]:
+    """Return the offset at which each line begins; a text of n line ends has n + 1 lines."""
+    if "\r" in text:
+        return [0, *(match.end() for match in _LINE_END.finditer(text))]
+    starts = [0]
+    end = text.find("\n") + 1
+    while end:
+        starts.append(end)
+        end = text.find("\n", end) + 1
+    return starts
+
+
+def place_of(starts: list[int], offset: int) -> Place:
+    """Return the line and column of `offset` in a text whose lines begin at `starts`."""
+    line = bisect_right(starts, offset) - 1
+    return Place(line, offset - starts[line])
+
+
+def line_end(text: str, start: int) -> int:
+    """Return the offset of the line end of the line that begins at `start`, or the end of the text."""
+    match = _LINE_END.search(text, start)
+    return match.start() if match else len(text)
+
+
+def column_from_units(line: str, units: int, unit: Unit) -> int:
+    """Return the code point column that `units` of `unit` reach in `line`, clamped to its length.
+
+    Units that end inside a character lead to that character's beginning.
+    """
+    if units <= 0:
+        return 0
+    if unit is Unit.UTF32 or line.isascii():
+        return min(units, len(line))
+    reached = 0
+    for column, character in enumerate(line):
+        reached += _width(character, unit)
+        if units < reached:
+            return column
+    return len(line)
+
+
+def units_from_column(line: str, column: int, unit: Unit) -> int:
+    """Return how many units of `unit` the first `column` characters of `line` take."""
+    before = line[:column]
+    if unit is Unit.UTF32 or before.isascii():
+        return len(before)
+    if unit is Unit.UTF16:
+        return len(before.encode("utf-16-le", "surrogatepass")) // 2
+    return len(before.encode("utf-8", "surrogatepass"))
+
+
+def _width(character: str, unit: Unit) -> int:
+    if unit is Unit.UTF16:
+        return 2 if character > _LAST_OF_PLANE_0 else 1
+    return len(character.encode("utf-8", "surrogatepass"))
+
+
+class UnitPlace(NamedTuple):
+    """A line and a column in units, both from 0, as a client sends them."""
+
+    line: int
+    units: int
+
+
+class EditedLines:
+    """The lines of one text, each with its end; the last one has none and may be empty."""
+
+    def __init__(self, text: str) -> None:
+        self._lines: Final = _lines_of(text)
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(self._lines)
+
+    def edit(self, start: UnitPlace, end: UnitPlace, text: str, unit: Unit) -> None:
+        """Put `text` between two places, which are clamped to the text; their order does not matter."""
+        (first, from_column), (last, to_column) = sorted(
+            (self._clamped(start, unit), self._clamped(end, unit))
+        )
+        new = self._lines[first][:from_column] + text + self._lines[last][to_column:]
+        # A line feed behind a carriage return is of the same line end.
+        if new.startswith("\n") and first > 0 and self._lines[first - 1].endswith("\r"):
+            first -= 1
+            new = self._lines[first] + new
+        if new.endswith("\r") and last + 1 < len(self._lines) and self._lines[last + 1].startswith("\n"):
+            last += 1
+            new += self._lines[last]
+        lines = _lines_of(new)
+        if last + 1 < len(self._lines) and not lines[-1]:
+            lines.pop()
+        elif last + 1 < len(self._lines) and not lines[-1].endswith(("\n", "\r")):
+            last += 1
+            lines[-1] += self._lines[last]
+        self._lines[first : last + 1] = lines
+
+    def _clamped(self, place: UnitPlace, unit: Unit) -> tuple[int, int]:
+        """Return the line of a place, and its column in code points."""
+        if place.line < 0:
+            return 0, 0
+        if place.line >= len(self._lines):
+            return len(self._lines) - 1, len(self._lines[-1])
+        content = self._lines[place.line].rstrip("\r\n")
+        return place.line, column_from_units(content, place.units, unit)
+
+
+def _lines_of(text: str) -> list[str]:
+    starts = line_starts(text)
+    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+
+
+_END: Final = re.compile(r"\w*")
+_MAX: Final = 1000
+"""Longer than this no word is that anybody means."""
+
+
+def word_at(text: str, offset: int) -> Span | None:
+    """Return the letters, digits and `_` around `offset`, or that end there; None if there are none."""
+    start = offset
+    while start > 0 and offset - start < _MAX and (text[start - 1].isalnum() or text[start - 1] == "_"):
+        start -= 1
+    match = _END.match(text, offset, min(offset + _MAX, len(text)))
+    end = match.end() if match is not None else offset
+    return Span(start, end) if end > start else None

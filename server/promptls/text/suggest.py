@@ -1,0 +1,52 @@
+"""Suggestions for misspelled names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import SequenceMatcher, get_close_matches
+from typing import Final
+
+_CLOSE: Final = 0.75
+_ENDING: Final = 2
+"""How many letters may be too many at the end of a name that is misspelt, such as those of a plural."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like `name`, or None if none is like it."""
+    folded = {candidate.casefold(): candidate for candidate in known}
+    found = get_close_matches(name.casefold(), folded, n=1, cutoff=0.65)
+    return folded[found[0]] if found else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message that names the nearest known name, or nothing."""
+    found = nearest(name, known)
+    return f"; did you mean `{found}`?" if found else ""
+
+
+def is_close(word: str, meant: str) -> bool:
+    """Return whether `word` is so much like `meant` that it can be changed to it without looking.
+
+    Names with other digits, and names of which one is part of a longer one, often are both right.
+    """
+    first, second = word.casefold(), meant.casefold()
+    if [letter for letter in first if letter.isdigit()] != [letter for letter in second if letter.isdigit()]:
+        return False
+    shorter, longer = sorted((first, second), key=len)
+    if len(longer) - len(shorter) > _ENDING and (longer.startswith(shorter) or longer.endswith(shorter)):
+        return False
+    return SequenceMatcher(None, first, second).ratio() >= _CLOSE
+
+
+def is_typo(word: str, meant: str) -> bool:
+    """Return whether `word` is `meant` in other case or order, or with one letter more, less or other."""
+    first, second = word.casefold(), meant.casefold()
+    if word == meant or abs(len(first) - len(second)) > 1:
+        return False
+    if first == second or sorted(first) == sorted(second):
+        return True
+    shorter, longer = sorted((first, second), key=len)
+    same = next((index for index, letter in enumerate(shorter) if letter != longer[index]), len(shorter))
+    if len(shorter) == len(longer):
+        return shorter[same + 1 :] == longer[same + 1 :]
+    return shorter[same:] == longer[same + 1 :]

@@ -1,0 +1,448 @@
+"""The project that a file belongs to: `promptls.toml`, or `[tool.promptls]` in `pyproject.toml`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fnmatch import fnmatch
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from promptls.security.files import OutsideScopeError, read_text
+from promptls.semantic.header import first_without_name, names_at, unknown_words, wrong_words
+from promptls.settings.valid_part import MAX_PROBLEMS, valid_part
+from promptls.text.errors import FilePlace
+from promptls.text.format import plural
+from promptls.text.positions import Span, line_starts, place_of
+from promptls.text.suggest import is_typo, nearest
+
+if TYPE_CHECKING:
+    from promptls.settings.project import Project
+    from promptls.settings.valid_part import Invalid
+
+MAX_CHARACTERS: Final = 200_000
+"""Settings files with more characters are not read."""
+MAX_LEVELS: Final = 64
+"""How many names may lead to a setting, and how deep lists and tables may be nested.
+
+`tomllib` takes quadratic time and memory for the names of one key, and is recursive.
+"""
+_TOKEN: Final = re.compile(
+    r"""(?P<space>[ \t]+)|(?P<comment>\#[^\r\n]*)|(?P<line>\r\n|\r|\n)"""
+    r"""|(?P<string>\"{3}.*?\"{3}|'{3}.*?'{3}|(?!\"{3})"(?:[^"\\\r\n]|\\.)*"|(?!'{3})'[^'\r\n]*')"""
+    # A backslash goes with the character behind it, so that an unclosed quote is looked at once a line.
+    r"""|(?P<word>[\w+-]+)|(?P<sign>\\.|.)""",
+    re.DOTALL,
+)
+_TABLE: Final = re.compile(r"[ \t]*\[{1,2}([^\]\r\n]*)")
+_NAME: Final = re.compile(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)")
+_LONG_QUOTES: Final = ('"' * 3, "'" * 3)
+
+TomlKeys = tuple[str | int, ...]
+
+
+class TomlName(NamedTuple):
+    """A key, or a text in quotes, at `span` without the quotes.
+
+    `keys` lead to it from the file's root, with the numbers of items in lists; those of a key end with it.
+    """
+
+    keys: TomlKeys
+    text: str
+    span: Span
+    is_key: bool
+
+
+class TooLargeTomlError(Exception):
+    """The text is longer or nested deeper than settings may be, from `offset` on."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.offset: Final = offset
+
+
+def toml_names(text: str) -> Iterator[TomlName]:
+    """Yield every key of a TOML text and every text in it that stands on one line without escapes, in order.
+
+    The names end where the text is longer or nested deeper than settings may be.
+    """
+    with suppress(TooLargeTomlError):
+        yield from _Reader(text).names()
+
+
+def check_size(text: str) -> None:
+    """Raise TooLargeTomlError for a text that `tomllib` would take too long for."""
+    for _ in _Reader(text).names():
+        pass
+
+
+def _check_levels(levels: int, offset: int) -> None:
+    if levels > MAX_LEVELS:
+        message = f"names or brackets are nested more than {MAX_LEVELS} levels deep here"
+        raise TooLargeTomlError(message, offset)
+
+
+class _Open:
+    """A list or a table in line: the keys that lead to it, and the number of the item that is read."""
+
+    def __init__(self, sign: str, keys: TomlKeys) -> None:
+        self.sign: Final = sign
+        self.keys: Final = keys
+        self.item = 0
+
+
+class _Reader:
+    """Reads a text from its beginning; `_keys` are those of the line or item that is read."""
+
+    def __init__(self, text: str) -> None:
+        self._text: Final = text
+        self._table: TomlKeys = ()
+        self._keys: TomlKeys = ()
+        self._is_value = False
+        self._open: list[_Open] = []
+
+    def names(self) -> Iterator[TomlName]:
+        if len(self._text) > MAX_CHARACTERS:
+            raise TooLargeTomlError(f"the file has more than {MAX_CHARACTERS:,} characters", 0)
+        at = 0
+        while at < len(self._text):
+            table = None if self._open or self._keys or self._is_value else _TABLE.match(self._text, at)
+            if table is not None:
+                self._table, self._is_value = (), True
+                for match in _NAME.finditer(self._text, *table.span(1)):
+                    span = Span(*match.span(match.lastindex or 0))
+                    self._table = (*self._table, self._text[span.start : span.end])
+                    _check_levels(len(self._table), span.start)
+                    yield TomlName(self._table, str(self._table[-1]), span, is_key=True)
+                at = table.end()
+                continue
+            token = _TOKEN.match(self._text, at)
+            assert token is not None
+            at = token.end()
+            if token.lastgroup in {"word", "string"}:
+                yield from self._name(token)
+            elif token.lastgroup == "line" and not self._open:
+                self._keys, self._is_value = (), False
+            elif token.lastgroup == "sign":
+                self._sign(token.group())
+                _check_levels(len(self._open), token.start())
+
+    def _around(self) -> TomlKeys:
+        if not self._open:
+            return self._table
+        around = self._open[-1]
+        return (*around.keys, around.item) if around.sign == "[" else around.keys
+
+    def _name(self, token: re.Match[str]) -> Iterator[TomlName]:
+        written, is_quoted = token.group(), token.lastgroup == "string"
+        span = Span(token.start() + is_quoted, token.end() - is_quoted)
+        text = self._text[span.start : span.end]
+        is_long = is_quoted and written.startswith(_LONG_QUOTES)
+        if not self._is_value:
+            self._keys = (*self._keys, text)
+            _check_levels(len(self._keys), span.start)
+        elif not is_quoted:
+            return
+        if not is_long and "\\" not in text:
+            yield TomlName((*self._around(), *self._keys), text, span, is_key=not self._is_value)
+
+    def _sign(self, sign: str) -> None:
+        if sign == "=":
+            self._is_value = True
+        elif sign in "[{" and self._is_value:
+            self._open.append(_Open(sign, (*self._around(), *self._keys)))
+            self._keys, self._is_value = (), sign == "["
+        elif sign in "]}" and self._open:
+            self._open.pop()
+            self._keys, self._is_value = (), True
+        elif sign == "," and self._open:
+            self._open[-1].item += 1
+            self._keys, self._is_value = (), self._open[-1].sign == "["
+
+
+SETTINGS_FILE = "promptls.toml"
+PYPROJECT_FILE = "pyproject.toml"
+MAX_SETTINGS_BYTES: Final = 1_000_000
+"""The size above which a settings file is not read."""
+_UNQUOTED_LIST: Final = re.compile(r"(?<=should be a list: )`\[(.*?)\]`", re.DOTALL)
+_LIST_OF_TEXT: Final = r"""`["\1"]`"""
+"""A list of one text as TOML has it."""
+_TOOL_KEYS: Final = ("tool", "promptls")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsProblem:
+    """A mistake in the settings, with what is wrong in `message`; the editor's settings have no place."""
+
+    place: FilePlace | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFile:
+    """Settings and where they come from.
+
+    `root` is the folder of the settings file, or the folder of the prompt file where `path` is None
+    because there is no settings file. What `problems` names has its default value.
+    """
+
+    root: Path
+    path: Path | None
+    settings: Project
+    problems: tuple[SettingsProblem, ...] = ()
+    text: str = ""
+    """What stands in the file at `path`."""
+
+    def includes(self, path: str) -> bool:
+        """Return whether the settings say that the file is a prompt file, whatever it looks like."""
+        return self._matches(path, self.settings.include)
+
+    def excludes(self, path: str) -> bool:
+        """Return whether the settings say that the file is to be left alone."""
+        return self._matches(path, self.settings.exclude)
+
+    def _matches(self, path: str, globs: list[str]) -> bool:
+        if not globs:
+            return False
+        inside = Path(path).is_relative_to(self.root)
+        name = (Path(path).relative_to(self.root) if inside else Path(path)).as_posix()
+        return any(
+            fnmatch(name, each) or fnmatch(name, f"{each.rstrip('/')}/*")
+            for glob in globs
+            for each in _spellings(glob.removeprefix("./"))
+        )
+
+
+def _spellings(glob: str) -> tuple[str, ...]:
+    """Return the glob, and the one in which `**/` stands for no folder, as it may."""
+    shorter = glob.replace("/**/", "/").removeprefix("**/")
+    return (glob,) if shorter == glob else (glob, shorter)
+
+
+def find_project(path: Path, editor_settings: Mapping[str, object] | None = None) -> ProjectFile:
+    """Return the project of the file at `path`, searched in its folder and every folder above.
+
+    The nearest settings file counts; `promptls.toml` goes before `pyproject.toml`. The editor's
+    settings lie over it, key by key. Never raises on a bad file: its problems are part of the
+    result.
+    """
+    from promptls.settings.project import Project
+
+    folder = path.absolute().parent
+    for candidate in (folder, *folder.parents):
+        for name in (SETTINGS_FILE, PYPROJECT_FILE):
+            found = _read(candidate / name)
+            if found is not None:
+                return _under_editor(found, editor_settings)
+    return _under_editor(ProjectFile(folder, None, Project()), editor_settings)
+
+
+def project_folder(path: Path) -> Path | None:
+    """Return the folder of the project around a file or folder: that of its settings, or of its repository.
+
+    None outside of any project.
+    """
+    folder = path if path.is_dir() else path.parent
+    project = find_project(folder / SETTINGS_FILE)
+    if project.path is not None:
+        return project.root
+    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
+
+
+def folder_to_trust(path: Path) -> Path:
+    """Return the folder on whose trust a file or folder depends: that of its project, else its own."""
+    return project_folder(path) or (path if path.is_dir() else path.parent)
+
+
+def _under_editor(project: ProjectFile, editor_settings: Mapping[str, object] | None) -> ProjectFile:
+    """Return the project with the editor's settings over it; mappings such as `rules` are laid key by key."""
+    if not editor_settings:
+        return project
+    values = project.settings.model_dump(exclude_unset=True)
+    for key, value in editor_settings.items():
+        known = values.get(key)
+        values[key] = {**known, **value} if isinstance(known, dict) and isinstance(value, dict) else value
+    settings, problems = _validated(values, None, "")
+    return replace(project, settings=settings, problems=(*project.problems, *problems))
+
+
+def edited_project(
+    project: ProjectFile, text: str, editor_settings: Mapping[str, object] | None = None
+) -> ProjectFile:
+    """Return the project as it is with another text in its file."""
+    found = project_in(project.path, text) if project.path is not None else None
+    return project if found is None else _under_editor(found, editor_settings)
+
+
+def _read(file: Path) -> ProjectFile | None:
+    """Return the project in `file`, or None when `file` is not there or says nothing of promptls."""
+    from promptls.settings.project import Project
+
+    try:
+        text = read_text(file, "utf-8-sig", limit=MAX_SETTINGS_BYTES)
+    except (OSError, UnicodeDecodeError) as error:
+        if file.name == SETTINGS_FILE and not isinstance(
+            error, FileNotFoundError | NotADirectoryError | OutsideScopeError
+        ):
+            problem = SettingsProblem(FilePlace(file), f"the settings cannot be read: {error}")
+            return ProjectFile(file.parent, file, Project(), (problem,))
+        return None
+    return project_in(file, text)
+
+
+def project_in(file: Path, text: str) -> ProjectFile | None:
+    """Return the project that a settings file with this text declares.
+
+    None if it says nothing of promptls.
+    """
+    from promptls.settings.project import Project
+
+    try:
+        values = _parsed(text)
+    except (TooLargeTomlError, ValueError) as error:
+        if file.name == PYPROJECT_FILE and "tool.promptls" not in text:
+            return None
+        if isinstance(error, TooLargeTomlError):
+            place = place_of(line_starts(text), error.offset)
+            problem = SettingsProblem(
+                FilePlace(file, place.line, place.column), f"the settings are not read: {error}"
+            )
+        else:
+            problem = SettingsProblem(_toml_place(file, str(error)), f"the file is not valid TOML: {error}")
+        return ProjectFile(file.parent, file, Project(), (problem,), text)
+    if file.name == PYPROJECT_FILE:
+        tool = values.get("tool")
+        section = tool.get("promptls") if isinstance(tool, dict) else None
+        if not isinstance(section, dict):
+            misplaced = _misplaced(file, text, values)
+            return ProjectFile(file.parent, file, Project(), (misplaced,), text) if misplaced else None
+        values = section
+    settings, problems = _validated(values, file, text)
+    return ProjectFile(file.parent, file, settings, problems, text)
+
+
+def _misplaced(file: Path, text: str, values: dict[str, Any]) -> SettingsProblem | None:
+    """Return what is wrong with the name of the table that is meant for promptls; None if no table is."""
+    tool = values.get("tool")
+    names = tool if isinstance(tool, dict) else {}
+    typo = next((name for name in names if is_typo(name, "promptls") and isinstance(names[name], dict)), None)
+    at = ("tool", typo) if typo is not None else ("promptls",)
+    if typo is None and not isinstance(values.get("promptls"), dict):
+        return None
+    span = next((name.span for name in toml_names(text) if name.keys == at), None)
+    place = place_of(line_starts(text), span.start) if span else None
+    return SettingsProblem(
+        FilePlace(file, place.line, place.column) if place else FilePlace(file),
+        f"promptls does not read `[{'.'.join(at)}]`; did you mean `[tool.promptls]`?",
+    )
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    # The standard library has the parser from Python 3.11 on; before, its origin is installed.
+    check_size(text)
+    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    values: dict[str, Any] = toml.loads(text.removeprefix("\ufeff"))
+    return values
+
+
+def _validated(
+    values: dict[str, Any], file: Path | None, text: str
+) -> tuple[Project, tuple[SettingsProblem, ...]]:
+    from promptls.settings.project import Project
+
+    settings, invalid = valid_part(Project, values)
+    placed = [
+        (_nearest_place(file, text, _written(values, found.path)) if file else None, found)
+        for found in invalid
+    ]
+    placed.sort(key=lambda each: _order(each[0]))
+    placed, rest = placed[:MAX_PROBLEMS], placed[MAX_PROBLEMS:]
+    reported = tuple(found for _, found in placed)
+    misspelt = {
+        (*above, meant)
+        for *above, name in (found.path for found in reported if found.is_unknown_key)
+        if (meant := nearest(str(name), names_at(Project, tuple(above))))
+    }
+    nameless = first_without_name(reported, Project)
+    problems = [
+        SettingsProblem(place, message)
+        for place, found in placed
+        if (message := nameless.get(found.path, _message(found, file)))
+        and (found.is_unknown_key or found.path not in misspelt)
+    ]
+    if rest:
+        problems.append(SettingsProblem(rest[0][0], f"{plural(len(rest), 'more problem')} from here on"))
+    return settings, tuple(problems)
+
+
+def _written(values: Any, path: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """As much of `path` as leads to something: a name that is missing stands nowhere."""
+    for length, name in enumerate(path):
+        if not (isinstance(values, dict) and name in values):
+            return path[:length]
+        values = values[name]
+    return path
+
+
+def _order(place: FilePlace | None) -> tuple[int, int]:
+    return (-1, 0) if place is None or place.line is None else (place.line, place.column or 0)
+
+
+def _message(found: Invalid, file: Path | None) -> str:
+    from promptls.settings.project import Project
+
+    key = ".".join(map(str, found.path))
+    if found.is_unknown_key and file is not None and key in {"tool", "promptls"}:
+        return f"in `{file.name}`, settings stand at the top, and not below `[{key}]`"
+    if found.is_unknown_key:
+        return f"there is no setting `{key}`{unknown_words(found, Project)}"
+    if found.message == "Input should be a mapping" and names_at(Project, (*found.path, "")):
+        return f"the setting `{key}` is wrong: input should be tables with names: `[{key}.NAME]`"
+    said = wrong_words(found, key, f"`{key}` is wrong")
+    return f"the setting {_UNQUOTED_LIST.sub(_LIST_OF_TEXT, said)}"
+
+
+def place_of_setting(project: ProjectFile, location: tuple[str | int, ...]) -> FilePlace | None:
+    """Return where a setting stands in the project's file; None for one that only the editor sets.
+
+    A number at the end of `location` leads to an item of a list, which is its key's where it is no text
+    on one line.
+    """
+    if project.path is None:
+        return None
+    is_item = isinstance(location[-1], int)
+    written = _written_places(project.text, project.path.name)
+    place = written.get(location) or (written.get(location[:-1]) if is_item else None)
+    return FilePlace(project.path, *place) if place else None
+
+
+def _nearest_place(file: Path, text: str, location: tuple[str | int, ...]) -> FilePlace:
+    """Return the place of as much of `location` as stands in the file."""
+    written = _written_places(text, file.name)
+    around = (location[:length] for length in range(len(location), 0, -1))
+    found = next((written[each] for each in around if each in written), (None, None))
+    return FilePlace(file, *found)
+
+
+@lru_cache(maxsize=8)
+def _written_places(text: str, file_name: str) -> dict[tuple[str | int, ...], tuple[int, int]]:
+    """Return the first line and column of each setting, by the names and indexes that lead to it."""
+    above = _TOOL_KEYS if file_name == PYPROJECT_FILE else ()
+    starts = line_starts(text)
+    found: dict[tuple[str | int, ...], tuple[int, int]] = {}
+    for name in toml_names(text):
+        is_inside = name.keys[: len(above)] == above
+        if is_inside and (name.is_key or isinstance(name.keys[-1], int)):
+            place = place_of(starts, name.span.start)
+            found.setdefault(name.keys[len(above) :], (place.line, place.column))
+    return found
+
+
+def _toml_place(file: Path, said: str) -> FilePlace:
+    found = re.search(r"at line (\d+), column (\d+)", said)
+    return FilePlace(file, int(found[1]) - 1, int(found[2]) - 1) if found else FilePlace(file)

@@ -1,0 +1,110 @@
+"""What is told in a Python file of its calls that load templates, and where."""
+
+from __future__ import annotations
+
+import sysconfig
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from promptls.ide.opencompass_python import findings_of_file
+from promptls.semantic.kind import Kind
+from promptls.workspace.workspace import Workspace
+
+TEMPLATE = """\
+- name: a
+  content: |
+    {{ locale }} {{ user.name | trim }} {{ tone | default('dry') }}
+{% for m in history %}
+- name: b
+  content: "{{ m.content }}{% if m.role == 'tool' %}{{ m.id }}{% endif %}"
+{% endfor %}
+"""
+GIVEN = '"locale": "en", "user": {"name": "Ada"}, "history": []'
+
+
+def found(folder: Path, data: str, *, before: str = "", behind: str = "") -> list[tuple[str, str]]:
+    """The words under each finding in a call with this data, and what is said of them."""
+    (folder / "main.yml.j2").write_text(TEMPLATE)
+    text = f'{before}Prompt(template_path="main.yml.j2", template_data={{{data}}}){behind}\n'
+    (folder / "call.py").write_text(text)
+    workspace = Workspace([folder])
+    told = findings_of_file(workspace.snapshot, str(folder / "call.py"))
+    assert told.kind is Kind.PROGRAM
+    return [(text[each.span.start : each.span.end], each.message) for each in told.findings]
+
+
+WRONG = {
+    "an input is left out": (
+        GIVEN.replace('"locale": "en", ', ""),
+        [("Prompt", "`locale` is not given to `main.yml.j2`")],
+    ),
+    "an input is misspelt": (
+        GIVEN.replace("locale", "lcale"),
+        [("lcale", "`locale` is not given to `main.yml.j2`; `lcale` is, which it does not read")],
+    ),
+    "a value is of another type": (
+        GIVEN.replace('{"name": "Ada"}', '"Ada"'),
+        [("user", "`main.yml.j2`: `user` is a text, and is used as mapping with name")],
+    ),
+    "a row lacks what its role asks for": (
+        GIVEN.replace("[]", '[{"role": "user", "content": 1}, {"role": "tool", "content": 2}]'),
+        [("history", "`main.yml.j2`: `history[…]` lacks `id`, which is read where `role` is 'tool'")],
+    ),
+    "something that nothing reads": (f'{GIVEN}, "more": 1', [("more", "`main.yml.j2` does not read `more`")]),
+    "what Prompt Poet refuses": (
+        f'{GIVEN}, "token_limit": 1', [("token_limit", "Prompt Poet refuses `token_limit` in the data")]
+    ),
+    "all that is read": (f'{GIVEN}, "tone": None', []),
+    "rows that cannot be told": (GIVEN.replace("[]", '[{"role": role(), "content": 1}, *more, {**one}]'), []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "expected"), WRONG.values(), ids=WRONG)
+def test_a_call_is_told_of_what_its_template_lacks(
+    data: str, expected: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    assert found(tmp_path, data) == expected
+
+
+def test_a_comment_silences_a_call(tmp_path: Path) -> None:
+    assert found(tmp_path, "", behind="  # promptls: ignore[missing-template-data]") == []
+
+
+def test_places_count_letters_of_other_planes(tmp_path: Path) -> None:
+    (first, *_) = found(tmp_path, GIVEN.replace("locale", "lcale"), before="x = '🎉é'; ")
+    assert first[0] == "lcale"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Prompt(template_path='gone.yml.j2', template_data={})\n",
+        "Prompt(template_path='other.yml.j2', template_data={})\n",
+        "Prompt(template_path='main.yml.j2', template_data=data)\n",
+        "Prompt(template_path='main.yml.j2', template_data={} if a else {'b': 1})\n",
+        "Prompt(template_path='main.yml.j2', **more)\n",
+        "Prompt(template_path='main.yml.j2', template_data={**more})\n",
+        "Prompt(template_path='main.yml.j2', template_data={}",
+        "print('template_path')\n",
+    ],
+)
+def test_a_program_of_which_nothing_is_known_is_left_alone(text: str, tmp_path: Path) -> None:
+    (tmp_path / "main.yml.j2").write_text(TEMPLATE)
+    (tmp_path / "other.yml.j2").write_text("hosts: {{ all }}\n")
+    (tmp_path / "call.py").write_text(text)
+    told = findings_of_file(Workspace([tmp_path]).snapshot, str(tmp_path / "call.py"))
+    assert told.findings == ()
+    assert told.suppressed == ()
+
+
+def test_installed_packages_are_left_alone() -> None:
+    folder = Path(sysconfig.get_paths()["purelib"])
+    snapshot = Workspace([folder]).snapshot
+    for path in islice(sorted(folder.rglob("*.py")), 0, None, 200):
+        assert not [
+            each
+            for each in findings_of_file(snapshot, str(path)).findings
+            if each.rule == "missing-template-data"
+        ]

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from promptls.experiments.history import MetricSummary, RunSummary
+from promptls.ide.code_lenses import Running, code_lenses, run_actions, scores_text
+from promptls.ide.experiments import ExperimentRuns
+from promptls.ide.run_findings import run_findings
+from support.fixture import MAIN, opened
+
+PATH = str(Path("/project") / MAIN)
+PROMPT = """\
+{#---
+experiments:
+  first: {dataset: d.csv}
+  second: {dataset: d.csv}
+---#}
+- name: a
+  content: x
+"""
+
+
+def run(
+    *, value: float, failed: int = 0, stale: bool = False, previous: RunSummary | None = None
+) -> RunSummary:
+    right = MetricSummary("right", "discrete", value, f"{value:.0%}", 4, 0, {}, ["yes", "no"])
+    length = MetricSummary("length", "numeric", value * 10, f"{value * 10:.3g}", 4, 0, {}, None)
+    file = Path("/project/experiments/run.csv")
+    return RunSummary(
+        name="run",
+        experiment="first",
+        prompt=Path(PATH),
+        results=file,
+        manifest=file,
+        started="",
+        seconds=1.0,
+        models=("echo",),
+        rows=4,
+        failed=failed,
+        input_tokens=0,
+        output_tokens=0,
+        cost=None,
+        metrics=(right, length),
+        stale=stale,
+        previous=previous,
+    )
+
+
+def lenses(*runs: ExperimentRuns, text: str = PROMPT) -> list[str]:
+    return [lens.action.title for lens in code_lenses(opened(text)[0], PATH, runs)]
+
+
+def test_preview_and_every_experiment_stand_above_a_prompt() -> None:
+    never = (ExperimentRuns("first", None), ExperimentRuns("second", None))
+
+    assert lenses(*never) == ["Preview", "Run first", "Run second"]
+
+
+def test_the_last_scores_stand_behind_their_experiment() -> None:
+    runs = (ExperimentRuns("first", run(value=0.5)), ExperimentRuns("second", None))
+
+    assert lenses(*runs) == ["Preview", "Run first", "right 50%, length 5", "Run second"]
+
+
+def test_scores_show_their_change_failures_and_age() -> None:
+    before = run(value=0.25)
+
+    assert (
+        scores_text(ExperimentRuns("first", run(value=0.5, previous=before)))
+        == "right 50% (+25), length 5 (+2.5)"
+    )
+    assert scores_text(ExperimentRuns("first", run(value=0.25, previous=before))) == (
+        "right 25% (±0), length 2.5 (±0)"
+    )
+    assert scores_text(ExperimentRuns("first", run(value=0.5, failed=1, stale=True))) == (
+        "right 50%, length 5, 1 of 4 rows failed · stale"
+    )
+
+
+def test_files_that_are_run_by_nobody_have_no_lens() -> None:
+    assert lenses(text="- hosts: all\n  tasks: []\n") == []
+
+
+def test_failed_rows_are_found_at_the_experiment_until_the_prompt_changes() -> None:
+    snapshot, _ = opened(PROMPT)
+
+    def found(last: RunSummary) -> list[str]:
+        findings = run_findings(snapshot, PATH, [ExperimentRuns("first", last)])
+        return [PROMPT[each.span.start : each.span.end] for each in findings]
+
+    assert found(run(value=0.5, failed=1)) == ["first"]
+    assert found(run(value=0.5, failed=1, stale=True)) == []
+    assert found(run(value=0.5)) == []
+
+
+def test_of_several_models_each_score_is_told() -> None:
+    both = run(value=0.5)
+    (right, length) = both.metrics
+    better = replace(right, text="75%")
+    both = replace(
+        both, by_model={"echo": (better, length), "small": (right, length)}, models=("echo", "small")
+    )
+
+    assert scores_text(ExperimentRuns("first", both)) == (
+        "right 50% [echo 75%, small 50%], length 5 [echo 5, small 5]"
+    )
+
+
+def test_an_experiment_that_is_run_shows_how_far_it_is_and_is_cancelled_by_its_lens() -> None:
+    snapshot, _ = opened(PROMPT)
+    runs = (ExperimentRuns("first", None), ExperimentRuns("second", None))
+
+    found = code_lenses(snapshot, PATH, runs, {"second": Running(12, 50, 3.2)})
+
+    assert [lens.action.title for lens in found] == [
+        "Preview",
+        "Run first",
+        "Running second: 12 of 50 · 3 s left",
+    ]
+    assert found[-1].action.command == "promptls.cancelRun"
+    (before,) = [
+        lens.action.title
+        for lens in code_lenses(snapshot, PATH, runs[:1], {"first": Running(0, 0)})
+        if lens.action.arguments
+    ]
+    assert before == "Running first: rendering the rows"
+
+
+def test_scores_of_some_rows_say_so() -> None:
+    some = replace(run(value=0.5), rows_chosen="5")
+
+    assert scores_text(ExperimentRuns("first", some)) == "right 50%, length 5 · only rows 5"
+
+
+def test_what_can_be_run_follows_from_what_has_been_run_and_from_the_place() -> None:
+    text = PROMPT.replace("experiments:", "examples:\n  - {a: one}\nexperiments:").replace(
+        "- name: a", "{% set shots = [1, 2] %}\n- name: a"
+    )
+    snapshot, _ = opened(text)
+    runs = (ExperimentRuns("first", run(value=0.5, previous=run(value=0.25))), ExperimentRuns("second", None))
+
+    def found(offset: int) -> list[tuple[str, str]]:
+        return [
+            (each.kind, each.action.arguments["experiment"])
+            for each in run_actions(snapshot, PATH, offset, runs)
+        ]
+
+    everywhere = [
+        ("failing", "first"), ("first", "first"), ("compare", "first"), ("leaveOneOut", "first"),
+        ("first", "second"), ("leaveOneOut", "second"),
+    ]  # fmt: skip
+    assert found(0) == everywhere
+    assert found(text.index("one")) == [("example", "first"), ("example", "second"), *everywhere]

@@ -1,0 +1,231 @@
+"""What the rules find in OpenCompass's configurations in Python, and where."""
+
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from promptls.ide.code_actions import edited
+from promptls.ide.opencompass_python import findings_in_configuration
+from promptls.settings.project import Project
+
+ZERO = "retriever=dict(type=ZeroRetriever), inferencer=dict(type=GenInferencer)"
+SHOTS = (
+    "ice_template=dict(template='Q'), retriever=dict(type=FixKRetriever, fix_id_list=[0]), "
+    "inferencer=dict(type=GenInferencer)"
+)
+READER = "reader_cfg=dict(input_columns=['question', 'A'], output_column='answer')"
+
+
+def found(text: str, files: dict[str, str] | None = None) -> list[tuple[str, str]]:
+    """The rule of each finding, and the words that it stands under."""
+    findings = findings_in_configuration(text, (files or {}).get, Project())
+    return [(each.rule, text[each.span.start : each.span.end]) for each in findings or ()]
+
+
+def one(template: str, *, before: str = "") -> str:
+    """A configuration with one dataset whose `template` is the expression."""
+    infer = f"infer_cfg=dict(prompt_template=dict(template={template}), {ZERO})"
+    return f"{before}q_datasets = [dict({READER}, {infer})]\n"
+
+
+def shown(template: str, *, before: str = "") -> str:
+    """The same with an example, for which the template has a mark."""
+    return (
+        f"{before}q_infer_cfg = dict(prompt_template=dict(template={template}, ice_token='</E>'), {SHOTS})\n"
+    )
+
+
+FIELD = "unknown-field"
+WRONG = {
+    "a text": (one("'Q: {qestion}'"), [(FIELD, "{qestion}")]),
+    "texts behind one another": (
+        one("'Q: \\'\\n' \"\"\"\nx\\\ny {qestion}\"\"\""), [(FIELD, "{qestion}")]
+    ),
+    "a raw text": (one("r'\\d {qestion}'"), [(FIELD, "{qestion}")]),
+    "a text with escapes": (one("'\\u4e2d\\x41\\N{BULLET}😀{qestion}'"), [(FIELD, "{qestion}")]),
+    "an escape inside the words": (one("'{q\\x75estion} {q\\x65stio}'"), [(FIELD, "{q\\x65stio}")]),
+    "letters of other planes ahead on the line": (one("'😀é{qestion}'"), [(FIELD, "{qestion}")]),
+    "a sum of texts": (one("'Q: ' + '{qestion}'"), [(FIELD, "{qestion}")]),
+    "a text that was stripped": (one("'''\n\n Q: {qestion}\n'''.strip()"), [(FIELD, "{qestion}")]),
+    "an f-string": (one("f'{T}: {{qestion}}'", before="T = 'Task'\n"), [(FIELD, "{qestion}")]),
+    "a text beside what is not known": (one("OTHER + ' {qestion}'"), [(FIELD, "{qestion}")]),
+    "a text that is computed": (one("'Q: {qestion}'.replace('Q', 'A')"), [(FIELD, "template")]),
+    "a variable that is used twice": (
+        one("T", before="T = 'Q: {qestion}'\n") + one("T").replace("q_d", "r_d"), [(FIELD, "{qestion}")]
+    ),
+    "a loop over names": (
+        ("x_datasets = []\nfor n in ['a', 'b']:\n  x_datasets.append(dict(abbr=n, "
+        f"{READER}, infer_cfg=dict(prompt_template=dict(template=f'{{n}} {{{{qestion}}}}'), {ZERO})))\n"),
+        [(FIELD, "{qestion}")],
+    ),
+    "a loop over what is not known": (
+        ("x_datasets = []\nfor n in NAMES:\n  x_datasets.append(dict(abbr=n, "
+        f"{READER}, infer_cfg=dict(prompt_template=dict(template=f'{{n}} {{{{qestion}}}}'), {ZERO})))\n"),
+        [(FIELD, "{qestion}")],
+    ),
+    "braces instead of calls": (
+        ("x_infer_cfg = {'ice_template': {'type': 'PromptTemplate', 'template': 'Q'}, "
+        "'retriever': {'type': 'ZeroRetriever'}, 'inferencer': {'type': 'GenInferencer'}}\n"),
+        [("missing-ice-token", "ice_template")],
+    ),
+    "an argument's name": (
+        one("'Q'").replace("GenInferencer", "GenInferencer, max_out_ln=5"),
+        [("unknown-evaluation-key", "max_out_ln")],
+    ),
+    "a key that is set later": (
+        ("infer_cfg = dict(retriever=dict(type=ZeroRetriever))\n"
+        "infer_cfg['ice_template'] = dict(template='Q')\n"),
+        [("missing-ice-token", "ice_template")],
+    ),
+    "variables that stand alone": (
+        (f"a_reader_cfg = dict(input_columns=['question'], output_column='b')\n"
+        f"a_infer_cfg = dict(prompt_template=dict(template='{{qestion}}'), {ZERO})\n"),
+        [(FIELD, "{qestion}")],
+    ),
+    "a mark in the text": (
+        one("'{question}', ice_token='</E>'"),
+        [("unused-ice-token", "ice_token"), ("missing-ice-token", "'</E>'")],
+    ),
+    "a number for a text": (
+        one("'</E>{question}', ice_token=5"),
+        [("invalid-evaluation-template", "ice_token"), ("unused-ice-token", "ice_token")],
+    ),
+    "a role of a dialogue": (
+        one("dict(round=[dict(rol='HUMAN', prompt='{question}')])"),
+        [("unknown-evaluation-key", "rol")],
+    ),
+    "a model's meta template": (
+        "models = [dict(abbr='m', meta_template=dict(round=[dict(role='HUMAN'), dict(role='HUMAN')]))]\n",
+        [("invalid-meta-template", "'HUMAN'")],
+    ),
+    "a number as a label": (
+        ("x_infer_cfg = dict(prompt_template=dict(template={0: '</E>a', 1: 'b'}, ice_token='</E>'), "
+        "ice_template=dict(template='x'), retriever=dict(type=FixKRetriever, fix_id_list=[0]), "
+        "inferencer=dict(type=PPLInferencer))\n"),
+        [("missing-ice-token", "template")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), WRONG.values(), ids=WRONG)
+def test_a_mistake_is_found_once_under_the_guilty_words(text: str, expected: list[tuple[str, str]]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize("line_end", ["\r\n", "\r"])
+def test_lines_may_end_in_each_way(line_end: str) -> None:
+    text = one("'''\n {question}\n {qestion}'''", before="# é\n")
+    assert found(text.replace("\n", line_end)) == [(FIELD, "{qestion}")]
+
+
+def test_a_mark_of_the_encoding_moves_no_place() -> None:
+    assert found("\ufeff" + one("'{qestion}'")) == [(FIELD, "{qestion}")]
+
+
+RIGHT = {
+    "a prompt": one("'Q: {question}'"),
+    "no Python": "infer_cfg = dict(prompt_template=",
+    "no configuration": "def infer_cfg():\n    return {'prompt_template': 5}\n",
+    "a template that is not known": shown("TEMPLATE"),
+    "a text that ends in what is not known": shown("'Q' + TEMPLATE"),
+    "a text that is filled with what is not known": shown("'Q {x}'.format(x=OTHER)"),
+    "a choice that nobody knows": shown("'Q' if FAST else 'R</E>'"),
+    "a branch that nobody knows": (
+        f"infer_cfg = dict(ice_template=dict(template='Q'), {ZERO})\n"
+        "if FAST:\n    infer_cfg['ice_template']['ice_token'] = '</E>'\n"
+    ),
+    "a name that is set in a branch": shown("T", before="T = 'Q'\nif FAST:\n  T = '</E>'\n"),
+    "a function of another module": (
+        f"infer_cfg = dict(ice_template=dict(template='Q'), {ZERO})\nadd_tokens(infer_cfg)\n"
+    ),
+    "a while": (
+        f"infer_cfg = dict(ice_template=dict(template='Q'), {ZERO})\n"
+        "while more():\n    infer_cfg['ice_template'].update(ice_token='</E>')\n"
+    ),
+    "a key that is taken out": (
+        f"infer_cfg = dict(prompt_template=dict(tempalte='Q', template='R'), {ZERO})\n"
+        "del infer_cfg['prompt_template']['tempalte']\n"
+    ),
+    "keys from another module": f"infer_cfg = dict(**BASE, ice_template=dict(template='Q'), {ZERO})\n",
+    "classes of its own": (
+        "infer_cfg = dict(ice_template=dict(type=MyTemplate, text='Q'), retriever=dict(type=Mine))\n"
+    ),
+    "braces that stay": one("'{{question}} \\\\frac{a}{b} {% raw %} {# #}'"),
+    "a value that holds itself": "infer_cfg = dict()\ninfer_cfg['prompt_template'] = infer_cfg\n",
+    "a meta template that is right": (
+        "models = [dict(meta_template=dict(round=[dict(role='HUMAN'), dict(role='BOT', generate=True)]))]\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
+def test_what_is_right_or_cannot_be_known_is_left_alone(text: str) -> None:
+    assert found(text) == []
+
+
+def test_what_an_imported_file_does_wrong_is_said_there() -> None:
+    neighbour = "a_infer_cfg = dict(ice_template=dict(template='Q'))\n"
+    text = (
+        "with read_base():\n    from .neighbour import a_infer_cfg\n"
+        f"x_datasets = [dict({READER}, infer_cfg=a_infer_cfg)]\n"
+    )
+    assert found(text, {"neighbour.py": neighbour}) == []
+    assert found(neighbour) == [("missing-ice-token", "ice_template")]
+
+
+def test_what_is_wrong_only_together_is_said_where_it_is_put_together() -> None:
+    neighbour = "TEMPLATE = dict(template='Q')\n"
+    text = "from .neighbour import TEMPLATE\na_infer_cfg = dict(ice_template=TEMPLATE)\n"
+    assert found(text, {"neighbour.py": neighbour}) == [("missing-ice-token", "ice_template")]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        (one("'Q: {qestion}'"), one("'Q: {question}'")),
+        (one("f'{1} {{qestion}}'"), one("f'{1} {{question}}'")),
+        (one("'''\n {qestion}\n'''.strip()"), one("'''\n {question}\n'''.strip()")),
+        (one("'Q', ice_tokn=None"), one("'Q', ice_token=None")),
+        (one("{'round': [{'rol': 'HUMAN'}]}"), one("{'round': [{'role': 'HUMAN'}]}")),
+    ],
+)
+def test_a_fix_changes_the_words_in_the_python(wrong: str, right: str) -> None:
+    (finding,) = findings_in_configuration(wrong, lambda _path: None, Project()) or ()
+    (edit,) = finding.fixes[0].edits
+    assert wrong[: edit.span.start] + edit.text + wrong[edit.span.end :] == right
+
+
+def test_a_word_that_python_writes_with_an_escape_has_no_fix() -> None:
+    (finding,) = findings_in_configuration(one("'{q\\x65stio}'"), lambda _path: None, Project()) or ()
+    assert finding.fixes == ()
+
+
+def test_nothing_of_python_s_own_library_is_taken_for_a_configuration() -> None:
+    listed = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))[:40]
+    texts = [path.read_text("utf-8") + "\n# infer_cfg\n" for path in listed]
+    assert [findings_in_configuration(text, lambda _path: None, Project()) for text in texts] == [None] * len(
+        texts
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("dict(template='Q')", "dict(ice_token='</E>', template='</E>Q')"),
+        ("dict(template='''\n Q\n'''.strip())", "dict(ice_token='</E>', template='''\n </E>Q\n'''.strip())"),
+        ("{'template': 'Q'}", "{'ice_token': '</E>', 'template': '</E>Q'}"),
+    ],
+)
+def test_a_mark_for_examples_is_added_as_the_configuration_writes_its_keys(wrong: str, right: str) -> None:
+    text = "a_infer_cfg = dict(ice_template=TEMPLATE, retriever=dict(type=ZeroRetriever))\n"
+    (finding,) = (
+        findings_in_configuration(text.replace("TEMPLATE", wrong), lambda _path: None, Project()) or ()
+    )
+    (fix,) = finding.fixes
+    mended = edited(text.replace("TEMPLATE", wrong), fix.edits)
+    assert mended == text.replace("TEMPLATE", right)
+    assert found(mended) == []
+    assert not fix.preferred

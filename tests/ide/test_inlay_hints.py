@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from promptls.ide.inlay_hints import inlay_hints
+from promptls.text.positions import Span
+from support.fixture import MAIN, opened
+from support.rendered import rendered
+
+PATH = str(Path("/project") / MAIN)
+
+
+def hints(fixture: str, *, rendered_text: str | None = None) -> list[str]:
+    """Every hint behind its line; `rendered_text` is an older text, which was rendered."""
+    snapshot, files = opened(fixture)
+    newest = rendered(opened(rendered_text)[0] if rendered_text else snapshot, PATH)
+    text = files[MAIN].text
+    return [
+        f"{text[: hint.offset].splitlines()[-1].strip()} <{hint.label}>"
+        for hint in inlay_hints(snapshot, PATH, Span(0, len(text)), newest)
+    ]
+
+
+def test_each_part_has_its_tokens_behind_its_name() -> None:
+    text = "- name: a\n  content: one two\n- role: user\n  name: 'b c'\n  content: |\n    {{ 7 }}\n"
+
+    assert hints(text) == ["- name: a <2 tokens>", "name: 'b c' <1 token>"]
+
+
+def test_a_loop_shows_how_often_and_from_least_to_most() -> None:
+    loop = "{% for i in [1, 2, 3] %}\n- name: a\n  content: {{ 'x ' * i }}\n{% endfor %}\n"
+    text = loop + "- name: b\n  content: y\n"
+
+    assert hints(text) == ["- name: a <3 parts of 1-3 tokens>", "- name: b <1 token>"]
+
+
+def test_a_computed_name_is_told_by_what_is_written_out_of_it() -> None:
+    text = """\
+{% for i in [1, 2] %}
+- name: turn {{ i }}
+  content: {{ 'x ' * i }}
+- name: "{% if i == 1 %}first{% else %}next{% endif %} answer"
+  content: y
+{% endfor %}
+- name: turns
+  content: z
+"""
+
+    assert hints(text) == [
+        "- name: turn {{ i }} <2 parts of 1-2 tokens>",
+        '- name: "{% if i == 1 %}first{% else %}next{% endif %} answer" <2 parts of 1 token>',
+        "- name: turns <1 token>",
+    ]
+
+
+def test_what_cannot_be_matched_shows_the_tokens_of_its_template() -> None:
+    text = (
+        "{% for i in [1, 2] %}\n- name: a{{ i }}\n  content: one {{ i }}\n"
+        "- name: a{{ i }}b\n  content: one\n{% endfor %}\n"
+    )
+
+    assert hints(text) == ["- name: a{{ i }} <~4 tokens>", "- name: a{{ i }}b <~1 token>"]
+
+
+def test_parts_of_includes_are_not_mixed_up_with_those_of_the_file() -> None:
+    text = """\
+-- main.yml.j2 --
+{% include "tail.yml.j2" %}
+- name: b
+  content: one two three
+- name: a
+  content: four
+-- tail.yml.j2 --
+- name: a
+  content: five six
+"""
+
+    assert hints(text) == ["- name: b <3 tokens>", "- name: a <~1 token>"]
+
+
+def test_an_include_shows_the_tokens_of_the_parts_that_it_brings_in() -> None:
+    text = """\
+-- main.yml.j2 --
+{% include "rules.yml.j2" %}
+{% include "both.yml.j2" %}
+- name: a
+  content: four {% include "words.j2" %}
+{% include "mixed.yml.j2" %}
+{% if false %}{% include "never.yml.j2" %}{% endif %}
+-- rules.yml.j2 --
+- name: rules
+  content: five six
+-- both.yml.j2 --
+- name: first
+  content: one
+{% include "second.yml.j2" %}
+-- second.yml.j2 --
+- name: second
+  content: one two
+-- words.j2 --
+seven
+-- mixed.yml.j2 --
+- name: {{ computed }}
+  content: nobody knows
+-- never.yml.j2 --
+- name: never
+  content: left out
+"""
+
+    assert hints(text) == [
+        "- name: a <2 tokens>",
+        '{% include "rules.yml.j2" %} <2 tokens>',
+        '{% include "both.yml.j2" %} <2 parts, 3 tokens>',
+        '{% if false %}{% include "never.yml.j2" %} <0 tokens>',
+    ]
+
+
+def test_a_part_that_was_inserted_since_does_not_shift_the_others() -> None:
+    before = "- name: a\n  content: one\n- name: b\n  content: one two\n"
+    now = "- name: new\n  content: three four five\n" + before
+
+    assert hints(now, rendered_text=before) == ["- name: a <1 token>", "- name: b <2 tokens>"]
+
+
+def test_cut_parts_say_so() -> None:
+    text = """\
+{#---
+token_limit: 2
+truncation_step: 1
+---#}
+- name: a
+  content: one two
+  truncation_priority: 1
+- name: b
+  content: three
+"""
+
+    assert hints(text) == ["- name: a <2 tokens, cut>", "- name: b <1 token>"]
+
+
+def test_a_prompt_object_has_its_tokens_behind_the_instruction() -> None:
+    text = "instruction: Do it.\ninput_keys: [a]\noutput_key: b\noutput_type: str\n"
+
+    assert len(hints(text)) == 1
+
+
+def test_a_broken_file_has_the_hints_of_its_template() -> None:
+    assert hints("- name: a\n  content: one {{ two\n") == ["- name: a <~3 tokens>"]

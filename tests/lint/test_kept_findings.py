@@ -1,0 +1,231 @@
+"""What is kept from one text to the next gives the findings that reading the text anew gives."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptls.lint.runner import check
+from promptls.text.positions import Span
+from promptls.workspace.workspace import Workspace
+
+pytestmark = pytest.mark.thorough
+
+PATH = "/kept/main.yml.j2"
+SECTION = "/kept/section.yml.j2"
+HEADER = """\
+{#---
+input_keys:
+  text: {type: string}
+  unread: {type: string}
+  items: {type: array}
+examples:
+  - {text: a, items: [1]}
+---#}
+{% from 'macros.j2' import gone %}
+{% set tone = "kind" %}
+"""
+PARTS = (
+    "- name: a\n  content: |\n    Some prose, and {{ text }}.\n",
+    "- name: a\n  rol: user\n  content: '{{ tone }} {{ nobody }}'\n",
+    "{% for item in items %}\n- name: c\n  content: |\n    {{ item.x }} {{ item.items }}\n{% endfor %}\n",
+    "{% if tone %}\n- name: d\n  content: {{ text | uper }}\n{% endif %}\n",
+    "{% include 'section.yml.j2' %}\n",
+    "- name: e\n  content: {{ range() }}  {# promptls: ignore[wrong-arguments] #}\n",
+    "{% macro m(a) %}{{ a }}{% endmacro %}\n- name: f\n  content: {{ m(1, 2) }}\n",
+    "- name: g\n  expected_template_data_keys: [text, other]\n  content: |\n    {{ text | e }}\\n\n",
+)
+TYPED = ("x", " ", "\n", "{{ text }}", "{{ ", "}}", "{% if a %}", "{% endif %}", "- name: z\n", "|", "'", "")
+OBJECT = """\
+{# a note #}
+instruction: |
+  Answer {{ question }} as {{ tone }} as you can. # Be brief.
+  {% if tone %}
+  And {{ nobody }}.
+  {% endif %}
+input_keys: {question: {type: string}, number: {type: integer}}
+output_key: answer
+output_type: json
+output_schema: {type: object, required: [k]}
+examples:
+  - question: a # comment
+    number: one
+    answer: {k: 1}
+  - {question: b, number: 2, answr: '{"k": 1'}
+  - question: a
+    number: one
+    answer:
+      k: 1
+      k: 2
+  - question: b
+    number: 2
+    answer: [1]
+output_key: answer
+"""
+EVALUATION = """\
+reader_cfg: {input_columns: [question], output_column: answer}
+infer_cfg:
+  ice_template:
+    type: PromptTemplate
+    template:
+      round:
+      - {role: HUMN, prompt: "{question} {qestion}"}
+      - role: BOT
+        promt: x
+        prompt: |
+          {answer} {{ question }}
+    ice_token: </E>
+  prompt_template:
+    template: "</E>{{ tone }} {question}"
+  retriever: {type: FixKRetriever, fix_id_list: [0]}
+  inferencer: {type: GenInferencer}
+"""
+WRITTEN = (
+    "x", " ", "\n", "\n  ", "'", '"', ": ", "- ", " #", "|", "{", "}", "]", "{{ y }}", "{{ ", "}}",
+    "{% if a %}", "{% endif %}", "key: v\n", "  k: v\n", "  - question: z\n    number: 3\n    answer: {}\n",
+    "input_keys: [question]\n", "{# promptls: ignore[duplicate-key] #}", "",
+)  # fmt: skip
+
+
+def workspace_with(text: str) -> Workspace:
+    """A workspace in which the file and the section that it includes are open."""
+    workspace = Workspace()
+    workspace.open(SECTION, "- name: section\n  content: {{ text }} {{ lacking }}\n", 1)
+    workspace.open(PATH, text, 1)
+    return workspace
+
+
+@given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=60), st.data())
+@settings(max_examples=60)
+def test_findings_after_edits_are_those_of_the_text_read_anew(parts: list[str], data: st.DataObject) -> None:
+    workspace = workspace_with(HEADER + "".join(parts))
+    place = data.draw(st.integers(0, len(HEADER) + 40))
+    for version in range(2, 8):
+        check(workspace.snapshot, PATH)
+        length = len(workspace.snapshot.open_files[PATH].template.source)
+        if data.draw(st.booleans()):
+            place = data.draw(st.integers(0, length))
+        start = min(place, length)
+        end = min(length, start + data.draw(st.sampled_from((0, 0, 0, 1, 5))))
+        typed = data.draw(st.sampled_from(TYPED))
+        workspace.edit(PATH, version, [(Span(start, end), typed)])
+        place = start + len(typed)
+
+    text = workspace.snapshot.open_files[PATH].template.source.text
+    assert check(workspace.snapshot, PATH) == check(workspace_with(text).snapshot, PATH)
+
+
+@given(st.sampled_from((OBJECT, EVALUATION)), st.data())
+@settings(max_examples=40)
+def test_findings_in_objects_after_edits_are_those_of_the_text_read_anew(
+    text: str, data: st.DataObject
+) -> None:
+    workspace = workspace_with(text)
+    place = data.draw(st.integers(0, len(text)))
+    undone: list[tuple[Span, str]] = []
+    for version in range(2, 8):
+        check(workspace.snapshot, PATH)
+        source = workspace.snapshot.open_files[PATH].template.source
+        if data.draw(st.booleans()) and undone:
+            span, typed = undone.pop()
+        else:
+            start = min(place, len(source))
+            end = min(len(source), start + data.draw(st.sampled_from((0, 0, 0, 1, 5, 40))))
+            span, typed = Span(start, end), data.draw(st.sampled_from(WRITTEN))
+            undone.append((Span(start, start + len(typed)), source.text[start:end]))
+        workspace.edit(PATH, version, [(span, typed)])
+        place = data.draw(st.sampled_from((span.start + len(typed), span.start + len(typed), 0, len(text))))
+
+        now = workspace.snapshot.open_files[PATH].template.source.text
+        assert check(workspace.snapshot, PATH) == check(workspace_with(now).snapshot, PATH)
+
+
+def test_the_numbers_of_examples_follow_one_that_is_put_in_ahead_of_them() -> None:
+    workspace = workspace_with(OBJECT)
+    before = [each.message for each in check(workspace.snapshot, PATH) if "xample" in each.message]
+    assert any("example 4" in message for message in before)
+
+    place = OBJECT.index("  - question: a # comment")
+    workspace.edit(PATH, 2, [(Span(place, place), "  - {question: new, number: 7, answer: {k: 3}}\n")])
+    after = [each.message for each in check(workspace.snapshot, PATH) if "xample" in each.message]
+
+    assert any("example 5" in message for message in after)
+    assert not any("example 1 " in message for message in after if "has no" in message)
+
+
+def test_a_finding_behind_an_edit_moves_along_with_the_text() -> None:
+    parts = "".join(f"- name: p{number}\n  content: prose\n" for number in range(80))
+    text = f"{parts}- name: last\n  content: {{{{ a | uper }}}}\n"
+    workspace = workspace_with(text)
+    (before,) = (each for each in check(workspace.snapshot, PATH) if each.rule == "unknown-filter")
+
+    place = text.index("prose")
+    workspace.edit(PATH, 2, [(Span(place, place), "more ")])
+    (after,) = (each for each in check(workspace.snapshot, PATH) if each.rule == "unknown-filter")
+
+    assert after == before.shifted(len("more "))
+
+
+def test_a_change_in_an_included_file_is_seen_by_the_file_that_includes_it() -> None:
+    text = (
+        "{#---\ninput_keys: [text, lacking]\n---#}\n{% include 'section.yml.j2' %}\n- name: a\n  content: b\n"
+    )
+    workspace = workspace_with(text)
+    assert [each.rule for each in check(workspace.snapshot, PATH)] == []
+
+    workspace.open(SECTION, "- name: section\n  content: {{ text }}\n", 2)
+    workspace.edit(PATH, 2, [(Span(len(text) - 1, len(text) - 1), "x")])
+
+    assert [each.rule for each in check(workspace.snapshot, PATH)] == ["unused-input"]
+
+
+AGAIN = {
+    "an attribute of a loop": ("{% for x in xs %}{{ loop.NAME }}{% endfor %}", "index", "indx"),
+    "a block": ("{{ self.NAME() }}", "head", "hed"),
+    "an attribute that is set": ("{% set NAME.x = 1 %}", "kept", "gone"),
+    "a compared value": ("{{ mood == 'NAME' }}", "calm", "odd"),
+    "a role that is set": ("x\n{% set who = 'NAME' %}", "user", "usr"),
+    "a priority that is set": ("x\n{% set when = NAME %}", "1", "'a'"),
+    "a property": ("{{ user.NAME }}", "city", "cty"),
+    "a filter": ("{{ mood | NAME }}", "upper", "uper"),
+    "a method": ("{{ user.NAME }}", "city", "items"),
+    "a template": ("{% include 'NAME.yml.j2' %}", "section", "secton"),
+    "an argument": ("{{ range(NAME) }}", "1", "1, 2, 3, 4"),
+}
+"""What stands in a part, with a word that is right there, and one that is wrong."""
+DECLARED = """\
+{#---
+input_keys:
+  xs: {type: array}
+  mood: {enum: [calm]}
+  user:
+    type: object
+    properties: {city: {type: string}, tags: {type: array}}
+    additionalProperties: false
+---#}
+{% set kept = namespace() %}
+{% set gone = {} %}
+{% block head %}{% endblock %}
+"""
+
+
+@pytest.mark.parametrize(("text", "right", "wrong"), AGAIN.values(), ids=AGAIN)
+def test_a_mistake_that_stands_elsewhere_already_is_found_where_it_is_made_again(
+    text: str, right: str, wrong: str
+) -> None:
+    parts = [
+        f"- name: {name}\n  content: |\n    {text.replace('NAME', word)}\n"
+        for name, word in (("a", right), ("b", wrong), ("c", right))
+    ]
+    last = "- name: d\n  role: '{{ who }}'\n  truncation_priority: '{{ when }}'\n  content: x\n"
+    workspace = workspace_with(DECLARED + "".join(parts) + last)
+    before = check(workspace.snapshot, PATH)
+    start = workspace.snapshot.open_files[PATH].template.source.text.rindex(right)
+
+    workspace.edit(PATH, 2, [(Span(start, start + len(right)), wrong)])
+
+    now = workspace.snapshot.open_files[PATH].template.source.text
+    found = check(workspace.snapshot, PATH)
+    assert found == check(workspace_with(now).snapshot, PATH)
+    assert len(found) != len(before)

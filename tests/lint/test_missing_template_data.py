@@ -1,0 +1,43 @@
+"""What the rule about Python calls says, and that it follows changes of the Python files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from promptls.lint.runner import check
+from promptls.workspace.workspace import Workspace
+
+
+def test_a_call_is_looked_at_again_when_its_file_changes(tmp_path: Path) -> None:
+    prompt, caller = tmp_path / "main.yml.j2", tmp_path / "support.py"
+    workspace = Workspace([tmp_path])
+    workspace.open(str(prompt), "- name: a\n  content: {{ text }}\n", 1)
+    workspace.scan_calls()
+
+    def missing() -> list[str]:
+        found = check(workspace.snapshot, str(prompt))
+        return [finding.message for finding in found if finding.rule == "missing-template-data"]
+
+    assert missing() == []
+    caller.write_text("x = 1\n\nPrompt(template_path='main.yml.j2', template_data={})\n")
+    workspace.python_changed(str(caller))
+    assert missing() == ["`support.py` loads this template in line 3 without `text`"]
+    workspace.open(str(prompt), "- name: a\n  content: {{ tone }}\n", 2)
+    assert missing() == ["`support.py` loads this template in line 3 without `tone`"]
+    caller.unlink()
+    workspace.python_changed(str(caller))
+    assert missing() == []
+
+
+def test_the_call_is_a_related_place(tmp_path: Path) -> None:
+    text = "# ä🎉\nmade = ('ä🎉', Prompt(template_path='main.yml.j2', template_data={}))\n"
+    (tmp_path / "support.py").write_text(text, "utf-8")
+    workspace = Workspace([tmp_path])
+    workspace.open(str(tmp_path / "main.yml.j2"), "- name: a\n  content: {{ text }}\n", 1)
+    workspace.scan_calls()
+
+    found = check(workspace.snapshot, str(tmp_path / "main.yml.j2"))
+    (place,) = next(finding for finding in found if finding.rule == "missing-template-data").related
+
+    assert Path(place.path).name == "support.py"
+    assert text[place.span.start : place.span.end] == "Prompt"

@@ -1,0 +1,20 @@
+"""Template names that lead nowhere: what was probably meant, and what Jinja refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.fixture import check_findings
+
+
+def test_files_on_disk_are_offered(tmp_path: Path) -> None:
+    (tmp_path / "sections").mkdir()
+    (tmp_path / "sections" / "history.yml.j2").write_text("- name: b\n  content: c\n")
+
+    check_findings(
+        "{% include 'sections/histroy.yml.j2' %}\n"
+        "           ^^^^^^^^^^^^^^^^^^^^^^^^^ unresolved-include: there is no file `sections/histroy.yml.j2` "
+        "beside this template; did you mean `sections/history.yml.j2`?\n"
+        "- name: a\n  content: b\n",
+        root=tmp_path,
+    )

@@ -1,0 +1,96 @@
+"""The pages of the built-in metrics: each row of their tables is scored as it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from promptls.metrics import builtin
+from promptls.metrics.registry import BUILTIN_METRICS, OWN_METRICS, page_of_metric
+from support.judges import Embedding, Saying
+
+
+def rows_of(page: str) -> Iterator[dict[str, str]]:
+    """The rows of a page's tables, by their columns."""
+    columns: list[str] = []
+    for line in page.splitlines():
+        if not line.startswith("|"):
+            columns = []
+        elif not columns:
+            columns = [cell.strip() for cell in line.strip("|").split(" | ")]
+        elif set(line) - set("|- "):
+            yield dict(zip(columns, (cell.strip() for cell in line.strip("|").split(" | ")), strict=True))
+
+
+def cases() -> Iterator[Any]:
+    for name in OWN_METRICS:
+        for number, row in enumerate(rows_of(page_of_metric(name))):
+            yield pytest.param(name, row, id=f"{name}-{number}")
+
+
+def value_of(cell: str) -> Any:
+    return None if cell == "no score" else yaml.safe_load(cell.strip("`"))
+
+
+@pytest.mark.parametrize(("name", "row"), list(cases()))
+def test_a_row_of_a_metrics_page_is_scored_as_the_page_says(name: str, row: dict[str, str]) -> None:
+    arguments = {column: value_of(cell) for column, cell in row.items() if column != "score"}
+    if "response" in arguments:
+        arguments["response"] = str(arguments["response"])
+    if "judge" in arguments:
+        arguments["judge"] = Saying(arguments["judge"])
+    if "embedder" in arguments:
+        arguments["embedder"] = Embedding(arguments["embedder"])
+
+    score = BUILTIN_METRICS[name].score(**arguments).value
+
+    expected = value_of(row["score"])
+    assert score == (pytest.approx(expected, abs=5e-4) if isinstance(expected, float) else expected)
+
+
+@pytest.mark.parametrize(
+    ("expected", "response", "scores"),
+    [
+        ("The cat sat on the mat.", "the CAT, on a mat", [0.7273, 0.7273, 0.2222]),
+        ("a b a b", "b a b", [0.8571, 0.8571, 0.8]),
+        ("one two three", "three two one", [0.3333, 1.0, 0.0]),
+        ("a", "\u00e9", [0.0, 0.0, 0.0]),
+    ],
+)
+def test_rouge_scores_as_the_package_rouge_score_does(
+    expected: str, response: str, scores: list[float]
+) -> None:
+    rouge = BUILTIN_METRICS["rouge"]
+    kinds = ("rougeL", "rouge1", "rouge2")
+    scored = [rouge.score(expected=expected, response=response, kind=kind).value for kind in kinds]
+    assert scored == pytest.approx(scores, abs=5e-5)
+
+
+@pytest.mark.parametrize("name", OWN_METRICS)
+def test_every_ready_metric_has_a_page_with_an_example(name: str) -> None:
+    assert list(rows_of(page_of_metric(name)))
+    assert (BUILTIN_METRICS[name].function.__doc__ or "").strip()
+
+
+def test_every_file_of_the_ready_metrics_is_registered() -> None:
+    files = {path.stem for path in Path(builtin.__path__[0]).glob("*.py")} - {"__init__"}
+    assert files == set(OWN_METRICS)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "reason"),
+    [
+        ("regex_match", {"response": "a", "pattern": "("}, "is no regular expression"),
+        ("json_field_match", {"response": "{}", "expected": "text"}, "name one with the option `field`"),
+        ("schema_validity", {"response": "{}"}, "give the option `schema`"),
+        ("schema_validity", {"response": "{}", "schema": {"type": "thing"}}, "is no JSON Schema"),
+        ("rouge", {"response": "a", "expected": "a", "kind": "rouge9"}, "there is no kind `rouge9`"),
+        ("json_validity", {"response": "[" * 100_000}, "nested too deeply"),
+    ],
+)
+def test_what_cannot_be_scored_says_what_to_do(name: str, arguments: dict[str, Any], reason: str) -> None:
+    assert reason in str(BUILTIN_METRICS[name].score(**arguments).reason)

@@ -1,0 +1,82 @@
+"""`python -m promptls` imports nothing from the folder that it is started in."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import promptls
+
+PACKAGES = str(Path(promptls.__file__).parents[1])
+LIBRARIES = ["yaml", "jinja2", "orjson", "pygls", "lsprotocol", "pydantic", "regex", "rich", "platformdirs"]
+PROMPT = "- name: a\n  role: user\n  content: hello\n"
+
+
+def planted(folder: Path) -> Path:
+    """Plant modules with the names of all others; return the file that they write to."""
+    # `-m` itself imports a few, with the working folder first on the path, before anything can prevent it.
+    (folder / "probe.py").write_text("import sys\nprint(*sys.modules)", "utf-8")
+    probe = subprocess.run(
+        [sys.executable, "-m", "probe"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    canary = folder / "canary"
+    names = {*sys.stdlib_module_names, *LIBRARIES} - {name.partition(".")[0] for name in probe.stdout.split()}
+    for name in names - {"probe"}:
+        (folder / f"{name}.py").write_text(f"open({str(canary)!r}, 'a').write('{name} ')\n", "utf-8")
+    assert {"yaml", "jinja2", "orjson", "typing", "json"} <= names
+    return canary
+
+
+@pytest.mark.parametrize(
+    "words", [["--version"], ["check", "."], ["render", "p.yml.j2"], ["tokens", "p.yml.j2"], ["doctor"]]
+)
+def test_a_command_in_a_folder_runs_none_of_its_modules(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "p.yml.j2").write_text(PROMPT, "utf-8")
+    canary = planted(tmp_path)
+    ended = subprocess.run(
+        [sys.executable, "-m", "promptls", *words],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": PACKAGES},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not canary.exists(), canary.read_text("utf-8")
+    assert "Traceback" not in ended.stderr
+
+
+def test_the_server_in_a_folder_runs_none_of_its_modules(tmp_path: Path) -> None:
+    canary = planted(tmp_path)
+    subprocess.run(
+        [sys.executable, "-m", "promptls", "server"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": PACKAGES},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert not canary.exists(), canary.read_text("utf-8")
+
+
+def test_a_folder_that_the_user_puts_on_the_path_stays_there(tmp_path: Path) -> None:
+    (tmp_path / "p.yml.j2").write_text(
+        "{#---\nfunctions: f.py\n---#}\n- {name: a, role: user, content: '{{ f() }}'}\n"
+    )
+    (tmp_path / "f.py").write_text("from beside import word\ndef f():\n    return word\n", "utf-8")
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "beside.py").write_text("word = 'found'\n", "utf-8")
+    ended = subprocess.run(
+        [sys.executable, "-m", "promptls", "render", "../p.yml.j2"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([PACKAGES, str(folder)])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "found" in ended.stdout, ended.stderr

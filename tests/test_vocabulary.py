@@ -1,0 +1,46 @@
+"""Words that have a standard term are not used; `docs/glossary.md` explains the terms."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FILES = [
+    *(ROOT / "server" / "promptls").rglob("*.py"),
+    *(ROOT / "docs").rglob("*.md"),
+    *(ROOT / "vscode-client" / "src").rglob("*.ts"),
+    *(ROOT / "vscode-client" / "web" / "src").rglob("*.ts*"),
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "server" / "ARCHITECTURE.md",
+]
+# Each pattern, and what to write instead.
+DENIED = {
+    r"\bWrongUse\b": "UsageError",
+    r"\braises? Failure\b|\braise Failure\b|\bimport Failure\b": "UserError",
+    r"\b_?MOST_[A-Z]": "MAX_…",
+    r"\bREADY_|\bready metrics?\b": "built-in",
+    r"\b(is_)?slips?(_of|_in)?\b(?! into)": "typo",
+    r"\b[Dd]ata sets?\b": "dataset",
+    r"\bunited\(|\bgathered\(|\blooks_at\b": "a fact (`promptls.syntax.facts`)",
+    r"\blook_again\b": "refresh",
+    r"\bMethodTable\b|\bmethod_table\b": "features",
+    r"\bnone where\b|\bNone where\b": "none if",
+}
+# The glossary maps old words to the terms.
+EXCEPT = {ROOT / "docs" / "glossary.md"}
+
+
+@pytest.mark.parametrize("pattern", DENIED, ids=DENIED.values())
+def test_a_word_with_a_standard_term_is_not_used(pattern: str) -> None:
+    denied = re.compile(pattern)
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in sorted(set(FILES) - EXCEPT)
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1)
+        if denied.search(line)
+    ]
+    assert found == [], f"write {DENIED[pattern]}"

@@ -1,0 +1,2 @@
+/** As the Python files have it. */
+export default { printWidth: 110 };

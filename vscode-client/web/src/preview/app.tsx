@@ -1,0 +1,173 @@
+/** The page of the preview. */
+
+import { LiveRegion } from "../shared/announce";
+import { CopyButton } from "../shared/copyButton";
+import { baseName } from "../shared/format";
+import { tabId, Tabs } from "../shared/tabs";
+import type { PreviewResult, Rendering } from "../wire/preview";
+import { Budget } from "./budget";
+import { Chat } from "./chat";
+import { DiffView } from "./diffView";
+import { EvaluationLine } from "./evaluationLine";
+import { Failure, Problems } from "./failure";
+import { hasValues, NoSample, Nothing, PLACEHOLDERS } from "./nothing";
+import { OriginTip } from "./origin";
+import { OneText, Plain } from "./plain";
+import { currentRequest, RequestView } from "./requestView";
+import { SamplePicker } from "./samplePicker";
+import { contentOf } from "./sourceMap";
+import { SourcePane } from "./sourcePane";
+import { type View, VIEWS } from "./state";
+import { copy, ended, show, shown, sourcePlace, view } from "./store";
+import { Tokens } from "./tokens";
+
+export function App() {
+  const { result, rendering, failure, outdated } = shown.value;
+  return (
+    <div class={sourcePlace.value === undefined ? "page" : "page with-source"}>
+      <SourcePane />
+      <header class="bar">
+        <h1 class="only-heard">Preview{result === undefined ? "" : ` of ${baseName(result.path)}`}</h1>
+        {ended.value ? (
+          <p class="ended" role="alert">
+            The preview has ended. Run <code>promptls preview</code> again and reload this page.
+          </p>
+        ) : null}
+        {result === undefined ? null : (
+          <div class="heading">
+            <SamplePicker result={result} />
+            <span class="spacer" />
+            {rendering === undefined ? null : (
+              <CopyButton
+                id="copy"
+                label="Copy"
+                what={copied(view.value, rendering, result).what}
+                onCopy={() => {
+                  const { text, what } = copied(view.value, rendering, result);
+                  copy(text, what);
+                }}
+              />
+            )}
+          </div>
+        )}
+        {result === undefined ? null : <Budget result={result} rendering={rendering} />}
+        {failure === undefined ? null : <Failure failure={failure} isOutdated={outdated} />}
+        {rendering === undefined ? null : (
+          <Tabs
+            label="Views of the rendering"
+            names={VIEWS}
+            current={view.value}
+            onChoose={show}
+            controls="view"
+          />
+        )}
+      </header>
+      <main>
+        <div
+          id="view"
+          class={outdated ? "outdated" : undefined}
+          role={rendering === undefined ? undefined : "tabpanel"}
+          aria-labelledby={rendering === undefined ? undefined : tabId(view.value)}
+          aria-busy={outdated}
+          key={view.value}
+        >
+          {rendering === undefined || result === undefined ? (
+            failure === undefined ? (
+              <Waiting />
+            ) : (
+              <Nothing failure={failure} result={result} />
+            )
+          ) : (
+            <>
+              {failure === undefined ? <Problems problems={rendering.problems} /> : null}
+              {result.leftOut == null ? null : <p class="hint">{result.leftOut}</p>}
+              {result.standIns.length === 0 ? null : (
+                <p class="hint">
+                  Nobody provides {result.standIns.map((name) => `${name}()`).join(", ")}: a stand-in gives
+                  back its first argument.
+                </p>
+              )}
+              {result.sample?.name === PLACEHOLDERS && hasValues(result.data) ? (
+                <NoSample data={result.data} />
+              ) : null}
+              {result.viewer == null ? null : <EvaluationLine viewer={result.viewer} />}
+              <ViewOf view={view.value} rendering={rendering} result={result} />
+            </>
+          )}
+        </div>
+      </main>
+      <OriginTip />
+      <LiveRegion />
+    </div>
+  );
+}
+
+function Waiting() {
+  return (
+    <div class="waiting" role="status">
+      <span class="only-heard">Rendering</span>
+      <i />
+      <i />
+      <i />
+    </div>
+  );
+}
+
+interface ViewProperties {
+  view: View;
+  rendering: Rendering;
+  result: PreviewResult;
+}
+
+function ViewOf({ view: name, rendering, result }: ViewProperties) {
+  switch (name) {
+    case "Chat":
+      return <Chat parts={rendering.parts} />;
+    case "Text":
+      // The prompts of an evaluation are laid out by their meta template, and not one after the other.
+      return result.viewer == null ? (
+        <OneText parts={rendering.parts} />
+      ) : (
+        <Plain text={textOf(name, rendering, result)} label="The prompts" />
+      );
+    case "Tokens":
+      return <Tokens parts={rendering.parts} encoding={result.encoding} />;
+    case "Request":
+      return <RequestView messages={rendering.messages} result={result} />;
+    case "Diff":
+      return <DiffView rendering={rendering} />;
+    default:
+      return <Plain text={textOf(name, rendering, result)} label={name} isJson={name !== "YAML"} />;
+  }
+}
+
+function textOf(name: View, rendering: Rendering, result: PreviewResult): string {
+  switch (name) {
+    case "Messages":
+      return JSON.stringify(rendering.messages, null, 2);
+    case "YAML":
+      return rendering.text;
+    case "Data":
+      return JSON.stringify(result.data, null, 2);
+    case "Request":
+      return currentRequest(rendering.messages, result);
+    default:
+      return (
+        rendering.string ??
+        rendering.parts
+          .filter(({ kept }) => kept)
+          .map(contentOf)
+          .join("")
+      );
+  }
+}
+
+function copied(name: View, rendering: Rendering, result: PreviewResult): { text: string; what: string } {
+  const words: Partial<Record<View, string>> = {
+    Messages: "the messages",
+    YAML: "the rendered YAML",
+    Data: "the data",
+    Request: "the request",
+  };
+  return { text: textOf(name, rendering, result), what: words[name] ?? "the prompt" };
+}

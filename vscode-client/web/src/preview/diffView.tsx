@@ -1,0 +1,169 @@
+/** What the prompt renders to now, against the last commit, part by part. */
+
+import { signal } from "@preact/signals";
+import { useEffect, useMemo, useState } from "preact/hooks";
+
+import { errorMessage } from "../shared/errorMessage";
+import { count, sentence, signed } from "../shared/format";
+import { Pieces } from "../shared/pieces";
+import { aroundChanges, compareTexts } from "../shared/textDiff";
+import type { CommittedAnswer, Rendering } from "../wire/preview";
+import { compareParts, type PartChange } from "./compare";
+import { contentOf } from "./sourceMap";
+import { colourOf, nameOf } from "./state";
+import { ask, choice, reveal, shown } from "./store";
+
+const answer = signal<CommittedAnswer | undefined>(undefined);
+
+export function DiffView({ rendering }: { rendering: Rendering }) {
+  const [failure, setFailure] = useState("");
+  const { uri, sample } = shown.value.result ?? {};
+  const chosen = JSON.stringify(choice.value);
+  useEffect(() => {
+    let isLatest = true;
+    const data = sample?.row === undefined ? { sample: sample?.name } : { row: sample.row };
+    ask<CommittedAnswer>("committed", { ...choice.value, ...data }).then(
+      (found) => {
+        if (isLatest) {
+          answer.value = found;
+          setFailure("");
+        }
+      },
+      (error: unknown) => {
+        if (isLatest) {
+          answer.value = undefined;
+          setFailure(errorMessage(error));
+        }
+      },
+    );
+    return () => {
+      isLatest = false;
+    };
+  }, [uri, chosen, sample?.name, sample?.row]);
+  const found = answer.value;
+  if (failure !== "") {
+    return <p class="empty">{sentence(failure)}</p>;
+  }
+  if (found === undefined) {
+    return <p class="empty">Rendering the last commit …</p>;
+  }
+  if (found.rendering === null) {
+    return (
+      <p class="empty">
+        The prompt of <CommitName {...found.commit} /> does not render with this data:{" "}
+        {found.failure?.message}
+      </p>
+    );
+  }
+  return <Changes before={found.rendering} after={rendering} commit={found.commit} />;
+}
+
+function CommitName({ name, subject }: CommittedAnswer["commit"]) {
+  return (
+    <span class="commit">
+      <code>{name}</code> <bdi>{subject}</bdi>
+    </span>
+  );
+}
+
+interface ChangesProperties {
+  before: Rendering;
+  after: Rendering;
+  commit: CommittedAnswer["commit"];
+}
+
+function Changes({ before, after, commit }: ChangesProperties) {
+  const changes = useMemo(() => compareParts(before.parts, after.parts), [before, after]);
+  const different = changes.filter(({ kind }) => kind !== "same");
+  return (
+    <div class="diff">
+      <p class="hint">
+        Against <CommitName {...commit} />,{" "}
+        <time dateTime={commit.date}>{new Date(commit.date).toLocaleDateString()}</time>:{" "}
+        {different.length === 0 ? (
+          "the same."
+        ) : (
+          <>
+            {count(different.length, "part")} of {changes.length} differ,{" "}
+            <TokenChange tokens={after.tokens - before.tokens} /> tokens.
+          </>
+        )}
+      </p>
+      <ul class="chat" aria-label="Parts that differ">
+        {inRuns(changes).map((run) =>
+          run[0]?.kind === "same" ? (
+            <li
+              class="part same"
+              key={`same-${run[0].after?.index}`}
+              title={run.map(({ after: part }) => part?.name).join(", ")}
+            >
+              <span class="aside">{count(run.length, "part")} unchanged</span>
+            </li>
+          ) : (
+            run.map((each) => <Change key={`${each.before?.index}-${each.after?.index}`} change={each} />)
+          ),
+        )}
+      </ul>
+    </div>
+  );
+}
+
+/** Neighbours that are the same stand together. */
+function inRuns(changes: readonly PartChange[]): PartChange[][] {
+  const runs: PartChange[][] = [];
+  for (const each of changes) {
+    const last = runs.at(-1);
+    if (last !== undefined && last[0]?.kind === "same" && each.kind === "same") {
+      last.push(each);
+    } else {
+      runs.push([each]);
+    }
+  }
+  return runs;
+}
+
+function TokenChange({ tokens }: { tokens: number }) {
+  return (
+    <span class={tokens === 0 ? "number" : tokens > 0 ? "number added" : "number removed"}>
+      {signed(tokens)}
+    </span>
+  );
+}
+
+const WORDS = { same: "unchanged", changed: "changed", added: "new", removed: "removed" } as const;
+
+function Change({ change }: { change: PartChange }) {
+  const { kind, before, after, tokens } = change;
+  const part = after ?? before;
+  const left = before === undefined ? "" : contentOf(before);
+  const right = after === undefined ? "" : contentOf(after);
+  const pieces = useMemo(() => aroundChanges(compareTexts(left, right)), [left, right]);
+  if (part === undefined) {
+    return null;
+  }
+  const line = after?.line ?? null;
+  return (
+    <li class={`part ${colourOf(part.role)} ${kind}`}>
+      <div class="part-heading">
+        <bdi class="role">{part.role}</bdi>
+        {line === null ? (
+          <bdi class="name">{nameOf(part)}</bdi>
+        ) : (
+          <button
+            type="button"
+            class="name link"
+            onClick={() => {
+              reveal(line);
+            }}
+          >
+            <bdi>{nameOf(part)}</bdi>
+          </button>
+        )}
+        <span class="spacer" />
+        <span class={`badge ${kind}`}>{WORDS[kind]}</span>
+        <TokenChange tokens={tokens} />
+      </div>
+      <Pieces pieces={pieces} />
+    </li>
+  );
+}

@@ -1,0 +1,65 @@
+/** Why there is no rendering, or what is wrong with this one. */
+
+import { baseName } from "../shared/format";
+import { Icon } from "../shared/icons";
+import { Words } from "../shared/words";
+import type { RenderingFailure } from "../wire/preview";
+import { reveal, shown } from "./store";
+
+export function Failure({ failure, isOutdated }: { failure: RenderingFailure; isOutdated: boolean }) {
+  const { line, path, excerpt } = failure;
+  const elsewhere = path !== null && path !== shown.value.result?.path;
+  const place = line === null ? "" : `${elsewhere ? `${baseName(path)}, ` : ""}line ${line + 1}`;
+  const body = (
+    <>
+      <Icon name="warning" />
+      <span class="failure-text">
+        <strong>Cannot render{place === "" ? "" : `: ${place}`}</strong>
+        <span>
+          <Words text={failure.message} />
+        </span>
+        {isOutdated ? <span class="aside">Below is the last rendering that worked.</span> : null}
+      </span>
+    </>
+  );
+  return (
+    <div class="failure" role="alert">
+      {line === null ? (
+        <div class="failure-head">{body}</div>
+      ) : (
+        <button
+          type="button"
+          class="failure-head"
+          id="go-to-failure"
+          title="Go to the line"
+          onClick={() => {
+            reveal(line, elsewhere ? { path } : {});
+          }}
+        >
+          {body}
+        </button>
+      )}
+      {excerpt === null || excerpt === "" ? null : (
+        <pre tabIndex={0} aria-label="The rendered lines around it">
+          {excerpt}
+        </pre>
+      )}
+    </div>
+  );
+}
+
+/** What the real library would fail at later, with a rendering that can be shown all the same. */
+export function Problems({ problems }: { problems: readonly RenderingFailure[] }) {
+  return problems.length === 0 ? null : (
+    <ul class="problems" aria-label="Problems">
+      {problems.map(({ message }) => (
+        <li key={message}>
+          <Icon name="warning" />
+          <span>
+            <Words text={message} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

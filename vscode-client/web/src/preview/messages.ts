@@ -1,0 +1,28 @@
+/** What the preview's page and whoever holds it say to each other. */
+
+import type { PreviewChoice, PreviewResult } from "../wire/preview";
+
+export type ToPage =
+  | { type: "show"; result: PreviewResult }
+  /** The server could not answer at all. */
+  | { type: "fail"; uri: string; message: string }
+  /** The editor's cursor, in the prompt or a file that it includes; both count from 0. */
+  | { type: "cursor"; uri: string; line: number; character: number }
+  | { type: "answer"; id: number; result?: unknown; error?: string };
+
+/** What the page may ask; each is answered by the server. */
+export const QUESTIONS = {
+  tokens: "promptls.previewTokens",
+  rows: "promptls.previewRows",
+  committed: "promptls.previewCommitted",
+} as const;
+
+export type FromPage =
+  | { type: "ready" }
+  | { type: "choose"; choice: PreviewChoice }
+  /** A place of the prompt, or of the file that `uri` or `path` names. */
+  | { type: "reveal"; line: number; character?: number; uri?: string; path?: string }
+  /** Opens the truncation lab. */
+  | { type: "lab" }
+  | { type: "copy"; text: string; what: string }
+  | { type: "ask"; id: number; question: string; argument: object };

@@ -1,0 +1,87 @@
+/** What stands in the place of a rendering, or of data, that is not there, and the way on from it. */
+
+import { CopyButton } from "../shared/copyButton";
+import { baseName } from "../shared/format";
+import type { PreviewResult, RenderingFailure } from "../wire/preview";
+import { copy, reveal } from "./store";
+
+/** The sample that promptls makes up. */
+export const PLACEHOLDERS = "placeholders";
+
+/** Whether the prompt has any input. */
+export function hasValues(data: unknown): boolean {
+  return typeof data === "object" && data !== null && Object.keys(data).length > 0;
+}
+
+const FIRST_PARTS = `- name: instructions
+  role: system
+  content: |
+    You are a helpful assistant.
+- name: question
+  role: user
+  content: |
+    {{ question }}
+`;
+
+/** There has been no rendering yet that could stand below the failure. */
+export function Nothing({
+  failure,
+  result,
+}: {
+  failure: RenderingFailure;
+  result: PreviewResult | undefined;
+}) {
+  const { line, path } = failure;
+  const isEmpty = failure.kind === "parts" && line === null && failure.renderedLine === null;
+  return (
+    <div class="nothing">
+      <p>
+        {isEmpty
+          ? "A prompt begins with its first part. Copy two parts, paste them into the template, and they are shown here."
+          : "The prompt is shown here as soon as it renders, and then stays while you type."}
+      </p>
+      <p class="ways">
+        {isEmpty ? (
+          <CopyButton
+            what="two parts"
+            label="Copy two parts"
+            onCopy={() => {
+              copy(FIRST_PARTS, "two parts");
+            }}
+          />
+        ) : null}
+        {result === undefined ? null : (
+          <button
+            type="button"
+            onClick={() => {
+              reveal(line ?? 0, path === null || path === result.path ? {} : { path });
+            }}
+          >
+            {line === null
+              ? "Show the template"
+              : `Go to line ${line + 1}${path === null || path === result.path ? "" : ` of ${baseName(path)}`}`}
+          </button>
+        )}
+      </p>
+    </div>
+  );
+}
+
+/** The data is made up; it can be the beginning of a file with real data. */
+export function NoSample({ data }: { data: unknown }) {
+  return (
+    <div class="hint no-sample">
+      <p>
+        These values are placeholders. Name a file in the header, as in <code>samples: samples.json</code>, to
+        see real ones.
+      </p>
+      <CopyButton
+        what="the placeholders as a file of samples"
+        label="Copy a first file"
+        onCopy={() => {
+          copy(`${JSON.stringify({ first: data }, null, 2)}\n`, "the placeholders as a file of samples");
+        }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,167 @@
+/** The request that a provider would get, as cURL and as Python. Keys are only ever named. */
+
+import type { ChatMessage } from "../wire/preview";
+export type Provider = "OpenAI" | "Anthropic";
+export type Language = "cURL" | "Python";
+
+export interface RequestSettings {
+  model: string;
+  temperature: number | null;
+  maxTokens: number | null;
+}
+
+const DEFAULT_MAX_TOKENS = 1024;
+
+/** The provider whose interface a model of an experiment has; most others speak as OpenAI does. */
+export function providerOf(model: string | undefined): Provider {
+  return model?.startsWith("anthropic:") === true || model?.startsWith("claude") === true
+    ? "Anthropic"
+    : "OpenAI";
+}
+
+/** Returns the model's own name, without the provider that an experiment names before it. */
+export function modelName(model: string | undefined, provider: Provider): string {
+  if (model === undefined || providerOf(model) !== provider) {
+    return provider === "OpenAI" ? "gpt-4o" : "claude-sonnet-4-5";
+  }
+  return model.slice(model.indexOf(":") + 1);
+}
+
+export function requestText(
+  messages: readonly ChatMessage[],
+  provider: Provider,
+  language: Language,
+  settings: RequestSettings,
+): string {
+  const body = bodyOf(messages, provider, settings);
+  return language === "cURL" ? curl(body, provider) : python(body, provider);
+}
+
+/** Returns what is sent. Anthropic has the system's text beside the messages, and wants a bound on the answer. */
+export function bodyOf(
+  messages: readonly ChatMessage[],
+  provider: Provider,
+  { model, temperature, maxTokens }: RequestSettings,
+): Record<string, unknown> {
+  const warmth = temperature === null ? {} : { temperature };
+  if (provider === "OpenAI") {
+    const bound = maxTokens === null ? {} : { max_completion_tokens: maxTokens };
+    return {
+      model,
+      messages: messages.map((message) => ({ ...message, role: plainRole(message.role) })),
+      ...warmth,
+      ...bound,
+    };
+  }
+  const system = messages.filter(({ role }) => isSystem(role)).map(({ content }) => textOf(content));
+  const others = messages
+    .filter(({ role }) => !isSystem(role))
+    .map((message) => ({ ...message, role: plainRole(message.role) }));
+  return {
+    model,
+    max_tokens: maxTokens ?? DEFAULT_MAX_TOKENS,
+    ...(system.length === 0 ? {} : { system: system.join("\n\n") }),
+    messages: others,
+    ...warmth,
+  };
+}
+
+function isSystem(role: string): boolean {
+  return ["system", "developer"].includes(role.toLowerCase());
+}
+
+function plainRole(role: string): string {
+  const known: Record<string, string> = {
+    human: "user",
+    ai: "assistant",
+    bot: "assistant",
+    model: "assistant",
+  };
+  return known[role.toLowerCase()] ?? role.toLowerCase();
+}
+
+function textOf(content: unknown): string {
+  return typeof content === "string" ? content : content === undefined ? "" : JSON.stringify(content);
+}
+
+const HEADERS: Record<Provider, { url: string; headers: string[] }> = {
+  OpenAI: {
+    url: "${OPENAI_BASE_URL:-https://api.openai.com/v1}/chat/completions",
+    headers: ["Authorization: Bearer $OPENAI_API_KEY"],
+  },
+  Anthropic: {
+    url: "https://api.anthropic.com/v1/messages",
+    headers: ["x-api-key: $ANTHROPIC_API_KEY", "anthropic-version: 2023-06-01"],
+  },
+};
+
+function curl(body: object, provider: Provider): string {
+  const { url, headers } = HEADERS[provider];
+  const lines = [
+    `curl "${url}"`,
+    ...headers.map((header) => `-H "${header}"`),
+    '-H "Content-Type: application/json"',
+    // The shell reads nothing within single quotes; one of them ends the text, is written, and begins it again.
+    `-d '${JSON.stringify(body, null, 2).replaceAll("'", "'\\''")}'`,
+  ];
+  return `${lines.join(" \\\n  ")}\n`;
+}
+
+function python(body: Record<string, unknown>, provider: Provider): string {
+  const [module, client, call, variable, answer] =
+    provider === "OpenAI"
+      ? [
+          "openai",
+          "OpenAI",
+          "chat.completions.create",
+          "OPENAI_API_KEY",
+          "response.choices[0].message.content",
+        ]
+      : ["anthropic", "Anthropic", "messages.create", "ANTHROPIC_API_KEY", "response.content[0].text"];
+  const words = Object.entries(body).map(([name, value]) => `    ${name}=${literal(value, 1)},`);
+  return [
+    `from ${module} import ${client}`,
+    "",
+    `client = ${client}()  # takes the key from the environment variable ${variable}`,
+    `response = client.${call}(`,
+    ...words,
+    ")",
+    `print(${answer})`,
+    "",
+  ].join("\n");
+}
+
+/** Returns a JSON value as Python writes it. */
+export function literal(value: unknown, depth = 0): string {
+  const inner = "    ".repeat(depth + 1);
+  const end = "    ".repeat(depth);
+  if (value === null || value === undefined) {
+    return "None";
+  }
+  if (typeof value === "boolean") {
+    return value ? "True" : "False";
+  }
+  if (typeof value === "string") {
+    return text(value);
+  }
+  if (Array.isArray(value)) {
+    return value.length === 0
+      ? "[]"
+      : `[\n${value.map((each) => `${inner}${literal(each, depth + 1)},\n`).join("")}${end}]`;
+  }
+  if (typeof value === "object") {
+    const pairs = Object.entries(value);
+    return pairs.length === 0
+      ? "{}"
+      : `{\n${pairs.map(([name, each]) => `${inner}${text(name)}: ${literal(each, depth + 1)},\n`).join("")}${end}}`;
+  }
+  return JSON.stringify(value);
+}
+
+/** What JSON escapes, Python reads; it knows no pairs of surrogates, so characters beyond stand as they are. */
+function text(value: string): string {
+  return JSON.stringify(value).replace(
+    /[\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
+    (found) => `\\u${found.charCodeAt(0).toString(16)}`,
+  );
+}

@@ -1,0 +1,102 @@
+/** What the preview shows, as data. */
+
+import type { Part, PreviewResult, Rendering, RenderingFailure } from "../wire/preview";
+
+export const VIEWS = ["Chat", "Text", "Messages", "Tokens", "Request", "Diff", "YAML", "Data"] as const;
+export type View = (typeof VIEWS)[number];
+
+export interface Shown {
+  result: PreviewResult | undefined;
+  /** The last rendering of this file that succeeded. */
+  rendering: Rendering | undefined;
+  /** True when `rendering` is of an earlier text than the failure. */
+  outdated: boolean;
+  failure: RenderingFailure | undefined;
+}
+
+export const NOTHING: Shown = {
+  result: undefined,
+  rendering: undefined,
+  outdated: false,
+  failure: undefined,
+};
+
+/** A rendering replaces the last; a failure leaves the last one of the same file standing, outdated. */
+export function withResult(shown: Shown, result: PreviewResult): Shown {
+  if (result.rendering !== null) {
+    return { result, rendering: result.rendering, outdated: false, failure: result.failure ?? undefined };
+  }
+  const last = shown.result?.uri === result.uri ? shown.rendering : undefined;
+  return { result, rendering: last, outdated: last !== undefined, failure: result.failure ?? undefined };
+}
+
+/** The server gave no answer: as a failure of the rendering. */
+export function withoutAnswer(shown: Shown, uri: string, message: string): Shown {
+  const sameFile = shown.result?.uri === uri;
+  const rendering = sameFile ? shown.rendering : undefined;
+  return {
+    result: sameFile ? shown.result : undefined,
+    rendering,
+    outdated: rendering !== undefined,
+    failure: { kind: "server", message, path: null, line: null, renderedLine: null, excerpt: null },
+  };
+}
+
+export type RoleColour = "system" | "user" | "assistant" | "tool" | "other";
+
+/** The few colours of the many names that roles have. */
+export function colourOf(role: string): RoleColour {
+  const name = role.toLowerCase();
+  if (["system", "developer"].includes(name)) {
+    return "system";
+  }
+  if (["user", "human"].includes(name)) {
+    return "user";
+  }
+  if (["assistant", "model", "ai", "bot"].includes(name)) {
+    return "assistant";
+  }
+  return ["tool", "function"].includes(name) ? "tool" : "other";
+}
+
+export function nameOf(part: Part): string {
+  return part.name === "" ? `part ${part.index + 1}` : part.name;
+}
+
+/** Names each part for as long as it is there: by its own name, and among several of one name by its place. */
+export function keysOf(parts: readonly Part[]): string[] {
+  const seen = new Map<string, number>();
+  return parts.map(({ name }) => {
+    const number = seen.get(name) ?? 0;
+    seen.set(name, number + 1);
+    return `${name} ${number}`;
+  });
+}
+
+/** How far the sliders reach: a round number with room above everything that is there. */
+export function sliderEnd(...values: (number | null | undefined)[]): number {
+  const most = Math.max(20, ...values.map((value) => value ?? 0)) * 1.2;
+  const unit = 10 ** Math.floor(Math.log10(most));
+  return Math.ceil((most / unit) * 2) * (unit / 2);
+}
+
+/** A content of more lines or characters is shown shortened at first. */
+const SHORT_LINES = 24;
+const SHORT_CHARACTERS = 2400;
+
+/** How much of a content is shown at first: whole lines, where they are not too long. */
+export function shortLength(content: string): number {
+  let end = 0;
+  let lines = 0;
+  for (
+    let next = content.indexOf("\n");
+    next >= 0 && next <= SHORT_CHARACTERS && lines < SHORT_LINES;
+    lines += 1
+  ) {
+    end = next;
+    next = content.indexOf("\n", next + 1);
+  }
+  const short = lines === SHORT_LINES ? end : SHORT_CHARACTERS;
+  // A button that shows next to nothing more would only be in the way.
+  return content.length <= short + 200 ? content.length : short;
+}

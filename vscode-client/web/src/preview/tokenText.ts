@@ -1,0 +1,52 @@
+/** A text with its tokens made visible. */
+
+import type { Mark } from "../shared/mark";
+
+export interface TokenText {
+  /** The text as it is shown: line ends and tabs have a sign. */
+  shown: string;
+  /** Each token, or tokens that share a character, as a place in `shown`. */
+  tokens: { start: number; end: number; ids: number[]; text: string }[];
+}
+
+/** Returns the text of the first tokens, at most `most` of them. */
+export function tokenText(
+  text: string,
+  ids: readonly number[],
+  starts: readonly number[],
+  most: number,
+): TokenText {
+  const tokens: TokenText["tokens"] = [];
+  let shown = "";
+  let place = 0;
+  while (place < ids.length && tokens.length < most) {
+    let next = place + 1;
+    // Tokens of one character stand together: none of them can be shown alone.
+    while (next < ids.length && starts[next] === starts[place]) {
+      next += 1;
+    }
+    const own = text.slice(starts[place], starts[next] ?? text.length);
+    const visible = own.replaceAll("\n", "↵\n").replaceAll("\t", "⇥\t");
+    tokens.push({
+      start: shown.length,
+      end: shown.length + visible.length,
+      ids: ids.slice(place, next),
+      text: own,
+    });
+    shown += visible;
+    place = next;
+  }
+  return { shown, tokens };
+}
+
+const TINTS = 4;
+
+/** Neighbours have different tints. */
+export function tokenMarks({ tokens, shown }: TokenText): Mark[] {
+  return tokens.map(({ start, end }, place) => ({
+    start,
+    // The line's end itself is not tinted: its sign is.
+    end: shown[end - 1] === "\n" && end - 1 > start ? end - 1 : end,
+    kind: `token-${place % TINTS}`,
+  }));
+}

@@ -1,0 +1,136 @@
+/** The page: which run, and what is shown of it. */
+
+import { LiveRegion } from "../shared/announce";
+import { baseName, count, sentence } from "../shared/format";
+import { Icon } from "../shared/icons";
+import { tabId, Tabs } from "../shared/tabs";
+import { Classes } from "./classes";
+import { Compare } from "./compare";
+import { Overview } from "./overview";
+import { Rows } from "./rows";
+import { RunPicker } from "./runPicker";
+import { NotRun, notRun, RunQuestion, RunsGoingOn } from "./runs";
+import { failure, isBusy, page, pages, run, source } from "./store";
+
+const VIEWS = { Overview, Rows, Compare, Classes } as const;
+
+export function App() {
+  const shown = run.value;
+  const View = VIEWS[page.value];
+  return (
+    <main class={isBusy.value ? "results busy" : "results"} aria-busy={isBusy.value}>
+      {failure.value === "" ? null : (
+        <div class="failure lonely" role="alert">
+          <p>{sentence(failure.value)}</p>
+          {shown === undefined ? null : (
+            <button
+              type="button"
+              class="quiet"
+              aria-label="Dismiss"
+              title="Dismiss"
+              onClick={() => {
+                failure.value = "";
+              }}
+            >
+              <Icon name="close" />
+            </button>
+          )}
+        </div>
+      )}
+      {shown === undefined ? (
+        <>
+          <div class="lonely">
+            <RunsGoingOn />
+            {failure.value !== "" ? null : notRun.value === undefined ? (
+              <p class="hint" role="status">
+                Reading the results …
+              </p>
+            ) : (
+              <NotRun />
+            )}
+          </div>
+        </>
+      ) : (
+        <>
+          <header class="bar">
+            <Title />
+            <RunsGoingOn />
+            <Tabs
+              label="Results"
+              names={pages.value}
+              current={page.value}
+              onChoose={(name) => {
+                page.value = name;
+              }}
+              controls="view"
+            />
+          </header>
+          <div
+            id="view"
+            role="tabpanel"
+            class={`view-${page.value.toLowerCase()}`}
+            aria-labelledby={tabId(page.value)}
+          >
+            <View run={shown} />
+          </div>
+        </>
+      )}
+      <RunQuestion />
+      <LiveRegion />
+    </main>
+  );
+}
+
+function Title() {
+  const shown = run.value;
+  const live = source.value?.live;
+  if (shown === undefined) {
+    return null;
+  }
+  return (
+    <div class="title">
+      <h1>
+        <bdi>{shown.experiment}</bdi>
+      </h1>
+      <span class="muted of">
+        <bdi>{baseName(shown.promptName)}</bdi>
+      </span>
+      {shown.failed === 0 ? null : <span class="badge bad">{count(shown.failed, "row")} failed</span>}
+      {shown.stale ? (
+        <span class="badge warn" title="The prompt has changed since this run">
+          stale
+        </span>
+      ) : null}
+      <div class="title-ends">
+        <RunPicker />
+        {live === undefined ? null : (
+          <>
+            {live.open === undefined ? null : (
+              <button
+                type="button"
+                class="quiet"
+                id="open-table"
+                aria-label="Open the table as CSV"
+                title={`Open ${shown.path}`}
+                onClick={() => {
+                  live.open?.(shown.path);
+                }}
+              >
+                <Icon name="open" />
+              </button>
+            )}
+            <button
+              type="button"
+              id="run-again"
+              onClick={() => {
+                live.runAgain(shown.prompt, shown.experiment);
+              }}
+            >
+              Run again
+            </button>
+          </>
+        )}
+      </div>
+    </div>
+  );
+}

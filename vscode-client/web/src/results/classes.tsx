@@ -1,0 +1,160 @@
+/** How well each class is found, and which is taken for which. */
+
+import { BidiText } from "../shared/bidiText";
+import { count, grouped, percent } from "../shared/format";
+import { Scrolled } from "../shared/scrolled";
+import type { Classification, Run } from "../wire/results";
+import { showRows } from "./store";
+
+export function Classes({ run }: { run: Run }) {
+  return (
+    <div class="classes">
+      {run.classes.map((report) => (
+        <Report key={`${report.predicted} ${report.model ?? ""}`} report={report} columns={run.columns} />
+      ))}
+    </div>
+  );
+}
+
+interface Properties {
+  report: Classification;
+  /** Those of the table, in which rows can be looked for. */
+  columns: readonly string[];
+}
+
+function Report({ report, columns }: Properties) {
+  const { expected, predicted, model, rows, accuracy, failed, unlabelled, unanswered } = report;
+  const aside = [
+    failed > 0 ? `${count(failed, "row")} failed` : "",
+    unlabelled > 0 ? `${count(unlabelled, "row")} without an expected class` : "",
+    unanswered > 0 ? `${count(unanswered, "answer")} without a class` : "",
+  ].filter((words) => words !== "");
+  return (
+    <section
+      class="classification"
+      aria-label={`Classes of ${predicted}${model === null ? "" : ` with ${model}`}`}
+    >
+      <h2>
+        <bdi>{predicted}</bdi> <span class="muted">against</span> <bdi>{expected}</bdi>
+        {model === null ? null : <bdi class="badge">{model}</bdi>}
+      </h2>
+      <p class="hint">
+        {percent(accuracy)} of {count(rows, "row")} exactly as expected
+        {aside.length === 0 ? "" : `; ${aside.join(", ")}`}.
+      </p>
+      <Scrolled label="Precision, recall and F1">
+        <table aria-label="Precision, recall and F1">
+          <thead>
+            <tr>
+              <th scope="col">class</th>
+              <th scope="col" title="Of the rows that were said to be of the class, how many are">
+                precision
+              </th>
+              <th scope="col" title="Of the rows of the class, how many were found">
+                recall
+              </th>
+              <th scope="col" title="The harmonic mean of both">
+                F1
+              </th>
+              <th scope="col">expected</th>
+              <th scope="col">said</th>
+            </tr>
+          </thead>
+          <tbody>
+            {report.classes.map((each) => (
+              <tr key={each.name}>
+                <th scope="row">
+                  <BidiText text={each.name} />
+                </th>
+                <Share value={each.precision} />
+                <Share value={each.recall} />
+                <Share value={each.f1} />
+                <td>{grouped(each.support)}</td>
+                <td>{grouped(each.predicted)}</td>
+              </tr>
+            ))}
+            {report.averages.map((each) => (
+              <tr key={each.name} class="average">
+                <th scope="row">{each.name} average</th>
+                <td>{percent(each.precision)}</td>
+                <td>{percent(each.recall)}</td>
+                <td>{percent(each.f1)}</td>
+                <td />
+                <td />
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scrolled>
+      {report.confusion.length === 0 ? null : <Confusion report={report} columns={columns} />}
+    </section>
+  );
+}
+
+function Share({ value }: { value: number }) {
+  return (
+    <td class="share">
+      <i style={{ width: `calc(${value} * (100% - 76px))` }} aria-hidden="true" />
+      <span>{percent(value)}</span>
+    </td>
+  );
+}
+
+/** Lines are what is expected, columns what was said; the diagonal is right. */
+function Confusion({ report: { names, confusion, expected, predicted, model }, columns }: Properties) {
+  // What stands for several classes, or for none, is in no cell.
+  const canShow = (name: string): boolean =>
+    !name.startsWith("(") && columns.includes(expected) && columns.includes(predicted);
+  const most = Math.max(1, ...confusion.flat());
+  return (
+    <Scrolled label="Which is taken for which">
+      <table class="confusion">
+        <caption>Which is taken for which: lines are expected, columns are said</caption>
+        <thead>
+          <tr>
+            <td />
+            {names.map((name) => (
+              <th scope="col" key={name}>
+                <BidiText text={name} />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {confusion.map((line, row) => (
+            <tr key={names[row]}>
+              <th scope="row">
+                <BidiText text={names[row] ?? ""} />
+              </th>
+              {line.map((value, column) => (
+                <td
+                  key={names[column]}
+                  class={value === 0 ? "none" : row === column ? "right" : "wrong"}
+                  style={{ "--share": `${Math.round(10 + (24 * value) / most)}%` }}
+                >
+                  {value === 0 ? (
+                    <span aria-label="0">·</span>
+                  ) : !canShow(names[row] ?? "(") || !canShow(names[column] ?? "(") ? (
+                    grouped(value)
+                  ) : (
+                    <button
+                      type="button"
+                      class="link"
+                      aria-label={`${count(value, "row")} expected ${names[row]}, said ${names[column]}`}
+                      onClick={() => {
+                        const equal = { [expected]: names[row] ?? "", [predicted]: names[column] ?? "" };
+                        showRows({ equal: model === null ? equal : { ...equal, model } });
+                      }}
+                    >
+                      {grouped(value)}
+                    </button>
+                  )}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolled>
+  );
+}

@@ -1,0 +1,98 @@
+/** Which columns of a run's table are shown, and what a cell says at a glance. */
+
+import type { Cells, Metric, Run } from "../wire/results";
+
+/** Columns about the call rather than its content: they stand in a row's details, and are shown where chosen. */
+const ASIDE = new Set([
+  "cached",
+  "cost",
+  "experiment_name",
+  "finish_reason",
+  "input_tokens",
+  "output_tokens",
+  "rendered_hash",
+  "repeat",
+  "row_number",
+  "seconds",
+]);
+
+/** The columns of the table, where the reader has not chosen others: id, scores, then what the row holds. */
+export function usualColumns(run: Run): string[] {
+  const scores = run.metrics.map(({ name }) => name).filter((name) => run.columns.includes(name));
+  const rest = run.columns.filter(
+    (column) =>
+      column !== "id" &&
+      !scores.includes(column) &&
+      !ASIDE.has(column) &&
+      !isReason(column, run.metrics) &&
+      !(column === "model" && run.models.length < 2) &&
+      !(column === "error" && run.failed === 0) &&
+      !(column === "problem" && run.invalid === 0),
+  );
+  return [...run.columns.filter((column) => column === "id"), ...scores, ...rest];
+}
+
+/** The column that says why a metric scored as it did: its name is the metric's and the word. */
+export function isReason(column: string, metrics: readonly Metric[]): boolean {
+  return metrics.some(({ name }) => column === `${name}_reason`);
+}
+
+/** Columns that the table draws as numbers. */
+export function isNumeric(column: string, run: Run): boolean {
+  return (
+    ["cost", "input_tokens", "output_tokens", "repeat", "row_number", "seconds"].includes(column) ||
+    run.metrics.some(({ name, kind }) => name === column && kind === "numeric")
+  );
+}
+
+export type Verdict = "pass" | "fail" | "between" | "none";
+
+/** What a score says at a glance. */
+export function verdictOf(metric: Metric, cell: string): Verdict {
+  if (cell === "") {
+    return "none";
+  }
+  if (metric.good !== null) {
+    return cell === metric.good ? "pass" : "fail";
+  }
+  return "between";
+}
+
+/** A score for people: numbers with at most four digits. */
+export function shortScore(cell: string): string {
+  const number = Number(cell);
+  return cell === ""
+    ? "–"
+    : Number.isNaN(number)
+      ? cell
+      : String(Number.isInteger(number) ? number : Number(number.toPrecision(4)));
+}
+
+/** The fields of a row that its other views do not show: inputs and what was said of the call. */
+export function inputsOf(run: Run, cells: Cells): [string, string][] {
+  const own = new Set([
+    "response",
+    "error",
+    "problem",
+    ...ASIDE,
+    "model",
+    ...run.metrics.map(({ name }) => name),
+  ]);
+  return run.columns.flatMap((column) => {
+    const cell = cells[column] ?? "";
+    return own.has(column) || isReason(column, run.metrics) || cell === ""
+      ? []
+      : [[column, cell] as [string, string]];
+  });
+}
+
+/** The least width of a column in pixels, and its share of what is left. */
+export function widthOf(name: string, run: Run): [number, number] {
+  if (name === "id") {
+    return [64, 0.4];
+  }
+  if (run.metrics.some((metric) => metric.name === name)) {
+    return [Math.max(90, Math.min(180, 28 + 7 * name.length)), 0.6];
+  }
+  return isNumeric(name, run) ? [86, 0.4] : [160, 2];
+}

@@ -1,0 +1,95 @@
+/** What the data of a report answer, without the page that they stand in. */
+
+import type { Cells, Message, Notes, ResultsView, Wanted } from "../wire/results";
+import { exportedText } from "./exported";
+import { foundRows, type KnownRow } from "./rowFilter";
+import type { Source } from "./source";
+
+export interface Embedded {
+  view: ResultsView;
+  tables: Table[];
+  /** For each run but the first: its place there, here, and 1 where the rows differ. */
+  pairs: [number | null, number | null, number][][];
+}
+
+interface Table {
+  columns: string[];
+  rows: string[][];
+  places: number[];
+  /** A letter a row. */
+  states: string;
+  messages: Record<string, Message[]>;
+}
+
+const KINDS: Record<string, KnownRow["kind"]> = { g: "good", f: "failing", e: "error", p: "problem" };
+
+/** What a browser does with a text. */
+export interface Desk {
+  save: (text: string, name: string) => void;
+  copy: (text: string) => void;
+}
+
+/** Answers from the data; a text to be saved or copied goes to `desk`. */
+export function sourceOf({ view, tables, pairs }: Embedded, desk: Desk): Source {
+  const indexOf = (path: string): number => view.runs.findIndex((run) => run.path === path);
+  const known = tables.map(knownRows);
+  const byPlace = known.map((rows) => new Map(rows.map((row) => [row.place, row])));
+  const notesOf = (run: number): Notes => view.runs[run]?.notes ?? {};
+  const find = (path: string, wanted: Wanted): KnownRow[] => {
+    const run = indexOf(path);
+    return foundRows(known[run] ?? [], wanted, {
+      changed:
+        wanted.changedFrom === undefined ? undefined : changedRows(run, indexOf(wanted.changedFrom), pairs),
+      noted: new Set(Object.keys(notesOf(run)).map(Number)),
+    });
+  };
+  let last: { key: string; rows: KnownRow[] } | undefined;
+  const kept = (path: string, wanted: Wanted): KnownRow[] => {
+    const key = JSON.stringify([path, wanted]);
+    last = last?.key === key ? last : { key, rows: find(path, wanted) };
+    return last.rows;
+  };
+  return {
+    live: undefined,
+    forms: ["csv", "jsonl"],
+    rows: (run, wanted, start, count) => {
+      const rows = kept(run, wanted);
+      return Promise.resolve({ total: rows.length, start, rows: rows.slice(start, start + count) });
+    },
+    pairs: (before, after, differing, start, count) => {
+      const cells = (run: string, place: number | null): Cells | null =>
+        place === null ? null : (byPlace[indexOf(run)]?.get(place)?.cells ?? null);
+      const all = (pairs[indexOf(after) - 1] ?? [])
+        .filter(([, , differs]) => !differing || differs === 1)
+        .map(([left, right]) => ({ before: cells(before, left), after: cells(after, right) }))
+        // A row that the report leaves out is none of either.
+        .filter((pair) => pair.before !== null || pair.after !== null);
+      return Promise.resolve({ total: all.length, start, rows: all.slice(start, start + count) });
+    },
+    messages: (run, place) => {
+      const index = indexOf(run);
+      const hash = byPlace[index]?.get(place)?.cells.rendered_hash ?? "";
+      return Promise.resolve({ messages: tables[index]?.messages[hash] ?? null });
+    },
+    export: (run, name, wanted, form) => {
+      const index = indexOf(run);
+      const text = exportedText(kept(run, wanted), view.runs[index]?.columns ?? [], notesOf(index), form);
+      desk.save(text, `${name}-export.${form}`);
+    },
+    copy: desk.copy,
+  };
+}
+
+function knownRows({ columns, rows, places, states }: Table): KnownRow[] {
+  return rows.map((row, at) => ({
+    place: places[at] ?? at,
+    kind: KINDS[states[at] ?? "g"] ?? "good",
+    cells: Object.fromEntries(columns.map((column, number) => [column, row[number] ?? ""])),
+  }));
+}
+
+/** The places of a run's rows that are not as in another one; one of the two is the first run. */
+function changedRows(run: number, other: number, pairs: Embedded["pairs"]): ReadonlySet<number> {
+  const [found, side] = run === 0 ? [pairs[other - 1], 0 as const] : [pairs[run - 1], 1 as const];
+  return new Set((found ?? []).flatMap((pair) => (pair[2] === 1 && pair[side] !== null ? [pair[side]] : [])));
+}

@@ -1,0 +1,165 @@
+/** The table of the rows: only those in sight are in the page, however many there are. */
+
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+import type { Run } from "../wire/results";
+import { isNumeric, widthOf } from "./columns";
+import { Head } from "./gridHead";
+import { HEIGHT, Line } from "./gridLine";
+import { columns, current, toggleSelected, wanted } from "./store";
+import type { FoundRows } from "./useRows";
+
+const HEAD = 32;
+/** Rows beyond the ones in sight. */
+const AROUND = 12;
+
+export function Grid({ run, found }: { run: Run; found: FoundRows }) {
+  const holder = useRef<HTMLDivElement>(null);
+  const [sight, setSight] = useState({ top: 0, height: 600 });
+  const [active, setActive] = useState(0);
+  const total = found.total ?? 0;
+  const start = Math.max(0, Math.floor(sight.top / HEIGHT) - AROUND);
+  const end = Math.min(total, Math.ceil((sight.top + sight.height) / HEIGHT) + AROUND);
+  const key = JSON.stringify([run.path, wanted.value]);
+  useEffect(() => {
+    found.need(start, end);
+  });
+  useLayoutEffect(() => {
+    setActive(0);
+    holder.current?.scrollTo({ top: 0 });
+  }, [key]);
+  useLayoutEffect(() => {
+    const element = holder.current;
+    if (element === null) {
+      return undefined;
+    }
+    const size = new ResizeObserver(() => {
+      setSight({ top: element.scrollTop, height: element.clientHeight });
+    });
+    size.observe(element);
+    return () => {
+      size.disconnect();
+    };
+  }, []);
+
+  const intoSight = (place: number): void => {
+    const element = holder.current;
+    if (element !== null) {
+      const top = place * HEIGHT;
+      if (top < element.scrollTop) {
+        element.scrollTop = top;
+      } else if (top + HEIGHT + HEAD > element.scrollTop + element.clientHeight) {
+        element.scrollTop = top + HEIGHT + HEAD - element.clientHeight;
+      }
+    }
+  };
+  // The details that open take room from the table: their row stays in sight.
+  useLayoutEffect(() => {
+    if (current.value !== undefined) {
+      intoSight(active);
+    }
+  }, [sight.height]);
+  const go = (place: number): void => {
+    const next = Math.max(0, Math.min(total - 1, place));
+    setActive(next);
+    intoSight(next);
+    // Details that stand open follow.
+    const row = found.row(next);
+    if (current.value !== undefined && row !== undefined) {
+      current.value = row.place;
+    }
+  };
+  const pressed = (event: KeyboardEvent): void => {
+    if (event.target !== holder.current) {
+      return;
+    }
+    const page = Math.max(1, Math.floor(sight.height / HEIGHT) - 2);
+    const target = {
+      ArrowDown: active + 1,
+      ArrowUp: active - 1,
+      PageDown: active + page,
+      PageUp: active - page,
+      Home: 0,
+      End: total - 1,
+    }[event.key];
+    const row = found.row(active);
+    if (target !== undefined) {
+      event.preventDefault();
+      go(target);
+    } else if (event.key === "Enter" && row !== undefined) {
+      current.value = current.value === row.place ? undefined : row.place;
+    } else if (event.key === " " && row !== undefined) {
+      event.preventDefault();
+      toggleSelected(row.place);
+    } else if (event.key === "Escape") {
+      current.value = undefined;
+    }
+  };
+  const names = columns.value;
+  const widths = names.map((name) => widthOf(name, run));
+  const template = `34px ${widths.map(([least, share]) => `minmax(${least}px, ${share}fr)`).join(" ")} 40px`;
+  // Every line is as wide as the widest needs to be, so that the columns stand below one another.
+  const width = `max(100%, ${74 + widths.reduce((sum, [least]) => sum + least, 0)}px)`;
+  const rows = Array.from({ length: Math.max(0, end - start) }, (_, offset) => start + offset);
+  return (
+    <div
+      class="grid"
+      id="rows-grid"
+      role="grid"
+      ref={holder}
+      tabIndex={0}
+      aria-label="Rows of the run: arrows move, Enter opens, Space selects"
+      aria-rowcount={total + 1}
+      aria-colcount={names.length + 2}
+      aria-multiselectable="true"
+      aria-activedescendant={total === 0 ? undefined : `row-${active}`}
+      onScroll={(event) => {
+        const { scrollTop, clientHeight } = event.currentTarget;
+        setSight({ top: scrollTop, height: clientHeight });
+      }}
+      onKeyDown={pressed}
+    >
+      <div class="grid-head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template, width }}>
+        <span role="columnheader">
+          <span class="only-heard">Selected</span>
+        </span>
+        {names.map((name) => (
+          <Head key={name} name={name} isNumber={isNumeric(name, run)} />
+        ))}
+        <span role="columnheader">
+          <span class="only-heard">Thumb and note</span>
+        </span>
+      </div>
+      <div class="grid-body" role="rowgroup" style={{ height: `${total * HEIGHT}px`, width }}>
+        {rows.map((at) => (
+          <Line
+            key={at}
+            at={at}
+            row={found.row(at)}
+            run={run}
+            names={names}
+            template={template}
+            isActive={at === active}
+            onChoose={(row) => {
+              setActive(at);
+              current.value = current.value === row.place ? undefined : row.place;
+            }}
+          />
+        ))}
+      </div>
+      {found.total === 0 && found.failure === "" ? (
+        <div class="empty no-rows">
+          <p role="status">No row is like this.</p>
+          <button
+            type="button"
+            onClick={() => {
+              wanted.value = {};
+            }}
+          >
+            Show all rows
+          </button>
+        </div>
+      ) : null}
+    </div>
+  );
+}

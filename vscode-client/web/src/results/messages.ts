@@ -1,0 +1,40 @@
+/** What the results panel and its page say to each other. */
+
+import type { ExportForm, ResultsView, RunningRun, Wanted } from "../wire/results";
+
+export type Page = "Overview" | "Rows" | "Compare" | "Classes";
+
+export type ToPage =
+  | { type: "show"; view: ResultsView; page?: Page | undefined }
+  | { type: "fail"; message: string }
+  /** The prompt has not been run yet. */
+  | { type: "nothing"; prompt: string; name: string }
+  /** The runs that go on now: all of them, each time. */
+  | { type: "running"; runs: RunningRun[] }
+  /** The rows of a run that was asked for are rendered, to find out what it takes. */
+  | { type: "planning" }
+  /** What a run takes; it begins when the reader says so. */
+  | { type: "question"; id: number; title: string; words: string }
+  | { type: "answer"; id: number; result?: unknown; error?: string };
+
+/** What the page may ask; each is answered by the server. */
+export const QUESTIONS = {
+  rows: "promptls.resultsRows",
+  pairs: "promptls.resultsPairs",
+  messages: "promptls.resultsMessages",
+  note: "promptls.resultsNote",
+  numbers: "promptls.resultsNumbers",
+} as const;
+
+export type FromPage =
+  | { type: "ready" }
+  /** Shows other runs. */
+  | { type: "choose"; run: string; against: string[] }
+  | { type: "open"; path: string }
+  /** Runs the experiment again, over these rows of its dataset or over all. */
+  | { type: "runAgain"; prompt: string; experiment?: string; rows?: string }
+  | { type: "confirm"; id: number; yes: boolean }
+  | { type: "cancelRun"; id: string }
+  | { type: "export"; run: string; name: string; wanted: Wanted; form: ExportForm }
+  | { type: "copy"; text: string; what: string }
+  | { type: "ask"; id: number; question: string; argument: object };

@@ -1,0 +1,71 @@
+/** What the reader thinks of a row: a thumb and a note, beside the scores and never over them. */
+
+import { useState } from "preact/hooks";
+
+import { announce } from "../shared/announce";
+import { errorMessage } from "../shared/errorMessage";
+import { MarkedText } from "../shared/markedText";
+import type { Thumb } from "../wire/results";
+import { keepNote, notes, source } from "./store";
+
+export function NoteEditor({ place }: { place: number }) {
+  const note = notes.value[String(place)];
+  const [failure, setFailure] = useState("");
+  const canWrite = source.value?.live !== undefined;
+  if (!canWrite) {
+    return note === undefined ? null : (
+      <div class="note-shown">
+        {note.thumb === null ? null : <span class={`badge ${note.thumb}`}>thumb {note.thumb}</span>}
+        <MarkedText text={note.text} />
+      </div>
+    );
+  }
+  const keep = (thumb: Thumb | null, text: string): void => {
+    keepNote(place, thumb, text).then(
+      () => {
+        setFailure("");
+        announce("Kept", 0);
+      },
+      (error: unknown) => {
+        setFailure(errorMessage(error));
+      },
+    );
+  };
+  const thumbs: [Thumb, string, string][] = [
+    ["up", "▲", "Good answer"],
+    ["down", "▼", "Bad answer"],
+  ];
+  return (
+    <div class="note-editor">
+      <div class="thumbs" role="group" aria-label="What do you think of the answer?">
+        {thumbs.map(([thumb, sign, words]) => (
+          <button
+            type="button"
+            key={thumb}
+            id={`thumb-${thumb}`}
+            class={`toggle ${thumb}`}
+            aria-pressed={note?.thumb === thumb}
+            aria-label={words}
+            title={words}
+            onClick={() => {
+              keep(note?.thumb === thumb ? null : thumb, note?.text ?? "");
+            }}
+          >
+            {sign}
+          </button>
+        ))}
+      </div>
+      <textarea
+        id="note"
+        rows={1}
+        placeholder="A note on this row"
+        aria-label="A note on this row"
+        value={note?.text ?? ""}
+        onChange={(event) => {
+          keep(note?.thumb ?? null, event.currentTarget.value);
+        }}
+      />
+      {failure === "" ? null : <p class="failure">{failure}</p>}
+    </div>
+  );
+}

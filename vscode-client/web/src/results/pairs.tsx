@@ -1,0 +1,105 @@
+/** The rows of two runs side by side, those that differ first of all. */
+
+import { useEffect, useState } from "preact/hooks";
+
+import { Choice } from "../shared/choice";
+import { count } from "../shared/format";
+import type { Run } from "../wire/results";
+import { Pair } from "./pair";
+import { useIntersection } from "./useIntersection";
+import { type PairPage, PAIRS, usePairs } from "./usePairs";
+
+const WHICH = ["Differing", "All"] as const;
+/** Pixels of a row that has not been measured. */
+const USUAL = 110;
+
+interface Properties {
+  before: Run;
+  after: Run;
+  names: [string, string];
+}
+
+export function Pairs({ before, after, names }: Properties) {
+  const [which, setWhich] = useState<(typeof WHICH)[number]>("Differing");
+  const { total, failure, page, need } = usePairs(before.path, after.path, which === "Differing");
+  return (
+    <section aria-labelledby="side-by-side">
+      <div class="chart-head">
+        <h2 id="side-by-side">Side by side</h2>
+        <span class="muted number">{total === undefined ? "" : count(total, "row")}</span>
+        <span class="spacer" />
+        <Choice label="Which rows" names={WHICH} current={which} onChoose={setWhich} />
+      </div>
+      {failure === "" ? null : (
+        <p class="failure" role="alert">
+          {failure}
+        </p>
+      )}
+      {total === undefined && failure === "" ? (
+        <p class="hint" role="status">
+          Reading the rows …
+        </p>
+      ) : null}
+      {total === 0 ? <p class="empty">Every row has the same response and scores in both runs.</p> : null}
+      {(total ?? 0) === 0 ? null : (
+        <div class="sides sides-head" aria-hidden="true">
+          <bdi>{names[0]}</bdi>
+          <bdi>{names[1]}</bdi>
+        </div>
+      )}
+      <div class="pairs" role="list" aria-label="Rows side by side">
+        {Array.from({ length: Math.ceil((total ?? 0) / PAIRS) }, (_, number) => (
+          <Block
+            key={`${which} ${number}`}
+            number={number}
+            rows={Math.min(PAIRS, (total ?? 0) - number * PAIRS)}
+            found={page(number)}
+            need={need}
+            runs={[before, after]}
+            names={names}
+          />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+interface BlockProperties {
+  number: number;
+  rows: number;
+  found: PairPage | undefined;
+  need: (number: number) => void;
+  runs: [Run, Run];
+  names: [string, string];
+}
+
+/** A page of rows: in the page while it is in sight, and else a gap as high as it was. */
+function Block({ number, rows, found, need, runs, names }: BlockProperties) {
+  const { holder, isInSight, height } = useIntersection(number === 0);
+  useEffect(() => {
+    if (isInSight && found === undefined) {
+      // Who only scrolls past needs nothing.
+      const timer = setTimeout(() => {
+        need(number);
+      }, 60);
+      return () => {
+        clearTimeout(timer);
+      };
+    }
+    return undefined;
+  }, [isInSight, found]);
+  const isShown = isInSight && found !== undefined;
+  return (
+    <div
+      ref={holder}
+      role="presentation"
+      style={isShown ? undefined : { height: `${height ?? rows * USUAL}px` }}
+    >
+      {isShown
+        ? found.map((pair, at) => (
+            <Pair key={at} place={number * PAIRS + at} {...pair} runs={runs} names={names} />
+          ))
+        : null}
+    </div>
+  );
+}

@@ -1,0 +1,92 @@
+/** The server, behind a panel of the editor or behind a page in a browser. */
+
+import { errorMessage } from "../shared/errorMessage";
+import { connect } from "../shared/host";
+import { download } from "./download";
+import type { FromPage, ToPage } from "./messages";
+import type { Receiver, Source } from "./source";
+
+const ENDED =
+  "There is nobody behind this page any more. Run promptls results again; its address is then another one.";
+
+export function panelSource(receiver: Receiver): Source {
+  const host = connect<ToPage, FromPage>(
+    (message) => {
+      switch (message.type) {
+        case "show":
+          receiver.show(message.view, message.page);
+          break;
+        case "fail":
+          receiver.fail(message.message);
+          break;
+        case "nothing":
+          receiver.nothing(message.prompt, message.name);
+          break;
+        case "running":
+          receiver.running(message.runs);
+          break;
+        case "planning":
+          receiver.planning();
+          break;
+        case "question":
+          receiver.question(message);
+      }
+    },
+    () => {
+      receiver.running([]);
+      receiver.fail(ENDED);
+    },
+  );
+  host.post({ type: "ready" });
+  return {
+    forms: ["csv", "jsonl", "junit"],
+    rows: (run, wanted, start, count) => host.ask("rows", { run, wanted, start, count }),
+    pairs: (before, after, differing, start, count) =>
+      host.ask("pairs", { before, after, differing, start, count }),
+    messages: (run, place) => host.ask("messages", { run, place }),
+    export: (run, name, wanted, form) => {
+      if (host.inEditor) {
+        // The editor asks where the file is to be.
+        host.post({ type: "export", run, name, wanted, form });
+      } else {
+        host.ask<{ text: string }>("export", { run, wanted, form }).then(
+          ({ text }) => {
+            download(text, `${name}-export.${form === "junit" ? "xml" : form}`);
+          },
+          (error: unknown) => {
+            receiver.fail(errorMessage(error));
+          },
+        );
+      }
+    },
+    copy: (text, what) => {
+      host.copy(text, what);
+    },
+    live: {
+      choose: (run, against) => {
+        host.post({ type: "choose", run, against });
+      },
+      open: host.inEditor
+        ? (path) => {
+            host.post({ type: "open", path });
+          }
+        : undefined,
+      note: (run, place, thumb, text) => host.ask("note", { run, place, thumb, text }),
+      numbers: (run, wanted) => host.ask("numbers", { run, wanted }),
+      runAgain: (prompt, experiment, rows) => {
+        host.post({
+          type: "runAgain",
+          prompt,
+          ...(experiment === undefined ? {} : { experiment }),
+          ...(rows === undefined ? {} : { rows }),
+        });
+      },
+      confirm: (id, yes) => {
+        host.post({ type: "confirm", id, yes });
+      },
+      cancelRun: (id) => {
+        host.post({ type: "cancelRun", id });
+      },
+    },
+  };
+}

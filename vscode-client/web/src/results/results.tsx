@@ -1,0 +1,51 @@
+/** Where the page of the results begins, in a panel or in a report. */
+
+import { mount } from "../shared/mount";
+import { followTheme } from "../shared/theme";
+import { App } from "./app";
+import { embeddedElement, embeddedSource } from "./embeddedPage";
+import { panelSource } from "./panelSource";
+import { asked, notRun, preparing, running } from "./runs";
+import { fail, failure, show, source } from "./store";
+
+followTheme();
+mount(<App />);
+const data = embeddedElement();
+if (data === undefined) {
+  source.value = panelSource({
+    show: (next, on) => {
+      preparing.value = "";
+      show(next, on);
+    },
+    fail: (message) => {
+      preparing.value = "";
+      fail(message);
+    },
+    nothing: (prompt, name) => {
+      notRun.value = { prompt, name };
+      failure.value = "";
+    },
+    running: (runs) => {
+      if (runs.length > 0) {
+        preparing.value = "";
+      }
+      running.value = runs;
+    },
+    planning: () => {
+      preparing.value = "Rendering the rows, to say what the run takes …";
+    },
+    question: (question) => {
+      preparing.value = "";
+      asked.value = question;
+    },
+  });
+} else {
+  embeddedSource(data, { show }).then(
+    (found) => {
+      source.value = found;
+    },
+    () => {
+      fail("The data of this report cannot be read: the file is damaged, or the browser is too old for it.");
+    },
+  );
+}

@@ -1,0 +1,85 @@
+/** What is done with the rows that are selected or found: run again, taken elsewhere. */
+
+import { errorMessage } from "../shared/errorMessage";
+import { count, grouped } from "../shared/format";
+import { Icon } from "../shared/icons";
+import type { ExportForm, Run, Wanted } from "../wire/results";
+import { fail, selected, source, wanted } from "./store";
+
+const FORMS: Record<ExportForm, string> = { csv: "CSV", jsonl: "JSON lines", junit: "JUnit (whole run)" };
+
+/** What is done with the selected rows, or where none is with all that are found. */
+export function Actions({ run, total }: { run: Run; total: number }) {
+  const from = source.value;
+  const chosen = [...selected.value];
+  const rows: Wanted = chosen.length === 0 ? wanted.value : { places: chosen };
+  const words =
+    chosen.length === 0
+      ? Object.keys(wanted.value).length === 0
+        ? "all"
+        : count(total, "row")
+      : `${grouped(chosen.length)} selected`;
+  const live = from?.live;
+  return (
+    <>
+      {live === undefined || (chosen.length === 0 && !isFiltered(wanted.value)) ? null : (
+        <button
+          type="button"
+          id="rerun"
+          disabled={chosen.length === 0 && total === 0}
+          title="Runs the experiment again, over these rows alone"
+          onClick={() => {
+            live.numbers(run.path, rows).then(
+              (answer) => {
+                live.runAgain(run.prompt, run.experiment, answer.rows);
+              },
+              (error: unknown) => {
+                fail(errorMessage(error));
+              },
+            );
+          }}
+        >
+          Run {words} again
+        </button>
+      )}
+      {chosen.length === 0 ? null : (
+        <button
+          type="button"
+          class="quiet"
+          aria-label="Select none"
+          title="Select none"
+          onClick={() => {
+            selected.value = new Set();
+          }}
+        >
+          <Icon name="close" />
+        </button>
+      )}
+      <select
+        id="export"
+        aria-label={`Export ${words}`}
+        disabled={chosen.length === 0 && total === 0}
+        value=""
+        onChange={(event) => {
+          const form = event.currentTarget.value as ExportForm;
+          event.currentTarget.value = "";
+          from?.export(run.path, run.name, rows, form);
+        }}
+      >
+        <option value="" disabled hidden>
+          Export {words}
+        </option>
+        {(from?.forms ?? []).map((form) => (
+          <option key={form} value={form}>
+            {FORMS[form]}
+          </option>
+        ))}
+      </select>
+    </>
+  );
+}
+
+/** Whether some rows are left out; the order leaves out none. */
+function isFiltered(wanted: Wanted): boolean {
+  return Object.keys(wanted).some((key) => key !== "sort" && key !== "descending");
+}

@@ -1,0 +1,60 @@
+/** Which rows a query finds, and in which order: as the server answers it, over rows that are all here. */
+
+import type { Cells, RowKind, Wanted } from "../wire/results";
+
+/** A row, with what the run's metrics make of it. */
+export interface KnownRow {
+  place: number;
+  cells: Cells;
+  kind: Exclude<RowKind, "all">;
+}
+
+export interface Sets {
+  /** Places of the rows that are not as in the run of `changedFrom`. */
+  changed: ReadonlySet<number> | undefined;
+  noted: ReadonlySet<number>;
+}
+
+export function foundRows(rows: readonly KnownRow[], wanted: Wanted, sets: Sets): KnownRow[] {
+  const needle = (wanted.search ?? "").toLowerCase();
+  const equal = Object.entries(wanted.equal ?? {});
+  const places = wanted.places === undefined ? undefined : new Set(wanted.places);
+  const found = rows.filter(
+    ({ place, cells, kind }) =>
+      isOfKind(kind, wanted.kind ?? "all") &&
+      equal.every(([column, text]) => cells[column] === text) &&
+      (wanted.changedFrom === undefined || sets.changed?.has(place) === true) &&
+      (wanted.noted !== true || sets.noted.has(place)) &&
+      places?.has(place) !== false &&
+      (needle === "" || Object.values(cells).some((cell) => cell.toLowerCase().includes(needle))),
+  );
+  return wanted.sort === undefined ? found : sorted(found, wanted.sort, wanted.descending === true);
+}
+
+/** An error and an answer of the wrong form are failing too. */
+function isOfKind(kind: KnownRow["kind"], wanted: RowKind): boolean {
+  return wanted === "all" || kind === wanted || (wanted === "failing" && kind !== "good");
+}
+
+/** By number where every cell is one; rows without a value stand at the end. */
+function sorted(rows: readonly KnownRow[], column: string, descending: boolean): KnownRow[] {
+  const cells = rows.map((row) => row.cells[column] ?? "");
+  const numbers = cells.map(Number);
+  const areNumbers = cells.every((cell, at) => cell === "" || !Number.isNaN(numbers[at]));
+  const folded = cells.map((cell) => cell.toLowerCase());
+  const sign = descending ? -1 : 1;
+  const order = (left: number, right: number): number => {
+    const emptiness = Number(cells[left] === "") - Number(cells[right] === "");
+    if (emptiness !== 0) {
+      return emptiness;
+    }
+    const [one, other] = areNumbers
+      ? [numbers[left] ?? 0, numbers[right] ?? 0]
+      : [folded[left] ?? "", folded[right] ?? ""];
+    return one < other ? -sign : one > other ? sign : 0;
+  };
+  return rows
+    .map((_, at) => at)
+    .sort(order)
+    .flatMap((at) => rows[at] ?? []);
+}

@@ -1,0 +1,25 @@
+/** The rows of the run: found by filters, in a table, with the details of one of them. */
+
+import type { Run } from "../wire/results";
+import { Details } from "./details";
+import { Filters } from "./filters";
+import { Grid } from "./grid";
+import { current, wanted } from "./store";
+import { useRows } from "./useRows";
+
+export function Rows({ run }: { run: Run }) {
+  const found = useRows(run.path, wanted.value);
+  const place = current.value;
+  return (
+    <div class={place === undefined ? "rows" : "rows with-details"}>
+      <Filters run={run} total={found.total} />
+      {found.failure === "" ? null : (
+        <p class="failure" role="alert">
+          {found.failure}
+        </p>
+      )}
+      <Grid run={run} found={found} />
+      {place === undefined ? null : <Details key={`${run.path} ${place}`} run={run} place={place} />}
+    </div>
+  );
+}

@@ -1,0 +1,110 @@
+/** The run that is shown, and the runs beside it: each one of those that there are. */
+
+import { count } from "../shared/format";
+import { type Item, Picker } from "../shared/picker";
+import type { HistoryRun } from "../wire/results";
+import { chooseRun, run, source, toggleAgainst, view } from "./store";
+import { moment } from "./words";
+
+/** The runs that can be shown: in a report those that it holds, else all of the experiment, the newest first. */
+function items(withOthers: boolean): Item[] {
+  const shown = view.value;
+  const own = (shown?.runs ?? []).map((each) => ({
+    path: each.path,
+    started: each.started,
+    promptName: each.promptName,
+    models: each.models,
+    scores: each.metrics.map(({ text }) => text),
+    group: "",
+  }));
+  const known = (runs: readonly HistoryRun[], group: string) =>
+    runs.map((each) => ({
+      path: each.path,
+      started: each.started,
+      promptName: group === "" ? "" : each.promptName,
+      models: each.models,
+      scores: Object.values(each.scores),
+      group,
+    }));
+  const older =
+    source.value?.live === undefined
+      ? []
+      : [
+          ...known(shown?.history ?? [], ""),
+          ...(withOthers ? known(shown?.others ?? [], "Other prompts and experiments") : []),
+        ];
+  const all = [...own, ...older.filter(({ path }) => !own.some((each) => each.path === path))];
+  return all
+    .sort((left, right) => left.group.localeCompare(right.group) || right.started.localeCompare(left.started))
+    .map(({ path, started, promptName, models, scores, group }) => ({
+      key: path,
+      label: moment(started),
+      detail: [promptName, models.join(" + "), scores.join(", ")].filter((words) => words !== "").join(" · "),
+      group,
+    }));
+}
+
+async function search(words: string, withOthers = false): Promise<{ items: Item[]; more: boolean }> {
+  const needle = words.toLowerCase();
+  const found = items(withOthers).filter(({ label, detail = "" }) =>
+    `${label} ${detail}`.toLowerCase().includes(needle),
+  );
+  return Promise.resolve({ items: found, more: false });
+}
+
+/** Whether there is any run to compare with. */
+export function hasOthers(): boolean {
+  return items(true).length > 1;
+}
+
+export function RunPicker() {
+  const shown = run.value;
+  if (shown === undefined || items(false).length < 2) {
+    return shown === undefined ? null : <span class="muted number">{moment(shown.started)}</span>;
+  }
+  return (
+    <Picker
+      id="run"
+      label="Run"
+      current={<bdi>{moment(shown.started)}</bdi>}
+      placeholder="Find a run"
+      search={(words) => search(words)}
+      isCurrent={({ key }) => key === run.value?.path}
+      onChoose={({ key }) => {
+        chooseRun(key);
+      }}
+    />
+  );
+}
+
+/** Which runs stand beside the one that is shown. */
+export function AgainstPicker() {
+  const others = view.value?.runs.slice(0, -1) ?? [];
+  if (source.value?.live === undefined) {
+    return null;
+  }
+  return (
+    <Picker
+      id="against"
+      label="Compared with"
+      current={
+        <bdi>
+          {others.length === 0
+            ? "no run"
+            : others.length === 1
+              ? moment(others[0]?.started ?? "")
+              : count(others.length, "run")}
+        </bdi>
+      }
+      placeholder="Add a run, or take it away"
+      search={async (words) => {
+        const found = await search(words, true);
+        return { ...found, items: found.items.filter(({ key }) => key !== run.value?.path) };
+      }}
+      isCurrent={({ key }) => others.some(({ path }) => path === key)}
+      onChoose={({ key }) => {
+        toggleAgainst(key);
+      }}
+    />
+  );
+}

@@ -1,0 +1,123 @@
+/** Runs that go on, and the one that is about to begin: how far they are, and what is asked before. */
+
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+
+import { BidiText } from "../shared/bidiText";
+import type { RunningRun } from "../wire/results";
+import type { Question } from "./source";
+import { source } from "./store";
+
+export const running = signal<readonly RunningRun[]>([]);
+/** What is done before a run that was asked for goes on, in words. */
+export const preparing = signal("");
+/** The prompt that is shown where it has not been run yet. */
+export const notRun = signal<{ prompt: string; name: string } | undefined>(undefined);
+/** What the reader is asked before a run begins. */
+export const asked = signal<Question | undefined>(undefined);
+
+/** A line for each run that goes on. */
+export function RunsGoingOn() {
+  const live = source.value?.live;
+  return (
+    <>
+      {preparing.value === "" ? null : (
+        <p class="going-on" role="status">
+          {preparing.value}
+        </p>
+      )}
+      {running.value.map(({ id, experiment, words, share, canCancel }) => (
+        <div class="going-on" key={id}>
+          <span>
+            Running <BidiText text={experiment} />: <span class="number">{words}</span>
+          </span>
+          <progress value={share} aria-label={`Progress of ${experiment}`} />
+          {canCancel ? (
+            <button
+              type="button"
+              onClick={() => {
+                live?.cancelRun(id);
+              }}
+            >
+              Cancel
+            </button>
+          ) : null}
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** What stands in the place of results where there are none. */
+export function NotRun() {
+  const { prompt, name } = notRun.value ?? { prompt: "", name: "" };
+  const isGoingOn = running.value.length > 0 || preparing.value !== "";
+  return (
+    <div class="alone">
+      <p class="empty">
+        <BidiText text={name} /> has not been run yet.{" "}
+        {isGoingOn ? "The results are shown here when the run has ended." : ""}
+      </p>
+      {isGoingOn ? null : (
+        <button
+          type="button"
+          onClick={() => {
+            source.value?.live?.runAgain(prompt);
+          }}
+        >
+          Run it
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** The question in front of the page; Escape says no. */
+export function RunQuestion() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const question = asked.value;
+  useEffect(() => {
+    if (question !== undefined) {
+      dialog.current?.showModal();
+    }
+  }, [question]);
+  if (question === undefined) {
+    return null;
+  }
+  const answer = (yes: boolean): void => {
+    asked.value = undefined;
+    preparing.value = yes ? "The run begins …" : "";
+    source.value?.live?.confirm(question.id, yes);
+  };
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby="question"
+      onCancel={() => {
+        answer(false);
+      }}
+    >
+      <h2 id="question">{question.title}</h2>
+      <p>{question.words}</p>
+      <div class="answers">
+        <button
+          type="button"
+          class="primary"
+          onClick={() => {
+            answer(true);
+          }}
+        >
+          Run
+        </button>
+        <button
+          type="button"
+          onClick={() => {
+            answer(false);
+          }}
+        >
+          Cancel
+        </button>
+      </div>
+    </dialog>
+  );
+}

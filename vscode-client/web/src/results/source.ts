@@ -1,0 +1,61 @@
+/** Where the page gets what it shows: the server behind a panel, or the data of a report. */
+
+import type {
+  ExportForm,
+  MessagesAnswer,
+  Notes,
+  NumbersAnswer,
+  PairsAnswer,
+  ResultsView,
+  RowsAnswer,
+  RunningRun,
+  Thumb,
+  Wanted,
+} from "../wire/results";
+import type { Page } from "./messages";
+
+export interface Source {
+  /** What a report cannot do, because there is no server: choose runs, run, keep notes, open files. */
+  live: Live | undefined;
+  forms: readonly ExportForm[];
+  rows(run: string, wanted: Wanted, start: number, count: number): Promise<RowsAnswer>;
+  pairs(
+    before: string,
+    after: string,
+    differing: boolean,
+    start: number,
+    count: number,
+  ): Promise<PairsAnswer>;
+  messages(run: string, place: number): Promise<MessagesAnswer>;
+  export(run: string, name: string, wanted: Wanted, form: ExportForm): void;
+  copy(text: string, what: string): void;
+}
+
+export interface Live {
+  choose(run: string, against: string[]): void;
+  /** Undefined where there is no editor. */
+  open: ((path: string) => void) | undefined;
+  note(run: string, place: number, thumb: Thumb | null, text: string): Promise<{ notes: Notes }>;
+  numbers(run: string, wanted: Wanted): Promise<NumbersAnswer>;
+  /** Without the name of an experiment, the first one of the prompt. */
+  runAgain(prompt: string, experiment?: string, rows?: string): void;
+  /** Answers the question of what a run takes. */
+  confirm(id: number, yes: boolean): void;
+  cancelRun(id: string): void;
+}
+
+/** What is asked before a run begins. */
+export interface Question {
+  id: number;
+  title: string;
+  words: string;
+}
+
+export interface Receiver {
+  show(view: ResultsView, page?: Page): void;
+  fail(message: string): void;
+  nothing(prompt: string, name: string): void;
+  running(runs: RunningRun[]): void;
+  planning(): void;
+  question(asked: Question): void;
+}

@@ -1,0 +1,165 @@
+/** The state of the page, and what changes it. */
+
+import { computed, signal } from "@preact/signals";
+
+import { announce } from "../shared/announce";
+import type { Notes, ResultsView, Run, RunComparison, Thumb, Wanted } from "../wire/results";
+import { usualColumns } from "./columns";
+import type { Page } from "./messages";
+import type { Source } from "./source";
+
+export const view = signal<ResultsView | undefined>(undefined);
+export const source = signal<Source | undefined>(undefined);
+export const failure = signal("");
+/** Other runs have been asked for. */
+export const isBusy = signal(false);
+export const page = signal<Page>("Overview");
+export const wanted = signal<Wanted>({});
+/** The row whose details are shown, by its place in the table. */
+export const current = signal<number | undefined>(undefined);
+export const selected = signal<ReadonlySet<number>>(new Set());
+/** Columns that the reader has chosen, for all runs. */
+export const chosenColumns = signal<string[] | undefined>(undefined);
+const index = signal(0);
+/** Notes that were kept since the view was made, by the run's path. */
+const kept = signal<Record<string, Notes>>({});
+
+export const run = computed<Run | undefined>(() => view.value?.runs[index.value]);
+/** How the run that is shown compares with the first. */
+export const comparison = computed<RunComparison | undefined>(() =>
+  view.value?.comparisons.find((each) => each.run === run.value?.path),
+);
+export const notes = computed<Notes>(() =>
+  run.value === undefined ? {} : (kept.value[run.value.path] ?? run.value.notes),
+);
+export const columns = computed<string[]>(() => {
+  const shown = run.value;
+  if (shown === undefined) {
+    return [];
+  }
+  const found = chosenColumns.value?.filter((column) => shown.columns.includes(column)) ?? [];
+  return found.length === 0 ? usualColumns(shown) : found;
+});
+/** The pages that the runs have something for. */
+export const pages = computed<Page[]>(() => {
+  const all: Page[] = ["Overview", "Rows"];
+  if ((view.value?.runs.length ?? 0) > 1 || source.value?.live !== undefined) {
+    all.push("Compare");
+  }
+  return (run.value?.classes.length ?? 0) > 0 ? [...all, "Classes"] : all;
+});
+
+export function show(next: ResultsView, on?: Page): void {
+  const before = run.value?.path;
+  if (
+    !next.complete &&
+    view.value?.complete === true &&
+    pathsOf(next) === pathsOf(view.value) &&
+    on === undefined
+  ) {
+    // More than this is shown already, and what is new is about to come.
+    return;
+  }
+  view.value = next;
+  index.value = next.runs.length - 1;
+  failure.value = "";
+  isBusy.value = false;
+  if (!next.complete || run.value?.path !== before) {
+    kept.value = {};
+  }
+  if (run.value?.path !== before) {
+    forgetRows();
+  }
+  if (on !== undefined) {
+    page.value = on;
+  }
+  if (next.complete && !pages.value.includes(page.value)) {
+    page.value = "Overview";
+  }
+  const shown = run.value;
+  if (shown !== undefined && next.complete) {
+    document.title = `${shown.name} · promptls`;
+    announce(`${shown.name}: ${shown.metrics.map(({ name, text }) => `${name} ${text}`).join(", ")}`);
+  }
+}
+
+function pathsOf({ runs }: ResultsView): string {
+  return runs.map(({ path }) => path).join("\n");
+}
+
+export function fail(message: string): void {
+  failure.value = message;
+  isBusy.value = false;
+}
+
+/** Shows another run: one of the view, or one that the server is asked for. */
+export function chooseRun(path: string): void {
+  const shown = view.value;
+  const live = source.value?.live;
+  if (shown === undefined || path === run.value?.path) {
+    return;
+  }
+  if (live === undefined) {
+    index.value = shown.runs.findIndex((each) => each.path === path);
+    forgetRows();
+  } else {
+    isBusy.value = true;
+    const others = shown.runs.slice(0, -1).map((each) => each.path);
+    live.choose(
+      path,
+      others.filter((other) => other !== path),
+    );
+  }
+}
+
+/** Puts a run beside the one that is shown, or takes it away again. */
+export function toggleAgainst(path: string): void {
+  const shown = view.value;
+  const live = source.value?.live;
+  const last = shown?.runs.at(-1);
+  if (live !== undefined && shown !== undefined && last !== undefined) {
+    isBusy.value = true;
+    const others = shown.runs.slice(0, -1).map((each) => each.path);
+    live.choose(
+      last.path,
+      others.includes(path) ? others.filter((other) => other !== path) : [...others, path],
+    );
+  }
+}
+
+export function want(change: Partial<{ [Key in keyof Wanted]: Wanted[Key] | undefined }>): void {
+  const next = { ...wanted.value, ...change };
+  wanted.value = Object.fromEntries(
+    Object.entries(next).filter(([, value]) => value !== undefined && value !== "" && value !== false),
+  );
+}
+
+/** Shows the rows that a part of another page is about. */
+export function showRows(next: Wanted): void {
+  wanted.value = next;
+  page.value = "Rows";
+}
+
+export function toggleSelected(place: number): void {
+  const next = new Set(selected.value);
+  if (!next.delete(place)) {
+    next.add(place);
+  }
+  selected.value = next;
+}
+
+/** Keeps a thumb and a note; rejects where they cannot be written. */
+export async function keepNote(place: number, thumb: Thumb | null, text: string): Promise<void> {
+  const path = run.value?.path;
+  const live = source.value?.live;
+  if (path !== undefined && live !== undefined) {
+    const answer = await live.note(path, place, thumb, text);
+    kept.value = { ...kept.value, [path]: answer.notes };
+  }
+}
+
+function forgetRows(): void {
+  wanted.value = {};
+  current.value = undefined;
+  selected.value = new Set();
+}

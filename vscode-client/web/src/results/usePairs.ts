@@ -1,0 +1,81 @@
+/** The rows of two runs side by side, fetched in pages as they come into sight. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { errorMessage } from "../shared/errorMessage";
+import type { PairsAnswer } from "../wire/results";
+import { source } from "./store";
+
+/** Rows of a page. */
+export const PAIRS = 25;
+/** Pages that are kept: the reader seldom goes further back at once. */
+const MAX_PAGES = 80;
+
+export type PairPage = PairsAnswer["rows"];
+
+export interface FoundPairs {
+  /** Undefined until the first answer. */
+  total: number | undefined;
+  failure: string;
+  page: (number: number) => PairPage | undefined;
+  /** Fetches a page that is not here yet. */
+  need: (number: number) => void;
+}
+
+interface Kept {
+  key: string;
+  total: number | undefined;
+  failure: string;
+  pages: Map<number, PairPage | "asked">;
+}
+
+export function usePairs(before: string, after: string, differing: boolean): FoundPairs {
+  const [, redraw] = useState(0);
+  const asked = source.value;
+  const key = JSON.stringify([before, after, differing]);
+  const kept = useRef<Kept>(undefined);
+  if (kept.current?.key !== key) {
+    kept.current = { key, total: undefined, failure: "", pages: new Map() };
+  }
+  const mine = kept.current;
+  const changed = (): void => {
+    if (kept.current === mine) {
+      redraw((number) => number + 1);
+    }
+  };
+  const need = (number: number): void => {
+    if (asked === undefined || mine.pages.has(number)) {
+      return;
+    }
+    mine.pages.set(number, "asked");
+    const oldest = mine.pages.keys().next().value;
+    if (mine.pages.size > MAX_PAGES && oldest !== undefined) {
+      mine.pages.delete(oldest);
+    }
+    asked.pairs(before, after, differing, number * PAIRS, PAIRS).then(
+      (answer) => {
+        mine.pages.set(number, answer.rows);
+        mine.total = answer.total;
+        mine.failure = "";
+        changed();
+      },
+      (error: unknown) => {
+        mine.pages.delete(number);
+        mine.failure = errorMessage(error);
+        changed();
+      },
+    );
+  };
+  useEffect(() => {
+    need(0);
+  }, [key, asked]);
+  return {
+    total: mine.total,
+    failure: mine.failure,
+    page: (number) => {
+      const found = mine.pages.get(number);
+      return found === "asked" ? undefined : found;
+    },
+    need,
+  };
+}

@@ -1,0 +1,89 @@
+/** The rows that a query finds, fetched in pages as they come into sight. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { errorMessage } from "../shared/errorMessage";
+import type { Row, Wanted } from "../wire/results";
+import { notes, source } from "./store";
+
+export const PAGE = 100;
+/** Pages that are kept: the reader seldom goes further back at once. */
+const MAX_PAGES = 60;
+
+export interface FoundRows {
+  /** Undefined until the first answer. */
+  total: number | undefined;
+  failure: string;
+  row(at: number): Row | undefined;
+  /** Fetches the rows of a range that are not here yet. */
+  need(start: number, end: number): void;
+}
+
+export function useRows(run: string, wanted: Wanted): FoundRows {
+  const [, redraw] = useState(0);
+  // Which rows have a note may change the answer.
+  const noted = wanted.noted === true ? Object.keys(notes.value).join() : "";
+  const key = JSON.stringify([run, wanted, noted]);
+  const kept = useRef<{
+    key: string;
+    total: number | undefined;
+    failure: string;
+    pages: Map<number, Row[] | "asked">;
+  }>(undefined);
+  const asked = source.value;
+  const before = kept.current;
+  if (before?.key !== key) {
+    // What was found before stays in sight until the answer is here.
+    kept.current = { key, total: before?.total, failure: "", pages: new Map() };
+  }
+  const fetchPage = (number: number): void => {
+    const mine = kept.current;
+    if (mine === undefined || asked === undefined || mine.pages.has(number)) {
+      return;
+    }
+    mine.pages.set(number, "asked");
+    const oldest = mine.pages.keys().next().value;
+    if (mine.pages.size > MAX_PAGES && oldest !== undefined) {
+      mine.pages.delete(oldest);
+    }
+    asked.rows(run, wanted, number * PAGE, PAGE).then(
+      (answer) => {
+        mine.pages.set(number, answer.rows);
+        mine.total = answer.total;
+        mine.failure = "";
+        if (kept.current === mine) {
+          redraw((count) => count + 1);
+        }
+      },
+      (error: unknown) => {
+        mine.pages.delete(number);
+        mine.total = 0;
+        mine.failure = errorMessage(error);
+        if (kept.current === mine) {
+          redraw((count) => count + 1);
+        }
+      },
+    );
+  };
+  useEffect(() => {
+    fetchPage(0);
+  }, [key, asked]);
+  const mine = kept.current;
+  return {
+    total: mine?.total,
+    failure: mine?.failure ?? "",
+    row: (at) => {
+      const found = mine?.pages.get(Math.floor(at / PAGE));
+      return found === undefined || found === "asked" ? undefined : found[at % PAGE];
+    },
+    need: (start, end) => {
+      for (
+        let number = Math.floor(start / PAGE);
+        number <= Math.floor(Math.max(start, end - 1) / PAGE);
+        number += 1
+      ) {
+        fetchPage(number);
+      }
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** Scores, times and costs in words. */
+
+/** A moment for people: `21 Nov 2026, 16:29:16`, as the clock was where the run was made. */
+export function moment(iso: string): string {
+  const found = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}:\d{2}:\d{2})/.exec(iso);
+  const month = found === null ? undefined : MONTHS[Number(found[2]) - 1];
+  return found === null || month === undefined
+    ? iso
+    : `${Number(found[3])} ${month} ${found[1]}, ${found[4]}`;
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** A value of a metric: a share in percent, else a number of three digits. */
+export function scoreWords(kind: string, value: number): string {
+  return kind === "discrete" ? `${hundredths(value)} %` : String(Number(value.toPrecision(3)));
+}
+
+/** A difference of a metric with its sign: points for shares. */
+export function differenceWords(kind: string, difference: number): string {
+  const sign = difference > 0 ? "+" : difference < 0 ? "−" : "±";
+  const size = Math.abs(difference);
+  return kind === "discrete" ? `${sign}${pointsOf(size)} points` : `${sign}${Number(size.toPrecision(3))}`;
+}
+
+/** A difference of shares in points; one of less than a point keeps its first digit, as in the server's words. */
+function pointsOf(share: number): number {
+  const isSmall = share > 0 && 100 * share < 1;
+  return isSmall ? Number((100 * share).toPrecision(1)) : hundredths(share);
+}
+
+/** A share as whole hundredths; a half goes to the even one, as in what the server says in words. */
+function hundredths(share: number): number {
+  const rounded = Math.round(100 * share);
+  return (100 * share) % 1 === 0.5 ? rounded - (rounded % 2) : rounded;
+}
+
+export function duration(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  if (minutes >= 60) {
+    return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  }
+  return minutes > 0 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Number(seconds.toPrecision(3))} s`;
+}
+
+/** US dollars as the command line writes them: below one dollar with two significant digits. */
+export function money(dollars: number): string {
+  if (dollars === 0) {
+    return "$0";
+  }
+  const size = Math.abs(dollars);
+  const decimals = size >= 1 ? 2 : Math.min(20, 1 - Math.floor(Math.log10(size)));
+  return `$${dollars.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals })}`;
+}

@@ -1,0 +1,129 @@
+/** Whoever holds this page: a panel of VS Code, or the browser with `promptls preview` behind it. */
+
+interface Panel {
+  postMessage(message: unknown): void;
+  getState(): unknown;
+  setState(state: unknown): void;
+}
+
+declare const acquireVsCodeApi: (() => Panel) | undefined;
+
+export interface Connection<FromPage, ToPage = never> {
+  /** What was said to the page before it was there. */
+  first: Exclude<ToPage, Answer> | undefined;
+  /** True when an editor shows the templates beside the page. */
+  inEditor: boolean;
+  post(message: FromPage): void;
+  /** Puts a text into the clipboard; `what` says in words what it is. */
+  copy(text: string, what: string): void;
+  /** Returns the answer to a question; rejects with an Error whose message is for the reader. */
+  ask<Result>(question: string, argument: object): Promise<Result>;
+  /** What `keep` kept when the page was last shown. */
+  state: unknown;
+  keep(state: unknown): void;
+}
+
+/** The answer to a question of the page. */
+export interface Answer {
+  type: "answer";
+  id: number;
+  result?: unknown;
+  error?: string;
+}
+
+/** Connects the page: messages go to `received`, and `ended` is called when there is nobody any more. */
+export function connect<ToPage extends { type: string }, FromPage extends { type: string }>(
+  received: (message: Exclude<ToPage, Answer>) => void,
+  ended: () => void = () => undefined,
+): Connection<FromPage, ToPage> {
+  const waiting = new Map<number, { resolve(result: never): void; reject(error: Error): void }>();
+  let asked = 0;
+  const receive = (message: Exclude<ToPage, Answer> | Answer): void => {
+    if (!isAnswer(message)) {
+      received(message);
+      return;
+    }
+    const { id, result, error } = message;
+    if (error === undefined) {
+      waiting.get(id)?.resolve(result as never);
+    } else {
+      waiting.get(id)?.reject(new Error(error));
+    }
+    waiting.delete(id);
+  };
+  const link =
+    typeof acquireVsCodeApi === "function"
+      ? panelLink(acquireVsCodeApi(), receive)
+      : socketLink(receive, ended);
+  const first = document.getElementById("first")?.textContent;
+  return {
+    ...link,
+    first: first === undefined ? undefined : (JSON.parse(first) as Exclude<ToPage, Answer>),
+    ask: (question, argument) =>
+      new Promise((resolve, reject) => {
+        asked += 1;
+        waiting.set(asked, { resolve, reject });
+        link.post({ type: "ask", id: asked, question, argument });
+      }),
+  };
+}
+
+function isAnswer(message: { type: string }): message is Answer {
+  return message.type === "answer";
+}
+
+type Link = Omit<Connection<unknown>, "ask" | "first">;
+
+function panelLink(panel: Panel, receive: (message: never) => void): Link {
+  window.addEventListener("message", (event: MessageEvent) => {
+    receive(event.data as never);
+  });
+  return {
+    inEditor: true,
+    post: (message) => {
+      panel.postMessage(message);
+    },
+    copy: (text, what) => {
+      panel.postMessage({ type: "copy", text, what });
+    },
+    state: panel.getState(),
+    keep: (state) => {
+      panel.setState(state);
+    },
+  };
+}
+
+const KEPT = "promptls";
+
+function socketLink(receive: (message: never) => void, ended: () => void): Link {
+  const name = document.getElementById("root")?.dataset.socket ?? "";
+  const socket = new WebSocket(new URL(name, document.baseURI));
+  const unsent: string[] = [];
+  socket.addEventListener("open", () => {
+    for (const text of unsent.splice(0)) {
+      socket.send(text);
+    }
+  });
+  socket.addEventListener("message", (event: MessageEvent<string>) => {
+    receive(JSON.parse(event.data) as never);
+  });
+  socket.addEventListener("close", ended);
+  return {
+    inEditor: false,
+    post: (message) => {
+      const text = JSON.stringify(message);
+      if (socket.readyState === WebSocket.OPEN) {
+        socket.send(text);
+      } else {
+        unsent.push(text);
+      }
+    },
+    copy: (text) => {
+      void navigator.clipboard.writeText(text);
+    },
+    state: JSON.parse(sessionStorage.getItem(KEPT) ?? "null") as unknown,
+    keep: (state) => {
+      sessionStorage.setItem(KEPT, JSON.stringify(state));
+    },
+  };
+}

@@ -1,0 +1,14 @@
+/** What the truncation lab's page and its panel say to each other. */
+
+import type { LabOptions, LabResult } from "../wire/preview";
+
+export type ToPage =
+  | { type: "show"; result: LabResult }
+  | { type: "busy" }
+  | { type: "progress"; words: string }
+  /** The prompt is another one than that which was explored. */
+  | { type: "stale" }
+  | { type: "fail"; message: string };
+
+export type FromPage =
+  { type: "ready" } | { type: "explore"; options: LabOptions } | { type: "copy"; text: string; what: string };

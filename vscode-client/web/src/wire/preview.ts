@@ -1,0 +1,271 @@
+/** The types of promptls.preview.wire; `python -m promptls.docgen` writes this. */
+
+import type { Lab } from "./lab";
+
+/** What the reader of a preview chooses; what is missing is left to the file and its settings. */
+export interface PreviewChoice {
+  /** The name of a sample. */
+  sample?: string | undefined;
+  /** A row of the dataset, from 0. */
+  row?: number | undefined;
+  /** A token limit in place of the header's. */
+  limit?: number | undefined;
+  /** A truncation step in place of the header's, in tokens. */
+  step?: number | undefined;
+  /** The meta template that an evaluation prompt is laid out with. */
+  metaTemplate?: string | undefined;
+  /** Whether to send the source map whatever its size. */
+  sourceMap?: boolean | undefined;
+}
+
+/** The arguments of `promptls.preview`. */
+export interface PreviewArguments {
+  /** The name of a sample. */
+  sample?: string | undefined;
+  /** A row of the dataset, from 0. */
+  row?: number | undefined;
+  /** A token limit in place of the header's. */
+  limit?: number | undefined;
+  /** A truncation step in place of the header's, in tokens. */
+  step?: number | undefined;
+  /** The meta template that an evaluation prompt is laid out with. */
+  metaTemplate?: string | undefined;
+  /** Whether to send the source map whatever its size. */
+  sourceMap?: boolean | undefined;
+  uri: string;
+}
+
+/** A sample, as the page lists it. */
+export interface SampleName {
+  name: string;
+  /** Where it comes from: `samples/triage.yml`, `example 1`. */
+  source: string;
+  /** The row of the dataset, from 0, if the sample is one. */
+  row?: number | undefined;
+}
+
+/** The source map of a text, packed. */
+export interface PackedSegments {
+  /** Ten numbers for each segment: start, end, file, line and character of the start and of the end of the range, verbatim, and the indices into `turns` and `dataPaths`, or -1. */
+  segments: number[];
+  turns: string[][];
+  dataPaths: string[];
+}
+
+/** A rendered part. */
+export interface Part {
+  index: number;
+  name: string;
+  role: string;
+  /** Text, or the list or mapping that the template has instead. */
+  content: unknown;
+  tokens: number;
+  truncationPriority: unknown;
+  /** False if the limit removes the part. */
+  kept: boolean;
+  sections: string[] | null;
+  /** The template line where the part begins. */
+  line: number | null;
+  /** The origin of the content, if that is known and the content is text. */
+  sourceMap: PackedSegments | null;
+}
+
+/** An error of a rendering. */
+export interface RenderingFailure {
+  kind: string;
+  message: string;
+  path: string | null;
+  line: number | null;
+  /** A line of the rendered text. */
+  renderedLine: number | null;
+  excerpt: string | null;
+}
+
+/** A message to the model. */
+export interface ChatMessage {
+  role: string;
+  content: unknown;
+}
+
+/** A rendered prompt. */
+export interface Rendering {
+  parts: Part[];
+  /** The kept parts as one text; null if a content is not text. */
+  string: string | null;
+  messages: ChatMessage[];
+  tokens: number;
+  tokensKept: number;
+  /** The output of Jinja, before it is parsed as YAML. */
+  text: string;
+  seconds: number;
+  /** Errors that Prompt Poet would raise later, while it counts, joins or truncates. */
+  problems: RenderingFailure[];
+  /** The origin of `text`, if it is asked for. */
+  sourceMap: PackedSegments | null;
+}
+
+/** What the first experiment asks of its models. */
+export interface RequestParameters {
+  models: string[];
+  temperature: number | null;
+  maxTokens: number | null;
+  seed: number | null;
+}
+
+/** One of the prompts of an evaluation. */
+export interface ViewerPrompt {
+  label: string | null;
+  tokens: number;
+}
+
+/** A training row that the retriever chose. */
+export interface InContextExample {
+  /** From 0. */
+  row: number;
+  text: string;
+  tokens: number;
+}
+
+/** A chosen training row that does not fit. */
+export interface DroppedExample {
+  /** From 0. */
+  row: number;
+  text: string;
+  tokens: number;
+  /** The first label without it, if others have it. */
+  label: string | null;
+}
+
+/** The layout of an evaluation prompt for one row. */
+export interface Viewer {
+  rows: number;
+  /** From 0; null if the data is not a row of the dataset. */
+  row: number | null;
+  prompts: ViewerPrompt[];
+  examples: InContextExample[];
+  dropped: DroppedExample[];
+  inferencer: string;
+  retriever: string;
+  /** Why the examples may differ from those of OpenCompass; null if they do not. */
+  approximation: string | null;
+  metaTemplate: string;
+  metaTemplates: string[];
+}
+
+/** The result of `promptls.preview`. */
+export interface PreviewResult {
+  uri: string;
+  path: string;
+  version: number | null;
+  kind: string;
+  encoding: string;
+  sample: SampleName | null;
+  samples: SampleName[];
+  /** The name of the dataset, if its rows can be chosen. */
+  dataset: string | null;
+  data: unknown;
+  /** Functions that are not provided, for which stand-ins were called. */
+  standIns: string[];
+  /** What was not run because the folder is not trusted, as a sentence. */
+  leftOut?: string | null | undefined;
+  tokenLimit: number | null;
+  truncationStep: number | null;
+  request: RequestParameters;
+  /** URIs of the template files, for the segments of the source maps. */
+  files: string[];
+  /** Set for evaluation prompts. */
+  viewer: Viewer | null;
+  rendering: Rendering | null;
+  failure: RenderingFailure | null;
+}
+
+/** The tokens of one text. */
+export interface TextTokens {
+  ids: number[];
+  /** Where each begins, in UTF-16 code units. */
+  starts: number[];
+}
+
+/** The tokens of some texts. */
+export interface TokensAnswer {
+  encoding: string;
+  texts: TextTokens[];
+}
+
+/** A row of a dataset, as the page lists it. */
+export interface DatasetRow {
+  /** From 0. */
+  row: number;
+  text: string;
+}
+
+/** Rows of the dataset that match a search. */
+export interface DatasetRowsAnswer {
+  dataset: string;
+  rows: DatasetRow[];
+  start: number;
+  matching: number;
+  total: number;
+}
+
+/** A commit. */
+export interface CommitName {
+  /** The short hash. */
+  name: string;
+  subject: string;
+  /** ISO 8601. */
+  date: string;
+}
+
+/** The rendering of the last commit. */
+export interface CommittedAnswer {
+  commit: CommitName;
+  rendering: Rendering | null;
+  failure: RenderingFailure | null;
+}
+
+/** The text of a template file, for a page in a browser. */
+export interface SourceAnswer {
+  uri: string;
+  name: string;
+  text: string;
+}
+
+/** What the reader of the truncation lab chooses; what is missing is found. */
+export interface LabOptions {
+  input?: string | undefined;
+  cache?: string | undefined;
+  /** The present limit, in place of the file's. */
+  limit?: number | undefined;
+  /** The present step, in place of the file's. */
+  step?: number | undefined;
+  limits?: number[] | undefined;
+  steps?: number[] | undefined;
+  turns?: number | undefined;
+  rows?: number | undefined;
+}
+
+/** The arguments of `promptls.truncationLab`. */
+export interface LabArguments {
+  input?: string | undefined;
+  cache?: string | undefined;
+  /** The present limit, in place of the file's. */
+  limit?: number | undefined;
+  /** The present step, in place of the file's. */
+  step?: number | undefined;
+  limits?: number[] | undefined;
+  steps?: number[] | undefined;
+  turns?: number | undefined;
+  rows?: number | undefined;
+  uri: string;
+}
+
+/** The result of `promptls.truncationLab`. */
+export interface LabResult {
+  uri: string;
+  found: Lab | null;
+  failure: RenderingFailure | null;
+  cancelled: boolean;
+  /** What was not run because the folder is not trusted, as a sentence. */
+  leftOut?: string | null | undefined;
+}

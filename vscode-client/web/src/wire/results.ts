@@ -1,0 +1,310 @@
+/** The types of promptls.results_view.wire; `python -m promptls.docgen` writes this. */
+
+export type ExportForm = "csv" | "jsonl" | "junit";
+
+export type RowKind = "all" | "good" | "failing" | "error" | "problem";
+
+export type Thumb = "up" | "down";
+
+export type Verdict = "better" | "worse" | "undecided";
+
+export type Notes = Record<string, Note>;
+
+export type Cells = Record<string, string>;
+
+/** The arguments of `promptls.showResults`: a run, or a prompt and one of its experiments. */
+export interface ResultsArguments {
+  uri?: string | undefined;
+  experiment?: string | undefined;
+  /** The table of a run. */
+  run?: string | undefined;
+  /** Tables of other runs; the others are compared with the first. */
+  against?: string[] | undefined;
+}
+
+/** A note on a row. */
+export interface Note {
+  thumb: "up" | "down" | null;
+  text: string;
+}
+
+/** A bar of a distribution. */
+export interface Bar {
+  label: string;
+  count: number;
+}
+
+/** The scores of a run under one metric. */
+export interface Metric {
+  name: string;
+  kind: string;
+  value: number | null;
+  text: string;
+  /** The lower end of the 95 % interval. */
+  low: number | null;
+  high: number | null;
+  scored: number;
+  unscored: number;
+  good: string | null;
+  lowerIsBetter: boolean;
+  bars: Bar[];
+}
+
+/** The scores of one model, by metric. */
+export interface ModelScores {
+  model: string;
+  scores: Record<string, string>;
+}
+
+/** The scores of one class. */
+export interface ClassScores {
+  name: string;
+  precision: number;
+  recall: number;
+  f1: number;
+  support: number;
+  predicted: number;
+}
+
+/** The scores of all classes together. */
+export interface AverageScores {
+  name: string;
+  precision: number;
+  recall: number;
+  f1: number;
+}
+
+/** A classification report. */
+export interface Classification {
+  expected: string;
+  predicted: string;
+  model: string | null;
+  rows: number;
+  failed: number;
+  unlabelled: number;
+  unanswered: number;
+  accuracy: number;
+  classes: ClassScores[];
+  averages: AverageScores[];
+  names: string[];
+  confusion: number[][];
+}
+
+/** A run. */
+export interface Run {
+  /** The absolute path of the table. */
+  path: string;
+  name: string;
+  experiment: string;
+  prompt: string;
+  promptName: string;
+  dataset: string | null;
+  started: string;
+  seconds: number;
+  models: string[];
+  rows: number;
+  failed: number;
+  /** Answers without the form that the prompt demands. */
+  invalid: number;
+  cached: number;
+  inputTokens: number;
+  outputTokens: number;
+  /** US dollars. */
+  cost: number | null;
+  paid: number | null;
+  /** True if no call of the run costs money. */
+  free: boolean;
+  rowsChosen: string | null;
+  /** True if the prompt changed after the run. */
+  stale: boolean;
+  commit: string | null;
+  dirty: boolean | null;
+  columns: string[];
+  /** Columns with the expected values, each with the column of the answers. */
+  expected: [string, string][];
+  metrics: Metric[];
+  byModel: ModelScores[];
+  classes: Classification[];
+  /** By the row's index in the table. */
+  notes: Record<string, Note>;
+  notesProblem: string | null;
+  /** What a report leaves out, in sentences. */
+  leftOut: string[];
+}
+
+/** In how many rows a score rose, fell and stayed. */
+export interface Moves {
+  higher: number;
+  lower: number;
+  same: number;
+}
+
+/** Two runs under one metric. */
+export interface MetricComparison {
+  name: string;
+  kind: string;
+  verdict: "better" | "worse" | "undecided";
+  words: string;
+  before: number;
+  after: number;
+  difference: number;
+  low: number;
+  high: number;
+  pValue: number | null;
+  /** Score before, score after, number of rows; a selection if there are very many. */
+  points: [number, number, number][];
+  moves: Moves;
+}
+
+/** A run compared with the first one. */
+export interface RunComparison {
+  run: string;
+  /** Why the runs cannot be compared. */
+  problem: string | null;
+  beforeName: string;
+  afterName: string;
+  pairs: number;
+  better: number;
+  worse: number;
+  metrics: MetricComparison[];
+  notes: string[];
+}
+
+/** A finished run, in a list. */
+export interface HistoryRun {
+  path: string;
+  name: string;
+  promptName: string;
+  started: string;
+  models: string[];
+  rows: number;
+  scores: Record<string, string>;
+  values: Record<string, number | null>;
+}
+
+/** Runs side by side: each is compared with the first, and the last is shown. */
+export interface ResultsView {
+  runs: Run[];
+  comparisons: RunComparison[];
+  /** The finished runs of the experiment, the oldest first. */
+  history: HistoryRun[];
+  /** Finished runs of other prompts and experiments in the same folder, the oldest first. */
+  others: HistoryRun[];
+  /** False while intervals, classes and comparisons are still computed. */
+  complete: boolean;
+}
+
+/** A prompt that was not run yet. */
+export interface NoResults {
+  runs: [];
+  prompt: string;
+  name: string;
+}
+
+/** A row of a table. */
+export interface Row {
+  /** The index in the table, from 0. */
+  place: number;
+  cells: Record<string, string>;
+}
+
+/** Which rows of a run are asked for, and in which order. */
+export interface Wanted {
+  kind?: "all" | "good" | "failing" | "error" | "problem" | undefined;
+  search?: string | undefined;
+  equal?: Record<string, string> | undefined;
+  sort?: string | undefined;
+  descending?: boolean | undefined;
+  /** Only rows that differ from those of the run with this table. */
+  changedFrom?: string | undefined;
+  /** Only rows with a thumb or a note. */
+  noted?: boolean | undefined;
+  places?: number[] | undefined;
+}
+
+/** A page of rows. */
+export interface RowsAnswer {
+  total: number;
+  start: number;
+  rows: Row[];
+}
+
+/** The cells of a row in two runs; null if a run does not have it. */
+export interface PairedRow {
+  before: Record<string, string> | null;
+  after: Record<string, string> | null;
+}
+
+/** A page of rows of two runs. */
+export interface PairsAnswer {
+  total: number;
+  start: number;
+  rows: PairedRow[];
+}
+
+/** A message to a model. */
+export interface Message {
+  role: string;
+  content: unknown;
+}
+
+/** The messages of a row. */
+export interface MessagesAnswer {
+  /** Null if they are not kept any more. */
+  messages: Message[] | null;
+}
+
+/** All notes of a run, by the row's index in the table. */
+export interface NoteAnswer {
+  notes: Record<string, Note>;
+}
+
+/** Rows of a table as rows of the dataset. */
+export interface NumbersAnswer {
+  /** As a run takes them: `3,7-9,`. */
+  rows: string;
+  count: number;
+  experiment: string;
+}
+
+/** The result of an export. */
+export interface ExportAnswer {
+  rows: number;
+  /** The exported file, for a page in a browser. */
+  text?: string | undefined;
+}
+
+/** An unfinished run. */
+export interface RunningRun {
+  id: string;
+  experiment: string;
+  words: string;
+  /** From 0 to 1. */
+  share: number;
+  canCancel: boolean;
+}
+
+/** The unfinished runs of a results folder. */
+export interface RunningAnswer {
+  folder: string;
+  runs: RunningRun[];
+}
+
+/** The rows of a run in a report. */
+export interface PackedTable {
+  columns: string[];
+  rows: string[][];
+  places: number[];
+  /** One letter per row. */
+  states: string;
+  /** By the hash of the request. */
+  messages: Record<string, Message[]>;
+}
+
+/** The data of a report. */
+export interface Report {
+  view: ResultsView;
+  tables: PackedTable[];
+  /** For each run but the first: the row's index there, its index here, and 1 if the rows differ. */
+  pairs: (([number | null, number | null, number])[])[];
+}

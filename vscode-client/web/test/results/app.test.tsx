@@ -1,0 +1,126 @@
+// @vitest-environment happy-dom
+
+import { act } from "preact/test-utils";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+import { App } from "../../src/results/app";
+import { notRun } from "../../src/results/runs";
+import { current, fail, failure, show, source, view as shownView } from "../../src/results/store";
+import type { Row } from "../../src/wire/results";
+import { click, find, mount, textOf, unmount } from "../page";
+import { comparison, run, sourceWith, view } from "./pieces";
+
+// Charts need a canvas.
+vi.mock("../../src/shared/chart", () => ({ Chart: () => null }));
+vi.mock("../../src/results/scatter", () => ({ Scatter: () => null }));
+
+const ROWS: Row[] = [
+  { place: 0, cells: { id: "T-1", row_text: "Nothing loads", response: "high", exact: "correct" } },
+  { place: 1, cells: { id: "T-2", row_text: "A typo", response: "high", exact: "incorrect" } },
+];
+
+beforeEach(async () => {
+  source.value = sourceWith(ROWS);
+  await mount(<App />);
+});
+
+afterEach(() => {
+  unmount();
+  shownView.value = undefined;
+  current.value = undefined;
+  notRun.value = undefined;
+  failure.value = "";
+});
+
+async function openTab(name: string): Promise<void> {
+  await click(find('[role="tab"]', name));
+  // Answers of the source.
+  await act(() => Promise.resolve());
+}
+
+it("waits for the results", () => {
+  expect(textOf(".hint")).toBe("Reading the results …");
+});
+
+it("says that a prompt was not run yet", async () => {
+  await act(() => {
+    notRun.value = { prompt: "/triage.yml.j2", name: "triage.yml.j2" };
+  });
+  expect(textOf("main")).toContain("triage.yml.j2 has not been run yet.");
+});
+
+it("says why the results cannot be read, below the results that are there", async () => {
+  await act(() => {
+    show(view([run("first")]), "Overview");
+    fail("the table of the run is gone");
+  });
+  expect(textOf('[role="alert"]')).toBe("The table of the run is gone");
+  expect(textOf("h1")).toBe("main");
+});
+
+it("shows the scores of a run", async () => {
+  await act(() => {
+    show(view([run("first")]), "Overview");
+  });
+  expect(textOf("#view")).toContain("exact");
+  expect(textOf("#view")).toContain("50 %");
+});
+
+describe("the table", () => {
+  beforeEach(async () => {
+    await act(() => {
+      show(view([run("first")]), "Overview");
+    });
+    await openTab("Rows");
+  });
+
+  it("shows the cells of the rows", () => {
+    const grid = textOf('[role="grid"]');
+    expect(grid).toContain("T-1");
+    expect(grid).toContain("T-2");
+    expect(grid).toContain("incorrect");
+  });
+
+  it("shows the details of a row", async () => {
+    await act(() => {
+      current.value = 1;
+    });
+    await act(() => Promise.resolve());
+    expect(textOf("#view")).toContain("Row T-2");
+    expect(textOf("#view")).toContain("exactincorrect");
+  });
+});
+
+describe("a comparison", () => {
+  const both = [run("first"), run("second")];
+
+  async function compare(found: ReturnType<typeof comparison>): Promise<void> {
+    await act(() => {
+      show(view(both, { comparisons: [found] }), "Overview");
+    });
+    await openTab("Compare");
+  }
+
+  it("says what the difference of each metric means", async () => {
+    await compare(comparison({}));
+    expect(textOf(".compare")).toContain("better by 50 points");
+  });
+
+  it("says why two runs cannot be compared", async () => {
+    await compare(comparison({}, { problem: "the runs have no row in common", metrics: [] }));
+    expect(textOf(".compare")).toContain("he runs have no row in common");
+  });
+
+  it("shows rows side by side", async () => {
+    await compare(comparison({}));
+    expect(textOf(".compare")).toContain("T-2");
+    expect(textOf(".compare")).toContain("low");
+  });
+
+  it("is not there for one run of a report", async () => {
+    await act(() => {
+      show(view([run("first")]), "Overview");
+    });
+    expect(find('[role="tab"]', "Compare")).toBeUndefined();
+  });
+});
