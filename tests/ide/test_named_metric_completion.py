@@ -63,5 +63,5 @@ def test_a_hover_shows_the_page_of_the_metric(word: str, used: str, tmp_path: Pa
     snapshot, files = opened(text, tmp_path)
     found = hover(snapshot, str(tmp_path / MAIN), files[MAIN].text.rindex(word) + 1, None)
     assert found is not None
-    assert "faithfulness(user_input, response, retrieved_contexts)" in found.markdown
+    assert "faithfulness(user_input, response, retrieved_contexts, prompts=None)" in found.markdown
     assert "follow from the retrieved contexts" in found.markdown
