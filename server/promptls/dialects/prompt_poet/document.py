@@ -136,17 +136,20 @@ def _refuse_deep_nesting(text: str) -> None:
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
                 if depth > MAX_DEPTH:
-                    raise _too_deep(text, event)
+                    raise _too_deep(text, event.start_mark)
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
+    except yaml.MarkedYAMLError as error:
+        # The scanner of newer releases of libyaml reads ahead and has a limit of its own, above MAX_DEPTH.
+        if "nesting depth" in (error.problem or ""):
+            raise _too_deep(text, error.problem_mark) from error
     except (yaml.YAMLError, UnicodeEncodeError):
         # An error that the loader meets before it gets deep, and reports with its place.
         return
 
 
-def _too_deep(text: str, event: yaml.Event) -> PromptPoetError:
-    """Return the failure for the collection that begins with `event`."""
-    mark = event.start_mark
+def _too_deep(text: str, mark: yaml.Mark | None) -> PromptPoetError:
+    """Return the failure for a collection at `mark` that is nested too deeply."""
     line, column = (mark.line, mark.column) if mark else (None, None)
     what = f"collections are nested more than {MAX_DEPTH} deep"
     return _failure(text, RecursionError(), what, line, column)
