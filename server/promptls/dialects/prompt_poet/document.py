@@ -148,7 +148,7 @@ def _refuse_deep_nesting(text: str) -> None:
         return
 
 
-def _too_deep(text: str, mark: yaml.Mark | None) -> PromptPoetError:
+def _too_deep(text: str, mark: Any) -> PromptPoetError:
     """Return the failure for a collection at `mark` that is nested too deeply."""
     line, column = (mark.line, mark.column) if mark else (None, None)
     what = f"collections are nested more than {MAX_DEPTH} deep"
