@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations
+from typing import Any
 
 import pytest
 
+from promptls import MultiTurnSample
+from promptls.messages import AIMessage, HumanMessage
 from promptls.testset import (
     SYNTHESIZERS,
     Draw,
@@ -15,6 +18,8 @@ from promptls.testset import (
     QuerySynthesizer,
     Scenario,
     draw_scenarios,
+    generate_samples,
+    rows_of,
 )
 from promptls.testset.scenarios import parse_persona
 from promptls.testset.synthesizers import counts_of, parse_distribution
@@ -23,6 +28,7 @@ from promptls.text.errors import UsageError, UserError
 NODES = [Node({"page_content": f"piece {number}"}) for number in range(6)]
 THEMES = ("one", "two", "three")
 SINGLE = [Group((node,), THEMES) for node in NODES]
+PAIRS_OF_FIVE = [tuple(NODES[index : index + 2]) for index in range(5)]
 PAIRS = [Group(pair, THEMES) for pair in combinations(NODES, 2)]
 
 
@@ -48,10 +54,17 @@ def test_the_same_seed_draws_the_same_and_another_one_others() -> None:
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_nothing_is_drawn_twice_and_no_more_than_there_is() -> None:
+def test_a_theme_comes_again_only_after_all_others() -> None:
     draw = Draw()
-    found = [*draw.take("any", SINGLE, 10), *draw.take("any", SINGLE, 100)]
-    assert len(found) == len({(each.nodes, each.theme) for each in found}) == len(NODES) * len(THEMES)
+    found = [*draw.take("any", SINGLE, 10), *draw.take("any", SINGLE, 8)]
+    assert len({(each.nodes, each.theme) for each in found}) == len(NODES) * len(THEMES) == len(found)
+
+
+def test_as_many_are_drawn_as_asked_for_each_in_another_way() -> None:
+    found = Draw().take("any", [Group(pair, ("one",)) for pair in PAIRS_OF_FIVE], 50)
+    assert len(found) == len(set(found)) == 50
+    one = Draw(styles=["chat"], lengths=["short"]).take("any", [Group((NODES[0],), ("one",))], 50)
+    assert len(one) == 3, "there are three personas, and so three ways"
 
 
 def test_personas_styles_and_lengths_come_up_evenly() -> None:
@@ -106,7 +119,7 @@ def test_a_graph_with_nothing_to_ask_about_is_said_to_be_one() -> None:
 
 def test_a_synthesizer_of_ones_own_says_what_is_asked() -> None:
     own = QuerySynthesizer("own", "Ask for a name.", lambda graph: [Group(graph.nodes[:2], ("names",))])
-    ((synthesizer, scenario),) = draw_scenarios(KnowledgeGraph(NODES), [own], {"own": 1}, 3, Draw()).scenarios
+    ((synthesizer, scenario),) = draw_scenarios(KnowledgeGraph(NODES), [own], {"own": 1}, 1, Draw()).scenarios
     asked = synthesizer.messages(scenario)[-1]["content"]
     assert "piece 0" in asked
     assert "piece 1" in asked
@@ -117,3 +130,50 @@ def test_a_synthesizer_of_ones_own_says_what_is_asked() -> None:
 def test_what_is_no_persona_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is no persona"):
         parse_persona(text)
+
+
+class Chat(QuerySynthesizer):
+    """A user's own synthesizer, which makes its scenarios and samples itself."""
+
+    async def _generate_scenarios(
+        self, n: int, knowledge_graph: KnowledgeGraph, callbacks: Any
+    ) -> list[Scenario]:
+        del callbacks
+        return [Scenario((node,), style="chat") for node in knowledge_graph.nodes[:n]]
+
+    async def _generate_sample(self, scenario: Scenario, callbacks: Any) -> MultiTurnSample:
+        del callbacks
+        if scenario.nodes[0] is NODES[1]:
+            raise ValueError("nothing to say")
+        said = [HumanMessage(content=f"tell me of {scenario.nodes[0].text}"), AIMessage(content="gladly")]
+        return MultiTurnSample(user_input=said, reference="it is told")
+
+
+class NobodyAsks:
+    async def ask(self, *_: object, **__: object) -> str:
+        raise AssertionError("the synthesizer makes its samples itself")
+
+
+async def test_a_class_of_ones_own_makes_conversations() -> None:
+    chat = Chat()
+    scenarios = await chat.generate_scenarios(3, KnowledgeGraph(NODES))
+    assert [each.synthesizer for each in scenarios] == ["Chat"] * 3
+    drawn = draw_scenarios(KnowledgeGraph(NODES), [chat], {"Chat": 1}, 3, Draw())
+    made = await generate_samples(drawn.scenarios, NobodyAsks())
+    assert made.left_out == {"`Chat` failed: ValueError: nothing to say": 1}
+    first = rows_of(made.samples)[0]
+    assert [message["content"] for message in first["user_input"]] == ["tell me of piece 0", "gladly"]
+    assert (first["reference"], first["query_style"]) == ("it is told", "chat")
+
+
+async def test_a_sample_is_made_by_the_model_of_the_synthesizer() -> None:
+    node = Node({"page_content": "The library opens at nine on weekdays."})
+    own = QuerySynthesizer("own", "Ask for a time.", llm=lambda _: OPENS)
+    sample = await own.generate_sample(Scenario((node,), "opening"))
+    assert (sample.user_input, sample.reference) == (
+        "When does the library open?",
+        "The library opens at nine.",
+    )
+
+
+OPENS = '{"query": "When does the library open?", "answer": "The library opens at nine."}'

@@ -10,12 +10,12 @@ from promptls.models.model import Embeddings
 from promptls.testset import (
     CosineSimilarityBuilder,
     EmbeddingExtractor,
-    EntityExtractor,
     HeadingExtractor,
     HeadingSplitter,
     JaccardSimilarityBuilder,
     KeyphraseExtractor,
     KnowledgeGraph,
+    NERExtractor,
     Node,
     Parallel,
     PassageSplitter,
@@ -86,7 +86,7 @@ class Counts:
 
 async def test_the_extractors_find_what_a_text_holds() -> None:
     node = Node({"page_content": f"# Relativity\n\n{TIME} {SPACE}"})
-    found = dict([await each.extract(node) for each in (EntityExtractor(), HeadingExtractor(), Counts())])
+    found = dict([await each.extract(node) for each in (NERExtractor(), HeadingExtractor(), Counts())])
     assert found["entities"] == ["clock_rate", "Albert Einstein"]
     assert found["headings"] == ["Relativity"]
     name, phrases = await KeyphraseExtractor(most=3).extract(Node({"page_content": LENDING}))
@@ -101,17 +101,55 @@ async def test_the_extractors_find_what_a_text_holds() -> None:
 )
 async def test_no_text_makes_an_extractor_fail(text: str) -> None:
     node = Node({"page_content": text})
-    for extractor in (EntityExtractor(), KeyphraseExtractor(), SummaryExtractor(), HeadingExtractor()):
+    for extractor in (NERExtractor(), KeyphraseExtractor(), SummaryExtractor(), HeadingExtractor()):
         await extractor.extract(node)
     assert PassageSplitter().split(node).nodes is not None
 
 
 def test_nodes_that_name_the_same_thing_are_related_by_it() -> None:
     graph = KnowledgeGraph([Node({"page_content": TIME}), Node({"page_content": SPACE})])
-    apply_transforms(graph, [EntityExtractor(), JaccardSimilarityBuilder("entities")])
+    apply_transforms(graph, [NERExtractor(), JaccardSimilarityBuilder("entities")])
     (related,) = graph.relationships
     assert related.properties == {"jaccard_similarity": 0.5, "overlapped_items": ["Albert Einstein"]}
     assert related.bidirectional
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Einstein's theory of relativity changed what we know.", ["Einstein"]),
+        ("It is a prediction of Einstein's special theory.", ["Einstein"]),
+        ("The theory of Albert Einstein's Nobel Prize speech is short.", ["Albert Einstein", "Nobel Prize"]),
+        ("Paris is the capital of a country. Berlin has many people.", ["Paris", "Berlin"]),
+        ("It's late in the evening. Today's news are old. People's hopes are high.", []),
+        ("Water is what fish live in. Testing was never as hard.", []),
+        ("Children played in the garden. Some children's toys are old.", []),
+    ],
+    ids=[
+        "possessive first",
+        "possessive",
+        "two names",
+        "verb behind",
+        "no names",
+        "mass nouns",
+        "also lower",
+    ],
+)
+async def test_entities_are_names_alone(text: str, expected: list[str]) -> None:
+    assert (await NERExtractor().extract(Node({"page_content": text})))[1] == expected
+
+
+async def test_the_items_of_one_kind_relate_nodes() -> None:
+    nodes = [
+        Node({"page_content": text, "entities": {"PER": ["Einstein"], "LOC": [place]}})
+        for text, place in (("one", "Ulm"), ("two", "Bern"))
+    ]
+    graph = KnowledgeGraph(nodes)
+    (of_persons,) = await JaccardSimilarityBuilder("entities", "PER").transform(graph)
+    assert of_persons.properties["jaccard_similarity"] == 1.0
+    assert await JaccardSimilarityBuilder("entities", "LOC").transform(graph) == []
+    (of_all,) = await JaccardSimilarityBuilder().transform(graph)
+    assert of_all.properties["jaccard_similarity"] == 0.3333
 
 
 class Directions:
@@ -132,7 +170,7 @@ async def test_nodes_whose_vectors_point_the_same_way_are_related() -> None:
 
 async def test_parallel_transforms_see_the_graph_as_it_was_before_them() -> None:
     graph = KnowledgeGraph([Node({"page_content": TIME}), Node({"page_content": SPACE})])
-    await transform(graph, [Parallel(EntityExtractor(), Counts(), JaccardSimilarityBuilder("entities"))])
+    await transform(graph, [Parallel(NERExtractor(), Counts(), JaccardSimilarityBuilder("entities"))])
     assert {"entities", "length"} <= set(graph.nodes[0].properties)
     assert graph.relationships == ()
 

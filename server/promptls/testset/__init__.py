@@ -17,68 +17,80 @@ if TYPE_CHECKING:
         pieces_of,
         read_documents,
     )
-    from promptls.testset.extractors import (
-        EntityExtractor,
-        Extractor,
-        HeadingExtractor,
-        KeyphraseExtractor,
-        SummaryExtractor,
-    )
     from promptls.testset.graph import KnowledgeGraph, Node, Relationship
     from promptls.testset.model_asker import AskingSettings, opened_asker
-    from promptls.testset.model_extractors import (
-        Asker,
-        EmbeddingExtractor,
-        ModelExtractor,
-        model_entities,
-        model_keyphrases,
-        model_summary,
+    from promptls.testset.scenarios import Draw, Group, Persona, Scenario
+    from promptls.testset.synthesis import (
+        GeneratedSample,
+        Samples,
+        generate_sample,
+        generate_samples,
+        rows_of,
+        write_rows,
     )
-    from promptls.testset.scenarios import Draw, Group, Persona, Sample, Scenario
-    from promptls.testset.synthesis import Samples, generate_sample, generate_samples, rows_of, write_rows
-    from promptls.testset.synthesizers import SYNTHESIZERS, QuerySynthesizer, Synthesizer, draw_scenarios
+    from promptls.testset.synthesizers import SYNTHESIZERS, draw_scenarios
+    from promptls.testset.synthesizers.base_query import QuerySynthesizer
     from promptls.testset.transforms import (
         CosineSimilarityBuilder,
+        EmbeddingExtractor,
+        Extractor,
+        HeadingExtractor,
         JaccardSimilarityBuilder,
+        KeyphraseExtractor,
+        NERExtractor,
         Parallel,
         RelationshipBuilder,
+        SummaryExtractor,
         Transform,
         apply_transforms,
         default_transforms,
         transform,
     )
+    from promptls.testset.transforms.model_extractors import (
+        Asker,
+        ModelExtractor,
+        model_entities,
+        model_keyphrases,
+        model_summary,
+    )
 
 _HOMES = {
     "documents": ["HeadingSplitter", "PassageSplitter", "Pieces", "Splitter", "pieces_of", "read_documents"],
-    "extractors": [
-        "EntityExtractor",
-        "Extractor",
-        "HeadingExtractor",
-        "KeyphraseExtractor",
-        "SummaryExtractor",
-    ],
     "graph": ["KnowledgeGraph", "Node", "Relationship"],
     "model_asker": ["AskingSettings", "opened_asker"],
-    "model_extractors": [
-        "Asker",
-        "EmbeddingExtractor",
-        "ModelExtractor",
-        "model_entities",
-        "model_keyphrases",
-        "model_summary",
+    "scenarios": ["Draw", "Group", "Persona", "Scenario"],
+    "synthesis": [
+        "GeneratedSample",
+        "Samples",
+        "generate_sample",
+        "generate_samples",
+        "rows_of",
+        "write_rows",
     ],
-    "scenarios": ["Draw", "Group", "Persona", "Sample", "Scenario"],
-    "synthesis": ["Samples", "generate_sample", "generate_samples", "rows_of", "write_rows"],
-    "synthesizers": ["QuerySynthesizer", "SYNTHESIZERS", "Synthesizer", "draw_scenarios"],
+    "synthesizers": ["SYNTHESIZERS", "draw_scenarios"],
+    "synthesizers.base_query": ["QuerySynthesizer"],
     "transforms": [
         "CosineSimilarityBuilder",
+        "EmbeddingExtractor",
+        "Extractor",
+        "HeadingExtractor",
         "JaccardSimilarityBuilder",
+        "KeyphraseExtractor",
+        "NERExtractor",
         "Parallel",
         "RelationshipBuilder",
+        "SummaryExtractor",
         "Transform",
         "apply_transforms",
         "default_transforms",
         "transform",
+    ],
+    "transforms.model_extractors": [
+        "Asker",
+        "ModelExtractor",
+        "model_entities",
+        "model_keyphrases",
+        "model_summary",
     ],
 }
 _HOME = {name: f"promptls.testset.{module}" for module, names in _HOMES.items() for name in names}
@@ -90,8 +102,8 @@ __all__ = [
     "CosineSimilarityBuilder",
     "Draw",
     "EmbeddingExtractor",
-    "EntityExtractor",
     "Extractor",
+    "GeneratedSample",
     "Group",
     "HeadingExtractor",
     "HeadingSplitter",
@@ -99,6 +111,7 @@ __all__ = [
     "KeyphraseExtractor",
     "KnowledgeGraph",
     "ModelExtractor",
+    "NERExtractor",
     "Node",
     "Parallel",
     "PassageSplitter",
@@ -107,12 +120,10 @@ __all__ = [
     "QuerySynthesizer",
     "Relationship",
     "RelationshipBuilder",
-    "Sample",
     "Samples",
     "Scenario",
     "Splitter",
     "SummaryExtractor",
-    "Synthesizer",
     "Transform",
     "apply_transforms",
     "default_transforms",

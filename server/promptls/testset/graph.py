@@ -27,17 +27,20 @@ SOURCE: Final = "source"
 """The properties with a node's text, and with the file that it comes from."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Node:
     """A document or a piece of one. Without an `id`, it gets one that follows from what it holds."""
 
-    properties: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    properties: Mapping[str, Any] = field(default_factory=dict, hash=False)
     type: str = ""
     id: str = ""
 
     def __post_init__(self) -> None:
         if not self.id:
             object.__setattr__(self, "id", _id_of("node", self.type, self.properties))
+
+    def __repr__(self) -> str:
+        return f"Node(id: {self.id[:6]}, type: {self.type}, properties: {list(self.properties)})"
 
     @property
     def text(self) -> str:
@@ -54,7 +57,7 @@ class Node:
         return replace(self, properties={**self.properties, **properties})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Relationship:
     """What relates two nodes, which are named by their ids."""
 
@@ -68,6 +71,11 @@ class Relationship:
     def id(self) -> str:
         """The same for the same relationship of the same nodes."""
         return _id_of("relationship", self.type, [self.source, self.target])
+
+    def __repr__(self) -> str:
+        arrow = "<->" if self.bidirectional else "->"
+        nodes = f"Node(id: {self.source[:6]}) {arrow} Node(id: {self.target[:6]})"
+        return f"Relationship({nodes}, type: {self.type}, properties: {list(self.properties)})"
 
 
 class KnowledgeGraph:

@@ -22,13 +22,6 @@ from promptls.settings.project import Project
 from promptls.testset.documents import HeadingSplitter, read_documents
 from promptls.testset.graph import DOCUMENT, KnowledgeGraph, Node
 from promptls.testset.model_asker import AskingSettings, about_tokens, asking_key, parameters_of
-from promptls.testset.model_extractors import (
-    Asker,
-    ModelExtractor,
-    model_entities,
-    model_keyphrases,
-    model_summary,
-)
 from promptls.testset.scenarios import (
     LENGTHS,
     PERSONAS,
@@ -43,11 +36,18 @@ from promptls.testset.synthesizers import (
     DEFAULT_DISTRIBUTION,
     SYNTHESIZERS,
     Drawn,
-    Synthesizer,
     draw_scenarios,
     parse_distribution,
 )
+from promptls.testset.synthesizers.base_query import QuerySynthesizer
 from promptls.testset.transforms import Transform, default_transforms, transform
+from promptls.testset.transforms.model_extractors import (
+    Asker,
+    ModelExtractor,
+    model_entities,
+    model_keyphrases,
+    model_summary,
+)
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import in_dollars, plural
 from promptls.text.suggest import did_you_mean
@@ -119,7 +119,7 @@ class GenerationPlan:
     reference: ModelReference
     asking: AskingSettings
     cache: AnswerCache | None
-    synthesizers: tuple[Synthesizer, ...]
+    synthesizers: tuple[QuerySynthesizer, ...]
     distribution: Mapping[str, float]
     drawn: Drawn | None
     notes: tuple[str, ...]
@@ -154,7 +154,7 @@ class Prepared(NamedTuple):
 
 @asynccontextmanager
 async def prepared(
-    request: GenerationRequest, synthesizers: Sequence[Synthesizer] = SYNTHESIZERS
+    request: GenerationRequest, synthesizers: Sequence[QuerySynthesizer] = SYNTHESIZERS
 ) -> AsyncIterator[Prepared]:
     """Provide `request` ready to be made: no model was asked yet, and no file written.
 
@@ -293,7 +293,7 @@ def _loaded(path: Path, documents: Sequence[Node]) -> KnowledgeGraph | None:
 def _drawn(
     request: GenerationRequest,
     graph: KnowledgeGraph,
-    synthesizers: Sequence[Synthesizer],
+    synthesizers: Sequence[QuerySynthesizer],
     distribution: Mapping[str, float],
 ) -> Drawn:
     draw = Draw(

@@ -16,8 +16,7 @@ from promptls.experiments.process import MayGo, Tell, leave, main
 from promptls.testset.graph import save
 from promptls.testset.model_asker import ModelAsker, opened_asker
 from promptls.testset.prepare import GenerationPlan, GenerationRequest, prepared
-from promptls.testset.scenarios import Sample
-from promptls.testset.synthesis import Samples, generate_samples, rows_of, write_rows
+from promptls.testset.synthesis import GeneratedSample, Samples, generate_samples, rows_of, write_rows
 from promptls.testset.transforms import transform
 from promptls.text.errors import FilePlace, UserError
 from promptls.text.format import plural
@@ -78,7 +77,7 @@ class _Progress:
         self._progress = Progress()
         self._on_event(Started(self._plan.output.name, total, 0, 0, ""))
 
-    def tell(self, index: int, found: Sample | str) -> None:
+    def tell(self, index: int, found: GeneratedSample | str) -> None:
         self.done += 1
         error = found if isinstance(found, str) else None
         model = self._plan.reference.name

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from random import Random
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from promptls.testset.graph import Node
 from promptls.text.errors import UsageError
@@ -47,24 +47,14 @@ LENGTHS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What one query is to be: about `theme`, answered by `nodes`; style and length are names."""
+    """What one query is about: `theme`, answered by `nodes`; style and length are names."""
 
-    synthesizer: str
     nodes: tuple[Node, ...]
-    theme: str
-    persona: Persona
-    style: str
-    length: str
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A query with its reference answer, and the scenario that it was made for."""
-
-    query: str
-    answer: str
-    scenario: Scenario
-    model: str = ""
+    theme: str = ""
+    persona: Persona = PERSONAS[1]
+    style: str = "formal"
+    length: str = "medium"
+    synthesizer: str = ""
 
 
 def parse_persona(text: str) -> Persona:
@@ -87,8 +77,11 @@ class Group(NamedTuple):
     themes: tuple[str, ...]
 
 
+_Way: TypeAlias = tuple[Persona, str, str]
+
+
 class Draw:
-    """Chooses groups and ways to ask; what it has chosen once comes again only after everything else."""
+    """Chooses groups and ways to ask; a choice is repeated only if there is no other one left."""
 
     def __init__(
         self,
@@ -100,20 +93,35 @@ class Draw:
     ) -> None:
         """Choose among all of these by the seed."""
         self._random = Random(seed)  # noqa: S311 - nothing is to be kept secret
+        self._count = len(personas) * len(styles) * len(lengths)
         self._ways = self._dealt([*product(personas, styles, lengths)])
         self._used: Counter[str] = Counter()
-        self._taken: set[tuple[str, tuple[Node, ...], str]] = set()
+        self._taken: dict[tuple[str, tuple[Node, ...], str], set[_Way]] = {}
 
     def take(self, synthesizer: str, groups: Sequence[Group], count: int) -> list[Scenario]:
-        """So many scenarios, or as many as there are themes of groups that were not taken before.
+        """Return `count` scenarios, or all that there are.
 
-        The next group is the one whose nodes were taken least, by any synthesizer.
+        A group's theme comes again only after every other theme, and never in the same way. The next group
+        is the one whose nodes were taken least, by any synthesizer.
         """
+        found: list[Scenario] = []
+        while len(found) < count and (made := self._round(synthesizer, groups, count - len(found))):
+            found += made
+        return found
+
+    def _round(self, synthesizer: str, groups: Sequence[Group], count: int) -> list[Scenario]:
+        """Return at most `count` scenarios of the themes that were taken least, each once."""
+        times = {
+            (group.nodes, theme): len(self._taken.get((synthesizer, group.nodes, theme), ()))
+            for group in groups
+            for theme in group.themes
+        }
+        least = min(times.values(), default=self._count)
+        if least >= self._count:
+            return []
         themes = [
             self._shuffled(
-                theme
-                for theme in dict.fromkeys(group.themes)
-                if (synthesizer, group.nodes, theme) not in self._taken
+                theme for theme in dict.fromkeys(group.themes) if times[group.nodes, theme] == least
             )
             for group in groups
         ]
@@ -122,21 +130,26 @@ class Draw:
         heapq.heapify(waiting)
         found: list[Scenario] = []
         while waiting and len(found) < count:
-            use, times, place, index = heapq.heappop(waiting)
+            use, done, place, index = heapq.heappop(waiting)
             group = groups[index]
-            if times >= len(themes[index]):
+            if done >= len(themes[index]):
                 continue
             if (now := self._use(group)) > use:
                 # Another group or synthesizer has taken one of its nodes since it was put here.
-                heapq.heappush(waiting, (now, times, place, index))
+                heapq.heappush(waiting, (now, done, place, index))
                 continue
-            persona, style, length = next(self._ways)
-            theme = themes[index][times]
-            found.append(Scenario(synthesizer, group.nodes, theme, persona, style, length))
-            self._taken.add((synthesizer, group.nodes, theme))
+            theme = themes[index][done]
+            found.append(self._scenario(synthesizer, group, theme))
             self._used.update(node.id for node in group.nodes)
-            heapq.heappush(waiting, (self._use(group), times + 1, place, index))
+            heapq.heappush(waiting, (self._use(group), done + 1, place, index))
         return found
+
+    def _scenario(self, synthesizer: str, group: Group, theme: str) -> Scenario:
+        """Return the theme in a way in which it was not taken before."""
+        taken = self._taken.setdefault((synthesizer, group.nodes, theme), set())
+        way = next(way for way in self._ways if way not in taken)
+        taken.add(way)
+        return Scenario(group.nodes, theme, *way, synthesizer)
 
     def _use(self, group: Group) -> float:
         return sum(self._used[node.id] for node in group.nodes) / max(len(group.nodes), 1)
@@ -146,7 +159,7 @@ class Draw:
         self._random.shuffle(found)
         return found
 
-    def _dealt(self, ways: list[tuple[Persona, str, str]]) -> Iterator[tuple[Persona, str, str]]:
+    def _dealt(self, ways: list[_Way]) -> Iterator[_Way]:
         """Yield the ways in a random order, again and again."""
         while True:
             self._random.shuffle(ways)

@@ -2,60 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from promptls.testset.documents import HEADINGS
 from promptls.testset.graph import KnowledgeGraph, Node
-from promptls.testset.scenarios import LENGTHS, STYLES, Draw, Group, Scenario, sample_messages
-from promptls.testset.transforms import SHARED
+from promptls.testset.scenarios import Draw, Group, Scenario
+from promptls.testset.synthesizers.base_query import QuerySynthesizer
+from promptls.testset.transforms.relationship_builders.traditional import SHARED
 from promptls.text.errors import UsageError, UserError
 from promptls.text.suggest import did_you_mean
 
 # Themes that one node offers, so that a long one is not asked about in every way before the next one is.
 _THEMES: Final = 6
-
-
-class Synthesizer(Protocol):
-    """Makes one kind of query."""
-
-    @property
-    def name(self) -> str:
-        """What a distribution and the rows of the dataset call it."""
-
-    def generate_scenarios(self, graph: KnowledgeGraph, count: int, draw: Draw) -> list[Scenario]:
-        """At most `count` scenarios, chosen by `draw`; fewer where the graph has no more."""
-
-    def messages(self, scenario: Scenario) -> list[dict[str, str]]:
-        """Return what a model is asked for one of them; it answers as `SAMPLE_SCHEMA` has it."""
-
-
-@dataclass(frozen=True, slots=True)
-class QuerySynthesizer:
-    """A synthesizer by what it asks for, in `task`, about nodes that `groups` finds together."""
-
-    name: str
-    task: str
-    groups: Callable[[KnowledgeGraph], Sequence[Group]]
-
-    def generate_scenarios(self, graph: KnowledgeGraph, count: int, draw: Draw) -> list[Scenario]:
-        """As in Synthesizer."""
-        return draw.take(self.name, self.groups(graph), count)
-
-    def messages(self, scenario: Scenario) -> list[dict[str, str]]:
-        """As in Synthesizer."""
-        persona = scenario.persona
-        return sample_messages(
-            [node.text for node in scenario.nodes],
-            self.task,
-            scenario.theme,
-            [
-                ("Who asks", f"{persona.name} ({persona.description})"),
-                ("Style", STYLES.get(scenario.style, scenario.style)),
-                ("Length", LENGTHS.get(scenario.length, scenario.length)),
-            ],
-        )
 
 
 def _single_specific(graph: KnowledgeGraph) -> list[Group]:
@@ -171,13 +130,13 @@ def counts_of(distribution: Mapping[str, float], size: int) -> dict[str, int]:
 class Drawn(NamedTuple):
     """Scenarios with their synthesizers, and what could not be had, in words."""
 
-    scenarios: list[tuple[Synthesizer, Scenario]]
+    scenarios: list[tuple[QuerySynthesizer, Scenario]]
     notes: list[str]
 
 
 def draw_scenarios(
     graph: KnowledgeGraph,
-    synthesizers: Sequence[Synthesizer],
+    synthesizers: Sequence[QuerySynthesizer],
     distribution: Mapping[str, float],
     size: int,
     draw: Draw,
@@ -187,11 +146,11 @@ def draw_scenarios(
     Raises `UserError` where it offers none at all.
     """
     named = {each.name: each for each in synthesizers}
-    found: list[tuple[Synthesizer, Scenario]] = []
-    able: list[Synthesizer] = []
+    found: list[tuple[QuerySynthesizer, Scenario]] = []
+    able: list[QuerySynthesizer] = []
     notes = []
     for name, count in counts_of(distribution, size).items():
-        made = named[name].generate_scenarios(graph, count, draw) if count else []
+        made = named[name].drawn(graph, count, draw) if count else []
         found += [(named[name], scenario) for scenario in made]
         if len(made) < count:
             notes.append(f"the documents offer {len(made)} of {count} scenarios for `{name}`")
@@ -202,7 +161,7 @@ def draw_scenarios(
         missing = size - len(found)
         share = -(-missing // (len(able) - position))
         if share:
-            found += [(each, scenario) for scenario in each.generate_scenarios(graph, share, draw)]
+            found += [(each, scenario) for scenario in each.drawn(graph, share, draw)]
     if not found:
         raise UserError(
             "the documents hold nothing that could be asked about",

@@ -75,31 +75,73 @@ _IDENTIFIER: Final = re.compile(r"\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w+|[A-Z][a-z]+[
 def entities(text: str, most: int) -> list[str]:
     """Return the first `most` named things of a text, in order; each once, whatever the case of its letters.
 
-    A capital at the beginning of a sentence makes no name, unless the word is written so elsewhere as well.
+    A word with a capital at the beginning of a sentence is a name if it is written so elsewhere as well, if
+    it is a possessive (`Einstein's`), or if a verb follows it as it does a name (`Einstein was`).
     """
     found: dict[str, str] = {}
     for name in (*_CODE.findall(prose(text)), *_names(text)):
-        shown = " ".join(name.split()).strip(".,;:'\u2019-")
+        shown = _without_possessive(" ".join(name.split()).strip(".,;:'\u2019-"))
         if len(shown) > 1 and shown.casefold() not in STOP_WORDS and any(each.isalpha() for each in shown):
             found.setdefault(shown.casefold(), shown)
     return list(found.values())[:most]
 
 
+_POSSESSIVE: Final = re.compile(r"['\u2019]s?$")
+
+
+def _without_possessive(name: str) -> str:
+    return _POSSESSIVE.sub("", name)
+
+
+# A possessive in the middle ends a name: "Albert Einstein's Nobel Prize" are two.
+_INNER_POSSESSIVE: Final = re.compile(r"(?<=\w)(?:['\u2019]s|(?<=s)['\u2019])\s+")
+
+
 def _names(text: str) -> Iterator[str]:
     # At the beginning of a sentence a name may be no name; it is one where it stands inside of another.
-    first: list[str] = []
+    first: list[tuple[str, bool]] = []
     inside: set[str] = set()
-    for sentence in sentences(text):
+    found = sentences(text)
+    lower = {word for sentence in found for word in words(sentence) if word[0].islower()}
+    for sentence in found:
         yield from _IDENTIFIER.findall(sentence)
         for match in _NAME.finditer(sentence):
+            names = [_without_possessive(each) for each in _INNER_POSSESSIVE.split(match[0])]
             if match.start() == 0:
-                first.append(match[0])
-            else:
-                inside.add(match[0].casefold())
-                yield match[0]
-    for name in first:
-        if name.casefold() in inside or " " in name:
+                is_alone = names == [match[0]]
+                first.append((names.pop(0), not is_alone or _acts(sentence[match.end() :])))
+            for name in names:
+                inside.add(name.casefold())
+                yield name
+    for name, is_like_a_name in first:
+        word = name.casefold()
+        is_known = word in inside or " " in name
+        if is_known or (is_like_a_name and word not in lower and not _is_common(word)):
             yield _without_first_stop_word(name)
+
+
+_VERB: Final = re.compile(r"\s+(?:is|was|has|had|does|did|\w{2,}ed|wrote|won|made|gave|became|died|began)\b")
+
+
+def _acts(rest: str) -> bool:
+    """Return whether a verb follows that, without an article ahead, is said of a name."""
+    return _VERB.match(rest) is not None
+
+
+# Nouns without an article that are no names: by their endings, and the usual ones.
+_COMMON_ENDINGS: Final = ("ing", "ly", "tion", "sion", "ness", "ment", "ity", "ism", "ship", "ance", "ence")
+_NOUNS: Final = """
+access air anybody anyone anything children code coffee content data energy everybody everyone everything
+evidence feedback food gold health heat help history information law light love mail men money music nobody
+nothing nature news oil paper people power progress rain research science sleep software somebody someone
+something sound space stress support tea time today tomorrow traffic training trust truth water weather women
+wood work yesterday
+"""
+_COMMON_NOUNS: Final = frozenset(_NOUNS.split())
+
+
+def _is_common(word: str) -> bool:
+    return word in STOP_WORDS or word in _COMMON_NOUNS or word.endswith(_COMMON_ENDINGS)
 
 
 def _without_first_stop_word(name: str) -> str:
@@ -201,7 +243,7 @@ class KeyphraseExtractor:
 
 
 @dataclass(frozen=True, slots=True)
-class EntityExtractor:
+class NERExtractor:
     """The things that a text names, at most `most` of them."""
 
     most: int = 12

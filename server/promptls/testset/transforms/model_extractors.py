@@ -9,9 +9,9 @@ from typing import Any, Final, Protocol
 from promptls.metrics.grading import NoVerdictError, read_verdict
 from promptls.models.embedding import MiniLm
 from promptls.models.model import Embeddings
-from promptls.testset.extractors import prose
 from promptls.testset.graph import Node
 from promptls.testset.scenarios import extraction_messages
+from promptls.testset.transforms.extractors import prose
 
 
 class Asker(Protocol):

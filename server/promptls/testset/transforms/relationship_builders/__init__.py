@@ -1,0 +1,1 @@
+"""Builders of relationships between the nodes of a graph."""
