@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from promptls.datasets.dataset import Dataset, DatasetStream
     from promptls.dialects.prompt_poet.cleanup import Markers
     from promptls.dialects.prompt_poet.parts import PromptPart, PromptSection
-    from promptls.experiments.python.decorator import experiment
-    from promptls.experiments.python.results import ExperimentResults
+    from promptls.experiments.python.functions import ExperimentResults, experiment
     from promptls.metrics.metric import discrete_metric, numeric_metric, ranking_metric
     from promptls.metrics.result import MetricResult
 
@@ -64,8 +63,8 @@ _HOME = {
     "Backend": "promptls.datasets.backends",
     "Dataset": "promptls.datasets.dataset",
     "DatasetStream": "promptls.datasets.dataset",
-    "ExperimentResults": "promptls.experiments.python.results",
-    "experiment": "promptls.experiments.python.decorator",
+    "ExperimentResults": "promptls.experiments.python.functions",
+    "experiment": "promptls.experiments.python.functions",
     "Markers": "promptls.dialects.prompt_poet.cleanup",
     "MetricResult": "promptls.metrics.result",
     "Prompt": "promptls.api.prompt",

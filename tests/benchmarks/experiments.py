@@ -134,9 +134,8 @@ def megabytes() -> float:
 
 async def whole_run(prompt: Path) -> dict[str, float]:
     """Seconds of the look before the run and of the run, and megabytes after its first and its last rows."""
-    from promptls.experiments.events import Event, RowFinished
     from promptls.experiments.prepare import prepared
-    from promptls.experiments.request import RunRequest
+    from promptls.experiments.run_protocol import Event, RowFinished, RunRequest
     from promptls.experiments.runner import run_plan
 
     memory: list[float] = []
@@ -157,8 +156,7 @@ async def whole_run(prompt: Path) -> dict[str, float]:
 async def cancelled_run(prompt: Path) -> float:
     """Seconds from the cancelling of a run in the middle to its end."""
     from promptls.experiments.client import run_in_process
-    from promptls.experiments.events import Event, RowFinished
-    from promptls.experiments.request import RunRequest
+    from promptls.experiments.run_protocol import Event, RowFinished, RunRequest
 
     middle = asyncio.Event()
 

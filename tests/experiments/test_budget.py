@@ -6,8 +6,7 @@ import pytest
 
 from promptls.experiments.budget import Budget, BudgetSpentError, Expected, Spending
 from promptls.experiments.client import plan_in_process, run_in_process
-from promptls.experiments.events import Event, Planned, Stopped
-from promptls.experiments.request import RunRequest
+from promptls.experiments.run_protocol import Event, Planned, RunRequest, Stopped
 from support.experiment_folder import Folder
 from support.model_server import ModelServer, Reply
 

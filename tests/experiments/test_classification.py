@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.class_scores import NO_ANSWER, OTHER, Classification, classify
-from promptls.experiments.classification import classifications
+from promptls.experiments.classification import NO_ANSWER, OTHER, Classification, classifications, classify
 from promptls.experiments.history import RunSummary
 from promptls.text.errors import UsageError
 from support.finished_run import write_run

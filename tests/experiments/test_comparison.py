@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptls.experiments.comparison import Comparison, compare_with
-from promptls.experiments.comparison_words import amount
+from promptls.experiments.comparison import Comparison, amount, compare_with
 from promptls.experiments.history import RunSummary, read_run
 from promptls.text.errors import UsageError
 from support.experiment_folder import Folder

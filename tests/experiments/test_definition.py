@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from promptls.experiments.experiment import adjusted, asked_from
-from promptls.experiments.results_folder import prompt_stem
+from promptls.experiments.manifest import prompt_stem
 from promptls.text.errors import UsageError
 from support.experiment_folder import Folder
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptls.experiments.failed_rows import failed_rows, unchanged_dataset
+from promptls.experiments.verdicts import failed_rows, unchanged_dataset
 from promptls.lint.rules.experiments.failing_row import rows_in_datasets
 from support.finished_run import write_run
 

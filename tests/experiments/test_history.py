@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from promptls.experiments.budget import BudgetSpentError
-from promptls.experiments.find_run import find_run
-from promptls.experiments.history import last_run, row_results, runs_of
+from promptls.experiments.history import find_run, last_run, row_results, runs_of
 from promptls.text.errors import UsageError
 from support.experiment_folder import Folder
 from support.unfinished import unfinished_run

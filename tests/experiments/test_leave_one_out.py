@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.events import Event, Finished, RowFinished, Stopped
 from promptls.experiments.leave_one_out import prepared_left_out, run_left_out
 from promptls.experiments.leave_one_out_report import known_report
-from promptls.experiments.request import RunRequest
+from promptls.experiments.run_protocol import Event, Finished, RowFinished, RunRequest, Stopped
 from promptls.text.errors import UsageError
 from support.experiment_folder import Folder, last_text
 from support.model_server import ModelServer, Reply

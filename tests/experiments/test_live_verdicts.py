@@ -4,9 +4,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from promptls.experiments.live_verdicts import LiveVerdicts
-from promptls.experiments.row_result import RowResult, Score
+from promptls.experiments.scores import RowResult, Score
 from promptls.experiments.unfinished import UnfinishedRun, create_run
+from promptls.experiments.verdicts import LiveVerdicts
 
 METRICS = [{"name": "exact_match", "kind": "discrete", "allowed_values": ["pass", "fail"]}]
 MODELS = ["small", "large"]

@@ -9,8 +9,15 @@ from pathlib import Path
 import pytest
 
 from promptls.experiments.client import run_in_process
-from promptls.experiments.events import Event, Finished, Planned, RowFinished, Started, Stopped
-from promptls.experiments.request import RunRequest
+from promptls.experiments.run_protocol import (
+    Event,
+    Finished,
+    Planned,
+    RowFinished,
+    RunRequest,
+    Started,
+    Stopped,
+)
 from promptls.text.errors import UserError
 from support.experiment_folder import Folder
 from support.model_server import ModelServer, Reply

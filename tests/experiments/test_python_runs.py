@@ -13,14 +13,21 @@ import pytest
 
 from promptls.cli.main import main
 from promptls.experiments.client import plan_in_process, run_in_process
-from promptls.experiments.events import Event, Finished, Planned, RowFinished, Started, Stopped
-from promptls.experiments.failed_rows import failed_rows, unchanged_dataset
 from promptls.experiments.history import last_run
 from promptls.experiments.python.prepare import prepared_python
 from promptls.experiments.python.request import python_request
 from promptls.experiments.python.runner import run_python
-from promptls.experiments.request import RunRequest
+from promptls.experiments.run_protocol import (
+    Event,
+    Finished,
+    Planned,
+    RowFinished,
+    RunRequest,
+    Started,
+    Stopped,
+)
 from promptls.experiments.unfinished import unfinished_runs
+from promptls.experiments.verdicts import failed_rows, unchanged_dataset
 from promptls.ide.experiments import experiment_runs
 from promptls.text.errors import UserError
 from promptls.workspace.workspace import Workspace

@@ -16,7 +16,7 @@ import pytest
 
 from promptls.cli.main import main
 from promptls.experiments.budget import BudgetSpentError
-from promptls.experiments.events import Event, RowFinished, Stopped
+from promptls.experiments.run_protocol import Event, RowFinished, Stopped
 from promptls.models import ray_nodes
 from promptls.models.model import ModelError
 from promptls.models.openai_compatible import OpenAiCompatible

@@ -14,8 +14,8 @@ from promptls.experiments.result_pages import (
     paired_page,
     rows_at,
     run_json,
+    table_of,
 )
-from promptls.experiments.result_table import table_of
 from promptls.text.errors import UsageError
 from support.experiment_folder import Folder
 from support.model_server import ModelServer

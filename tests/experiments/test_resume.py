@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from promptls.experiments.answer_cache import CallUnderWay, unsure_calls
 from promptls.experiments.budget import BudgetSpentError
-from promptls.experiments.under_way import CallUnderWay, unsure_calls
 from promptls.experiments.unfinished import read_header, reopen_run, unfinished_runs
 from promptls.text.errors import UsageError, UserError
 from support.experiment_folder import Folder, last_text, table

@@ -3,10 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from promptls.experiments.failed_rows import standing_failures
-from promptls.experiments.history import RunSummary
-from promptls.experiments.last_runs import last_runs
-from promptls.experiments.row_verdicts import newest_verdicts, row_verdicts
+from promptls.experiments.history import RunSummary, last_runs
+from promptls.experiments.verdicts import newest_verdicts, row_verdicts, standing_failures
 from support.finished_run import write_run
 
 TABLE = (

@@ -8,8 +8,16 @@ from typing import Any
 
 import pytest
 
-from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped, from_json, to_json
 from promptls.experiments.plan import plan_run
+from promptls.experiments.run_protocol import (
+    Event,
+    Finished,
+    RowFinished,
+    Started,
+    Stopped,
+    from_json,
+    to_json,
+)
 from promptls.experiments.runner import run_plan
 from promptls.experiments.unfinished import create_run
 from promptls.text.errors import UserError

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from promptls.experiments.comparison_words import Chance, in_words
+from promptls.experiments.comparison import Chance, in_words
 from promptls.experiments.statistics import corrected, is_clear, paired_difference, pooled_spread
 from promptls.text.errors import UserError
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from promptls.experiments.client import run_in_process
-from promptls.experiments.request import RunRequest
+from promptls.experiments.run_protocol import RunRequest
 from promptls.models.keys import key_mask, variables_named_by
 from promptls.models.local import LocalModel
 from promptls.models.registry import find_model

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import promptls
 from promptls.datasets.backends import LocalCsv
-from promptls.experiments.python.results import results_name
+from promptls.experiments.python.functions import results_name
 from promptls.text.errors import UserError
 from promptls.text.file_names import as_file_name, file_name_problem
 

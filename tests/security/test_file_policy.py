@@ -215,8 +215,8 @@ OWN_FILES = {
     "docgen", "tokens", "pytest_plugin", "api", "security", "embeddings",
     "results_view/report.py", "server/access.py", "cli/pages/page_server.py", "rendering/worker.py",
     "cli/input/chosen_sample.py", "cli/output/rewrite.py", "cli/output/render_viewer.py",
-    "cli/commands/convert.py", "cli/checking/baseline.py", "experiments/python/row_caller.py",
-    "experiments/python/ray_function_worker.py", "experiments/python/run.py",
+    "cli/commands/convert.py", "cli/checking/baseline.py", "experiments/python/runner.py",
+    "experiments/python/ray_function_worker.py", "experiments/python/functions.py",
 }  # fmt: skip
 
 

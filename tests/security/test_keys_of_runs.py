@@ -9,7 +9,7 @@ import pytest
 
 from promptls.experiments.access import named_variables
 from promptls.experiments.client import run_in_process
-from promptls.experiments.request import RunRequest
+from promptls.experiments.run_protocol import RunRequest
 from promptls.testset.prepare import GenerationRequest
 
 PROMPT = """\

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.datasets.files import Row
-from promptls.experiments.answer_check import AnswerCheck
+from promptls.experiments.ask import AnswerCheck
 from promptls.experiments.row_choice import parse_rows
 from promptls.metrics.builtin.regex_match import regex_match
 from promptls.metrics.builtin.schema_validity import schema_validity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptls.experiments.row_result import RowResult
+from promptls.experiments.scores import RowResult
 from promptls.experiments.unfinished import RunFollower, unfinished_runs
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from promptls.experiments.client import plan_in_process, run_in_process
-from promptls.experiments.events import Event, Finished, Planned, RowFinished, Started, Stopped
+from promptls.experiments.run_protocol import Event, Finished, Planned, RowFinished, Started, Stopped
 from promptls.server.commands.generate_dataset import GENERATION
 from promptls.testset.prepare import GenerationRequest
 from promptls.text.errors import UserError

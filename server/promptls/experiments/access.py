@@ -28,7 +28,7 @@ from promptls.text.errors import FilePlace, UserError
 from promptls.workspace.settings import ProjectFile, place_of_setting
 
 if TYPE_CHECKING:
-    from promptls.experiments.request import ProcessRequest
+    from promptls.experiments.run_protocol import ProcessRequest
 
 
 class KeyQuestion(NamedTuple):

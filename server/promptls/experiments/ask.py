@@ -1,27 +1,172 @@
-"""Asking one model about one row, and scoring what it answers."""
+"""Asking models about rows: opening the models, asking, checking and scoring each answer."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import json
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptls.datasets.files import Row
-from promptls.experiments.answer_cache import SharedAnswers
-from promptls.experiments.answer_check import AnswerCheck
+from promptls.experiments.answer_cache import (
+    LEFT_ERROR,
+    CallNote,
+    ResultCallNote,
+    SharedAnswers,
+    call_note,
+    is_worth_keeping,
+)
 from promptls.experiments.budget import Expected
+from promptls.experiments.experiment import Experiment
 from promptls.experiments.job import RowOutcome
-from promptls.experiments.judges import Judges
+from promptls.experiments.judging import Judges, OpenEmbedder, OpenJudge, RowAccount, asked_models
 from promptls.experiments.plan import AnswerKeys, Plan, parameters_of
 from promptls.experiments.row_rendering import RenderedRow
-from promptls.experiments.row_result import RowResult, Score
-from promptls.experiments.scoring import Scorer
-from promptls.experiments.under_way import LEFT_ERROR, ResultCallNote, call_note
-from promptls.models.keys import KeyMask
+from promptls.experiments.scores import RowResult, Score
+from promptls.metrics.binding import bound_arguments
+from promptls.metrics.metric import Metric
+from promptls.models.embedding import MINILM, open_embeddings
+from promptls.models.keys import KeyMask, key_mask
 from promptls.models.model import Completion, ModelError, ModelReference
-from promptls.models.prices import Price
-from promptls.models.steady import SteadyModel
+from promptls.models.prices import Price, is_paid, price_of
+from promptls.models.registry import open_model, opened_model
+from promptls.models.steady import Pace, SteadyModel
+from promptls.semantic.types.schemas import RUN_SECONDS, SchemaCheck
+from promptls.text.format import plural
+
+if TYPE_CHECKING:
+    from promptls.models.ray_cluster import RayCluster, RayModel
+
+
+class AnswerCheck:
+    """Looks at the answers of one experiment."""
+
+    def __init__(self, *, is_json: bool, schema: Mapping[str, Any] | None) -> None:
+        self._is_json = is_json or schema is not None
+        self._schema = SchemaCheck(schema, RUN_SECONDS) if schema is not None else None
+
+    def problem(self, answer: str) -> str | None:
+        """Return what is wrong with the answer, in words; None if nothing is, or nothing is demanded."""
+        if not self._is_json:
+            return None
+        try:
+            value = json.loads(answer)
+        except RecursionError:
+            return "no JSON that can be read: it is nested too deeply"
+        except ValueError as error:
+            return _no_json(answer, error)
+        if self._schema is None:
+            return None
+        return self._schema.problem(value) or None
+
+
+def _no_json(answer: str, error: ValueError) -> str:
+    text = answer.strip()
+    if not text:
+        return "no JSON: the answer is empty"
+    if text.startswith("```"):
+        return "no JSON: the answer stands in a code fence"
+    place = error.pos if isinstance(error, json.JSONDecodeError) else 0
+    if place >= len(answer.rstrip()):
+        return "no JSON: the answer breaks off; a larger `max_tokens` may help"
+    if place == 0:
+        return f"no JSON: the answer begins with “{text[:40]}”"
+    words = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+    return f"no JSON: {words[:1].lower()}{words[1:]} at character {place + 1}"
+
+
+class Scored(NamedTuple):
+    """The scores of a response by metric, what its judges took, and whose judge gave no verdict."""
+
+    scores: dict[str, Score]
+    account: RowAccount
+    unscored: tuple[str, ...]
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether any judge was asked."""
+        return self.account.answered or self.account.failure is not None
+
+
+class Scorer:
+    """Scores with the metrics of a plan; no secret that `mask` knows comes out of a metric."""
+
+    def __init__(self, plan: Plan, judges: Judges, mask: KeyMask) -> None:
+        self._plan = plan
+        self._judges = judges
+        self._mask = mask
+
+    async def score(
+        self,
+        row: Row,
+        response: str,
+        answer: Mapping[str, Any],
+        repeat: int,
+        note: CallNote,
+        again: Collection[str] | None = None,
+    ) -> Scored:
+        """Return what all metrics say, or those that are asked `again`.
+
+        Those that ask judges are asked at once.
+
+        `note` is told of each call of a judge.
+        """
+        metrics = [each for each in self._plan.metrics if again is None or each.name in again]
+        accounts: dict[str, RowAccount] = {}
+        asked: dict[str, Mapping[str, Any]] = {}
+        for metric in metrics:
+            if (asks := self._plan.asks.get(metric.name)) is not None:
+                account = accounts[metric.name] = RowAccount()
+                asked[metric.name] = self._judges.of(asks, repeat, account, note, again=again is not None)
+        scores = [self._score(metric, row, response, answer, asked.get(metric.name)) for metric in metrics]
+        found = await asyncio.gather(*scores) if asked else [await score for score in scores]
+        by_name = {metric.name: score for metric, score in zip(metrics, found, strict=True)}
+        total = RowAccount()
+        for account in accounts.values():
+            total.take(account)
+        # One that came to no question has its reasons in the row, and would have them again.
+        unscored = tuple(
+            name
+            for name, account in accounts.items()
+            if by_name[name].value is None and (account.answered or account.failure is not None)
+        )
+        return Scored(by_name, total, unscored)
+
+    async def _score(
+        self,
+        metric: Metric,
+        row: Row,
+        response: str,
+        answer: Mapping[str, Any],
+        asked: Mapping[str, Any] | None,
+    ) -> Score:
+        experiment = self._plan.experiment
+        # Each question to a judge has a limit of its own, and may wait for its turn.
+        limit = experiment.timeout if asked is None else None
+        try:
+            arguments = bound_arguments(metric, row.values, response, experiment.output_key, answer)
+            result = await asyncio.wait_for(metric.ascore(**arguments, **(asked or {})), limit)
+        except asyncio.TimeoutError:
+            return Score(None, f"the metric took longer than {plural(experiment.timeout, 'second')}")
+        except Exception as error:  # noqa: BLE001 - a row that cannot be scored must not end the run
+            return Score(None, self._mask.mask(f"{type(error).__name__}: {error}"))
+        reason = None if result.reason is None else self._mask.mask(str(result.reason))
+        value = _plain(result.value)
+        return Score(self._mask.mask(value) if isinstance(value, str) else value, reason)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON can carry; numbers of other libraries become Python's."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    # NumPy's scalars have this method, and nothing else does.
+    item = getattr(value, "item", None)
+    return item() if callable(item) else str(value)
 
 
 class OpenModel(NamedTuple):
@@ -220,3 +365,129 @@ def _known(
         "cost": cost,
         "output_schema": output_schema,
     }
+
+
+@asynccontextmanager
+async def opened_models(plan: Plan, note: ResultCallNote) -> AsyncIterator[Asker]:
+    """Provide an asker for the plan's models: opens each once, and closes all at the end.
+
+    `note` is told of each call that may cost money, right before it is made.
+    """
+    experiment = plan.experiment
+    mask = key_mask([*experiment.models, *asked_models(plan.asks)])
+    paces: dict[str, Pace] = {}
+    async with AsyncExitStack() as stack:
+        cluster = await _cluster(plan, stack)
+        opened = opened_model if cluster is None else partial(_on_cluster, cluster)
+        models: dict[str, OpenModel] = {}
+        for reference in experiment.models:
+            model = open_model(
+                reference,
+                pace=_pace(experiment, reference, paces),
+                mask=mask,
+                timeout=experiment.timeout,
+                opened=opened,
+            )
+            stack.push_async_callback(model.close)
+            keeps = plan.cache is not None and is_worth_keeping(reference)
+            models[reference.name] = OpenModel(
+                reference,
+                model,
+                asyncio.Semaphore(model.max_at_once or experiment.concurrency),
+                AnswerKeys(experiment, reference) if keeps else None,
+                price_of(reference) if is_paid(reference) else None,
+            )
+        answers = SharedAnswers(plan.cache, experiment.timeout)
+        judges = await _judges(plan, answers, models, paces, mask, stack, cluster)
+        yield Asker(plan, models, judges, answers, mask, note)
+
+
+async def _judges(
+    plan: Plan,
+    answers: SharedAnswers,
+    models: Mapping[str, OpenModel],
+    paces: dict[str, Pace],
+    mask: KeyMask,
+    stack: AsyncExitStack,
+    cluster: RayCluster | None,
+) -> Judges:
+    """Return what the metrics ask; a judge that is one of the models as well keeps to the same limits."""
+    experiment = plan.experiment
+    judges: dict[str, OpenJudge] = {}
+    embedders: dict[str, OpenEmbedder] = {}
+    for asks in plan.asks.values():
+        if (judge := asks.judge) is not None and judge.name not in judges:
+            price = price_of(judge) if is_paid(judge) else None
+            if (shared := models.get(judge.name)) is not None:
+                judges[judge.name] = OpenJudge(judge, shared.model, shared.turns, price)
+                continue
+            model = open_model(
+                judge,
+                pace=_pace(experiment, judge, paces),
+                mask=mask,
+                timeout=experiment.timeout,
+                opened=opened_model if cluster is None else partial(_on_cluster, cluster),
+            )
+            stack.push_async_callback(model.close)
+            turns = asyncio.Semaphore(model.max_at_once or experiment.concurrency)
+            judges[judge.name] = OpenJudge(judge, model, turns, price)
+        if (embedder := asks.embedder) is not None and embedder.name not in embedders:
+            pace = _pace(experiment, embedder, paces)
+            is_here = embedder.provider == "local"
+            opened = open_embeddings(
+                embedder,
+                pace=pace,
+                mask=mask,
+                timeout=experiment.timeout,
+                opened=None if cluster is None or is_here else _on_cluster(cluster, embedder),
+            )
+            stack.push_async_callback(opened.close)
+            price = price_of(embedder) if is_paid(embedder) else None
+            embedders[embedder.name] = OpenEmbedder(embedder, opened, price)
+    return Judges(answers, judges, embedders)
+
+
+async def _cluster(plan: Plan, stack: AsyncExitStack) -> RayCluster | None:
+    """Return the cluster whose nodes hold the models, where the engine says so; judges and embedders as well.
+
+    Retries, pace, cache and scores stay in this process, and so are the same for both engines. Embeddings
+    of the model on this machine are made here, where their texts are.
+    """
+    experiment = plan.experiment
+    if experiment.engine == "local" or not plan.calls:
+        return None
+    from promptls.models.ray_cluster import connected_cluster
+
+    asked = (each for each in asked_models(plan.asks) if (each.provider, each.model) != ("local", MINILM))
+    references = {each.name: each for each in (*experiment.models, *asked)}
+    most = min(experiment.concurrency, plan.results)
+    cluster = await connected_cluster(
+        list(references.values()), experiment.ray_address, most, from_project=experiment.ray_from_project
+    )
+
+    async def close(error: type[BaseException] | None, *_: object) -> None:
+        await cluster.close(at_once=error is not None)
+
+    stack.push_async_exit(close)
+    return cluster
+
+
+def _on_cluster(cluster: RayCluster, reference: ModelReference) -> RayModel:
+    from promptls.models.ray_cluster import RayModel
+
+    return RayModel(cluster, reference.name)
+
+
+def _pace(experiment: Experiment, reference: ModelReference, paces: dict[str, Pace]) -> Pace:
+    """Return the model's rate limiter: its own, or the one it shares with the provider's other models."""
+    name = reference.name if reference.name in experiment.rate_limits else reference.provider
+    limit = experiment.rate_limits.get(name)
+    if name not in paces:
+        paces[name] = (
+            Pace()
+            if limit is None
+            else Pace(
+                requests_per_minute=limit.requests_per_minute, tokens_per_minute=limit.tokens_per_minute
+            )
+        )
+    return paces[name]

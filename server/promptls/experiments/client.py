@@ -16,9 +16,16 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 import promptls
-from promptls.experiments.editor_link import QUESTIONS, EditorAnswers
-from promptls.experiments.events import Event, Finished, Planned, Started, from_json
-from promptls.experiments.request import ProcessRequest
+from promptls.experiments.run_protocol import (
+    QUESTIONS,
+    EditorAnswers,
+    Event,
+    Finished,
+    Planned,
+    ProcessRequest,
+    Started,
+    from_json,
+)
 from promptls.models.editor_model import AskEditor
 from promptls.models.keys import KeyMask, key_mask
 from promptls.security.environment import minimal_environment, whole_environment

@@ -1,23 +1,26 @@
-"""From what a prompt and its project declare to an experiment: which rows, which models, which metrics."""
+"""The experiment that a prompt and its project declare: its rows, models and metrics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptls.dialects.opencompass.vocabulary import LABEL_INFERENCERS
 from promptls.experiments.budget import Budget
-from promptls.experiments.evaluation import asked_rows, refuse_labels
 from promptls.experiments.experiment import Experiment, RateLimit
 from promptls.experiments.judging import judging_models
-from promptls.experiments.results_folder import results_folder
+from promptls.experiments.manifest import results_folder
 from promptls.models.keys import variables_named_by
 from promptls.models.model import ModelReference
 from promptls.models.registry import find_model
+from promptls.rendering.evaluation_data import evaluation_data
+from promptls.rendering.job import EvaluationJob
 from promptls.rendering.make import JOB_KINDS
 from promptls.security.environment import readable_variables
 from promptls.security.files import read_text
-from promptls.semantic.evaluation import evaluation_of
+from promptls.semantic.evaluation import Evaluation, evaluation_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.text.errors import FilePlace, UsageError, UserError
@@ -28,6 +31,27 @@ from promptls.workspace.settings import ProjectFile, find_project
 
 if TYPE_CHECKING:
     from promptls.settings.header import ExperimentKey, Header, NamedMetric
+
+
+def asked_rows(
+    template: Template, prompt: Path, dataset: Path, meta_templates: Mapping[str, Any]
+) -> EvaluationJob:
+    """Return the rows of the experiment's dataset, and those that the examples come from."""
+    data = replace(evaluation_data(template, str(prompt)), test=str(dataset))
+    return EvaluationJob(data, meta_templates=meta_templates)
+
+
+def refuse_labels(evaluation: Evaluation, prompt: Path) -> None:
+    """Raise UsageError for a prompt whose labels are weighed by what a model makes of each of them."""
+    inferencer = evaluation.inferencer_class
+    if inferencer in LABEL_INFERENCERS:
+        raise UsageError(
+            f"`{inferencer}` compares labels by the model's log-probabilities of whole prompts, which "
+            "chat models do not tell: the experiment cannot be run",
+            FilePlace(prompt),
+            "look at its prompts with `promptls render --viewer`, or let `GenInferencer` ask for the label",
+        )
+
 
 HOW_TO_DECLARE = (
     "declare one, in the header `{#--- … ---#}` at the top of a parts template or at the top level of a "

@@ -9,10 +9,10 @@ from typing import Any
 
 from promptls.experiments.definition import define_experiment
 from promptls.experiments.experiment import Experiment
-from promptls.experiments.find_run import find_run, find_unfinished
+from promptls.experiments.history import find_run, find_unfinished
 from promptls.experiments.manifest import manifest_of
 from promptls.experiments.python.request import python_request
-from promptls.experiments.request import RunRequest
+from promptls.experiments.run_protocol import RunRequest
 from promptls.experiments.unfinished import read_header
 from promptls.security.trust import FolderCode
 from promptls.workspace.settings import folder_to_trust

@@ -1,4 +1,4 @@
-"""The runs that a prompt file has had, found by their manifests alone."""
+"""The finished runs of a prompt file, found by their manifests alone."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from promptls.experiments.manifest import hash_of_text
-from promptls.experiments.results_folder import MAX_MANIFEST_BYTES, prompt_stem, results_folder
-from promptls.experiments.tally import score_text
+from promptls.experiments.manifest import MAX_MANIFEST_BYTES, hash_of_text, prompt_stem, results_folder
+from promptls.experiments.row_choice import is_of_examples
+from promptls.experiments.scores import score_text
+from promptls.experiments.unfinished import unfinished_runs
 from promptls.security.files import kept_by_file, open_text, read_bytes, read_text
 from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.suggest import did_you_mean
+from promptls.workspace.disk import ENDINGS
+from promptls.workspace.settings import find_project
 
 SETTLED_NANOSECONDS = 1_000_000_000
 
@@ -235,3 +240,165 @@ def _is_stale(files: Mapping[str, str], folder: Path, unsaved: Mapping[str, str]
         if hash_of_text(text) != digest:
             return True
     return False
+
+
+# Runs that are looked through for one over all rows.
+LOOKED_BACK = 20
+
+# Runs over some rows whose verdicts take the place of older ones.
+MAX_LATER = 5
+
+
+class LastRuns(NamedTuple):
+    """`scored` is the run whose scores count: the newest over all rows, with the one before it as `previous`.
+
+    Where no run went over all rows, it is the newest over some. `later` are newer ones, over some rows or
+    over the prompt's examples, the newest first. `scored` is None before the first run over rows.
+    """
+
+    scored: RunSummary | None
+    later: tuple[RunSummary, ...]
+
+    @property
+    def newest_first(self) -> tuple[RunSummary, ...]:
+        """All of them, the newest first."""
+        return (*self.later, *([self.scored] if self.scored is not None else []))
+
+
+def last_runs(prompt: Path, experiment: str, *, unsaved: Mapping[str, str] | None = None) -> LastRuns:
+    """Return the last runs of the prompt file's experiment.
+
+    A few manifests are read, however many runs there are.
+
+    `unsaved` holds texts that count instead of what is saved, by absolute path.
+    """
+    runs = tuple(islice(runs_of(prompt, experiment=experiment, unsaved=unsaved), LOOKED_BACK))
+    whole = [index for index, run in enumerate(runs) if run.rows_chosen is None]
+    some = [index for index, run in enumerate(runs) if not is_of_examples(run.rows_chosen)]
+    found = whole or some
+    if not found:
+        return LastRuns(None, runs[:MAX_LATER])
+    scored = runs[found[0]]
+    if len(whole) > 1:
+        scored = replace(scored, previous=runs[whole[1]])
+    return LastRuns(scored, runs[: found[0]][:MAX_LATER])
+
+
+def last_over(prompt: Path, experiment: str, rows: str | None) -> RunSummary | None:
+    """Return the latest run over the same selection of rows (None for all): only its scores compare.
+
+    Of a long history, the last runs are looked through.
+    """
+    runs = islice(runs_of(prompt, experiment=experiment), LOOKED_BACK)
+    return next((run for run in runs if run.rows_chosen == rows), None)
+
+
+def find_run(word: str, *, whole: bool = False) -> RunSummary:
+    """Return the run named by its table, its manifest, its name, or its prompt file (the last run).
+
+    The ending `.yml.j2` of a prompt may be left out. With `whole`, a prompt file means its last run over all
+    rows, where there is one.
+
+    Raises `UsageError` when there is none, with the nearest name or what to do.
+    """
+    path = Path(word)
+    if path.suffix in {".csv", ".json"}:
+        return _of_file(path)
+    if path.is_file():
+        run = (_last_whole(path) if whole else None) or last_run(path)
+        if run is None:
+            raise UsageError("the prompt has no run", FilePlace(path), f"make one: `promptls run {word}`")
+        return run
+    named = next((name for ending in ENDINGS if Path(name := f"{word}{ending}").is_file()), None)
+    return find_run(named, whole=whole) if named is not None else _of_name(word)
+
+
+def _last_whole(prompt: Path) -> RunSummary | None:
+    runs = islice(runs_of(prompt), LOOKED_BACK)
+    return next((run for run in runs if run.rows_chosen is None), None)
+
+
+def find_unfinished(word: str) -> Path:
+    """Return the path of the unfinished run meant by its path, its name or a prompt file: the newest one.
+
+    Raises `UsageError` if there is none.
+    """
+    path = Path(word)
+    if path.is_file() and path.suffix not in {".csv", ".json"}:
+        shape = re.compile(rf"\d{{8}}-\d{{6}}-{re.escape(prompt_stem(path))}(-\d+)?")
+        found = [
+            each for each in _unfinished([results_folder(path.absolute())]) if shape.fullmatch(each.name)
+        ]
+        if found:
+            return found[-1]
+        raise UsageError(
+            "no run of this prompt was broken off", FilePlace(path), f"begin one: `promptls run {word}`"
+        )
+    name = path.stem if path.suffix in {".csv", ".json"} else path.name
+    folders = [path.absolute().parent] if path.parent != Path() else _folders()
+    runs = _unfinished(folders)
+    named = next((each for each in runs if each.name == name), None)
+    if named is not None:
+        return named
+    if any((folder / f"{name}.json").is_file() for folder in folders):
+        raise UsageError(
+            f"the run `{name}` has ended", remedy="ask its failed rows again with `--retry-errors`"
+        )
+    names = [each.name for each in runs]
+    raise UsageError(
+        f"there is no run `{name}` that was broken off{did_you_mean(name, names)}",
+        remedy=f"those that were are {', '.join(f'`{each}`' for each in names[-3:])}"
+        if names
+        else "no run here was broken off",
+    )
+
+
+def _folders() -> list[Path]:
+    here = Path.cwd()
+    return list(dict.fromkeys([here / "experiments", here, find_project(here / "any").root / "experiments"]))
+
+
+def _unfinished(folders: list[Path]) -> list[Path]:
+    return sorted(
+        (run.path for folder in folders for run in unfinished_runs(folder)), key=lambda path: path.name
+    )
+
+
+def _of_file(path: Path) -> RunSummary:
+    manifest = path.with_suffix(".json")
+    if manifest.is_file():
+        return read_run(manifest)
+    others = [file.stem for file in path.parent.glob("*.json")] if path.parent.is_dir() else []
+    if path.is_file():
+        raise UsageError(
+            "the table has no manifest beside it",
+            FilePlace(path),
+            f"a run is a table with its manifest, `{manifest.name}`, in one folder",
+        )
+    raise UsageError(
+        f"there is no such run{did_you_mean(path.stem, others)}", FilePlace(path), "check the path"
+    )
+
+
+def _of_name(name: str) -> RunSummary:
+    path = Path(name)
+    folders = _folders() if path.parent == Path() else [path.absolute().parent]
+    name = path.name
+    names = []
+    for folder in folders:
+        if (folder / f"{name}.json").is_file():
+            return read_run(folder / f"{name}.json")
+        if folder.is_dir():
+            names += [file.stem for file in folder.glob("*-*-*.json")]
+    if any(each.name == name for each in _unfinished(folders)):
+        raise UsageError(
+            "this run did not end, so it has no scores to compare",
+            FilePlace(path),
+            f"go on with it: `promptls run --resume {path}`",
+        )
+    remedy = (
+        f"the last runs are {', '.join(f'`{run}`' for run in sorted(names)[-3:])}"
+        if names
+        else ("name a table in an `experiments` folder, or a prompt file that has been run")
+    )
+    raise UsageError(f"there is no run or prompt file `{name}`{did_you_mean(name, names)}", remedy=remedy)

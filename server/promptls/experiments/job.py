@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from promptls.experiments.budget import Budget, BudgetSpentError, Spending
-from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped
 from promptls.experiments.manifest import ended_manifest, write_manifest
 from promptls.experiments.pipeline import Outcome, Progress, Task, work_through
-from promptls.experiments.row_result import RowResult
+from promptls.experiments.run_protocol import Event, Finished, RowFinished, Started, Stopped
+from promptls.experiments.scores import RowResult, Totals, described_metric
 from promptls.experiments.store import synced
-from promptls.experiments.tally import Totals, described_metric
 from promptls.experiments.unfinished import UnfinishedRun, UnwrittenError, create_run
 from promptls.metrics.metric import Metric
 from promptls.models.model import ModelError

@@ -15,14 +15,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptls.experiments.comparison import Comparison, compare_with
-from promptls.experiments.events import Event, Finished, Planned, RowFinished, Started, Stopped
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.history import RunSummary, read_run
 from promptls.experiments.leave_one_out_report import FORMAT, ExampleWorth, report_path, verdict_of, words_of
 from promptls.experiments.manifest import hash_of_file, hash_of_text, relative, write_manifest
 from promptls.experiments.plan import Plan
 from promptls.experiments.prepare import Prepared, prepared
-from promptls.experiments.request import RunRequest
+from promptls.experiments.run_protocol import (
+    Event,
+    Finished,
+    Planned,
+    RowFinished,
+    RunRequest,
+    Started,
+    Stopped,
+)
 from promptls.experiments.runner import run_plan
 from promptls.security.private_files import TEMPORARY_PREFIX
 from promptls.semantic.few_shot import FewShot, few_shots

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from promptls.experiments.comparison import MetricComparison
-from promptls.experiments.comparison_words import Chance, amount, unit_of
-from promptls.experiments.results_folder import prompt_stem
+from promptls.experiments.comparison import Chance, MetricComparison, amount, unit_of
+from promptls.experiments.manifest import prompt_stem
 from promptls.security.files import kept_by_file, read_text
 
 FORMAT = 1

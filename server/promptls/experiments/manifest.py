@@ -1,4 +1,4 @@
-"""The manifest of a run: what was run, with what, and what it came to, as JSON beside the table."""
+"""The manifest of a run: what was run, with what, and its results, as JSON beside the table."""
 
 from __future__ import annotations
 
@@ -16,12 +16,39 @@ from typing import Any
 
 import promptls
 from promptls.datasets.atomic import replaced
-from promptls.experiments.git_state import git_state
 from promptls.experiments.plan import Plan
-from promptls.experiments.results_folder import MAX_MANIFEST_BYTES
 from promptls.models.model import ModelReference
 from promptls.security.files import open_bytes, read_bytes, read_text
+from promptls.security.git import is_dirty, run_git
 from promptls.text.errors import FilePlace, UserError
+from promptls.workspace.settings import ProjectFile, find_project
+
+MAX_MANIFEST_BYTES = 200_000_000
+"""The size above which a manifest is not read."""
+
+
+def results_folder(prompt: Path, project: ProjectFile | None = None) -> Path:
+    """Return the folder for results: in the project's root, or beside a prompt without a project."""
+    found = project or find_project(prompt)
+    return (found.root if found.path is not None else prompt.absolute().parent) / "experiments"
+
+
+def prompt_stem(prompt: Path) -> str:
+    """Return the prompt file's name without its endings, which names its runs: `triage_v2`."""
+    return re.sub(r"\.ya?ml(\.j2)?$|\.j2$", "", prompt.name)
+
+
+def git_state(folder: Path) -> dict[str, Any] | None:
+    """`commit`, and `dirty`: whether files that git knows have changed since; None outside of git.
+
+    `dirty` is None if git does not say in time, or only with a program that the repository names.
+    """
+    try:
+        commit = run_git(folder, "rev-parse", "HEAD").strip()
+    except UserError:
+        return None
+    return {"commit": commit, "dirty": is_dirty(folder)}
+
 
 FORMAT = 1
 """Grows when a reader of old manifests would misread new ones."""

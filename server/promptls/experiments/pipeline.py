@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
 from promptls.experiments.budget import Expected, Spending
-from promptls.experiments.events import RowFinished
+from promptls.experiments.run_protocol import RowFinished
 
 _RATE_ROWS: Final = 100
 """Finished rows that the rate is taken from."""

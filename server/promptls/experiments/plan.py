@@ -9,13 +9,11 @@ from typing import Any
 
 from promptls.datasets.files import DatasetFile, open_dataset
 from promptls.experiments.answer_cache import AnswerCache, answer_key, is_worth_keeping, key_prefix
+from promptls.experiments.estimate import ModelEstimate, estimate_of, judge_estimates, measured, with_measures
 from promptls.experiments.experiment import Experiment
-from promptls.experiments.judge_estimate import judge_estimates, measured, with_measures
 from promptls.experiments.judging import MetricAsks, asked_by, asked_models
-from promptls.experiments.model_estimate import ModelEstimate, estimate_of
-from promptls.experiments.rendered_rows import RenderedRows
 from promptls.experiments.row_choice import ALL_ROWS, RowChoice
-from promptls.experiments.row_rendering import RenderedRow, RowRenderer, row_renderer
+from promptls.experiments.row_rendering import RenderedRow, RenderedRows, RowRenderer, row_renderer
 from promptls.metrics.binding import check_binding
 from promptls.metrics.loading import load_metric
 from promptls.metrics.metric import Metric

@@ -1,42 +1,85 @@
-"""From a request to a plan that can be run: the command line and the server's process of a run begin here."""
+"""From a request to a plan that can be run; the command line and the run process begin here."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from promptls.datasets.files import Row
 from promptls.experiments.access import Access, sends_of
+from promptls.experiments.answer_cache import CallUnderWay, unsure_calls, unsure_words
 from promptls.experiments.budget import Budget
-from promptls.experiments.changes import changed_rows
 from promptls.experiments.definition import define_experiment
-from promptls.experiments.events import Planned
-from promptls.experiments.example_choice import is_of_examples
-from promptls.experiments.example_rows import over_examples
+from promptls.experiments.examples import over_examples
 from promptls.experiments.experiment import Experiment, adjusted, asked_from
-from promptls.experiments.failing_choice import failing_choice
-from promptls.experiments.find_run import find_run, find_unfinished
-from promptls.experiments.history import RunSummary
+from promptls.experiments.history import RunSummary, find_run, find_unfinished, last_runs, row_results
 from promptls.experiments.judging import asked_models, may_be_asked
-from promptls.experiments.last_runs import last_runs
 from promptls.experiments.manifest import changed_scoring, described_model, hash_of_file, manifest_of
-from promptls.experiments.plan import IsThere, Plan, plan_run
+from promptls.experiments.plan import IsThere, Plan, parameters_of, plan_run
 from promptls.experiments.python.request import python_access, python_request
-from promptls.experiments.request import RunRequest
-from promptls.experiments.row_choice import FAILING, RowChoice, parse_rows
-from promptls.experiments.row_rendering import RowRenderer, row_renderer
+from promptls.experiments.results_table import good_digests, good_results
+from promptls.experiments.row_choice import FAILING, RowChoice, is_of_examples, parse_rows
+from promptls.experiments.row_rendering import RenderedRow, RowRenderer, row_renderer
+from promptls.experiments.run_protocol import Planned, RunRequest
 from promptls.experiments.runner import FROM_THE_START, Continued
-from promptls.experiments.stored_results import good_digests, good_results
-from promptls.experiments.under_way import CallUnderWay, unsure_calls
 from promptls.experiments.unfinished import UnfinishedRun, read_header, reopen_run
-from promptls.experiments.unsure_cost import unsure_in_words
+from promptls.experiments.verdicts import failing_choice
+from promptls.models.prices import is_paid, price_of
 from promptls.settings.header import Engine
-from promptls.text.errors import FilePlace, UsageError
+from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import in_dollars
 from promptls.workspace.settings import find_project
+
+
+def changed_rows(rendered: Iterable[tuple[Row, RenderedRow]], before: RunSummary) -> int | None:
+    """Return how many of the rows render otherwise than in the run `before`.
+
+    Rows that it did not have count too.
+
+    None if the run's table is gone.
+    """
+    try:
+        known = {
+            int(cells["row_number"]): cells.get("rendered_hash") or ""
+            for cells in row_results(before)
+            if (cells.get("row_number") or "").isdigit()
+        }
+    except (OSError, ValueError, UserError):
+        return None
+    return sum(known.get(row.number) != each.digest for row, each in rendered)
+
+
+def unsure_in_words(plan: Plan, calls: Sequence[CallUnderWay], *, left: bool) -> str | None:
+    """Return one sentence that names the calls and about what they took; None if there are none.
+
+    `left` says that they are not made again.
+    """
+    if not calls:
+        return None
+    numbers = {call.number for call in calls}
+    found = {
+        row.number: (row.id, rendered.tokens) for row, rendered in plan.rendered if row.number in numbers
+    }
+    costs = [_cost(plan, call, found.get(call.number, ("", 0))[1]) for call in calls]
+    known = [cost for cost in costs if cost is not None]
+    ids = {number: name for number, (name, _) in found.items()}
+    return unsure_words(calls, ids, sum(known) if known else None, left=left)
+
+
+def _cost(plan: Plan, call: CallUnderWay, tokens: int) -> float | None:
+    """About what one call took, in US dollars; None if no price is known."""
+    for model in plan.experiment.models:
+        if model.name == call.asked == call.model and is_paid(model):
+            longest = parameters_of(plan.experiment, model, call.repeat).get("max_tokens")
+            return price_of(model).cost(tokens, longest if isinstance(longest, int) else None)
+    for asks in plan.asks.values():
+        if asks.judge is not None and asks.judge.name == call.asked and is_paid(asks.judge):
+            return price_of(asks.judge).cost(asks.tokens // max(asks.calls, 1), None)
+    return None
 
 
 class Prepared(NamedTuple):

@@ -1,10 +1,10 @@
 """The process of a run: `python -m promptls.experiments.process`, started by the language server.
 
 One JSON request on the first line of standard input, as `RunRequest` has it; JSON events on
-standard output, one a line: those of `promptls.experiments.events`, and last, when there is no
+standard output, one a line: those of `promptls.experiments.run_protocol`, and last, when there is no
 `Finished`, `{"event": "Failed", "message", "path", "line", "column", "remedy"}` or
 `{"event": "Cancelled"}`. After `Planned` with a question, the line `{"go": true}` lets the run begin.
-Models of the editor are asked for as `promptls.experiments.editor_link` says.
+Models of the editor are asked for as `promptls.experiments.run_protocol` says.
 A line `{"cancel": true}`, or the end of standard input, ends the run at once with its finished rows kept.
 """
 
@@ -20,14 +20,12 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NoReturn, TextIO, TypeAlias, TypeVar
 
-from promptls.experiments.editor_link import EditorLink
-from promptls.experiments.events import Planned, to_json
 from promptls.experiments.leave_one_out import prepared_left_out, run_left_out
 from promptls.experiments.prepare import prepared
 from promptls.experiments.python.prepare import prepared_python
 from promptls.experiments.python.request import python_request
 from promptls.experiments.python.runner import run_python
-from promptls.experiments.request import ProcessRequest, RunRequest
+from promptls.experiments.run_protocol import EditorLink, Planned, ProcessRequest, RunRequest, to_json
 from promptls.experiments.runner import run_plan
 from promptls.models.editor_model import EDITOR
 from promptls.models.keys import key_mask

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from promptls.experiments.manifest import hash_of_text, manifest_of, relative
+from promptls.experiments.scores import score_text
 from promptls.experiments.store import Store
-from promptls.experiments.tally import score_text
 from promptls.experiments.unfinished import RunState, planned_results, unfinished_runs
 from promptls.text.errors import UserError
 

@@ -10,21 +10,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptls.datasets.files import Row
-from promptls.experiments.ask import Asker
+from promptls.experiments.answer_cache import CallUnderWay
+from promptls.experiments.ask import Asker, opened_models
 from promptls.experiments.budget import Expected
-from promptls.experiments.events import Event, Finished
 from promptls.experiments.job import Job, RowOutcome, Tasks, run_job
-from promptls.experiments.manifest import begun_manifest
-from promptls.experiments.open_models import opened_models
+from promptls.experiments.manifest import begun_manifest, prompt_stem
 from promptls.experiments.pipeline import Task
 from promptls.experiments.plan import Plan
-from promptls.experiments.results_folder import prompt_stem
 from promptls.experiments.results_table import write_table
 from promptls.experiments.row_rendering import RenderedRow
-from promptls.experiments.row_result import RowResult
+from promptls.experiments.run_protocol import Event, Finished
+from promptls.experiments.scores import RowResult, Totals
 from promptls.experiments.store import synced
-from promptls.experiments.tally import Totals
-from promptls.experiments.under_way import CallUnderWay
 from promptls.experiments.unfinished import UnfinishedRun
 from promptls.models.model import ModelReference
 

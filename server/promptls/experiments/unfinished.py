@@ -15,9 +15,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from promptls.experiments.row_result import RowResult
+from promptls.experiments.answer_cache import CallUnderWay
+from promptls.experiments.scores import RowResult
 from promptls.experiments.store import Store, message_of, store_exists
-from promptls.experiments.under_way import CallUnderWay
 from promptls.text.errors import FilePlace, UsageError, UserError
 
 Header: TypeAlias = dict[str, Any]

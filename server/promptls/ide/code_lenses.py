@@ -13,8 +13,8 @@ from promptls.text.format import in_dollars
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from promptls.experiments.events import Planned
     from promptls.experiments.history import MetricSummary, RunSummary
+    from promptls.experiments.run_protocol import Planned
 
 _MAX_RESPONSE = 60
 _MINUTE = 100
@@ -165,8 +165,8 @@ def _over_examples(snapshot: Snapshot, path: str, runs: tuple[ExperimentRuns, ..
     template = snapshot.template(path)
     if template is None or not runs or not template.declarations.examples:
         return
-    from promptls.experiments.example_choice import one_example
-    from promptls.experiments.example_results import example_result
+    from promptls.experiments.examples import example_result
+    from promptls.experiments.row_choice import one_example
 
     output = template.declarations.settings.output_key
     for number, example in enumerate(template.declarations.examples, start=1):
@@ -261,7 +261,7 @@ def run_actions(
 def _on_example(
     snapshot: Snapshot, path: str, offset: int, runs: tuple[ExperimentRuns, ...]
 ) -> Iterator[RunAction]:
-    from promptls.experiments.example_choice import one_example
+    from promptls.experiments.row_choice import one_example
 
     template = snapshot.template(path)
     for number, example in enumerate(template.declarations.examples if template else (), start=1):

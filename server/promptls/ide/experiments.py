@@ -52,7 +52,7 @@ def experiment_runs(snapshot: Snapshot, path: str) -> tuple[ExperimentRuns, ...]
     names = experiment_names(snapshot, path)
     if not names:
         return ()
-    from promptls.experiments.last_runs import last_runs
+    from promptls.experiments.history import last_runs
 
     unsaved = snapshot.unsaved()
     found = ((name, last_runs(Path(path), name, unsaved=unsaved)) for name in names)
@@ -64,8 +64,8 @@ def experiment_runs(snapshot: Snapshot, path: str) -> tuple[ExperimentRuns, ...]
 def _has_other_dataset(run: RunSummary | None) -> bool:
     """Return whether the dataset of the run has changed since; not looked at where it is long."""
     from promptls.datasets.known import MAX_BYTES
-    from promptls.experiments.failed_rows import unchanged_dataset
     from promptls.experiments.history import dataset_of
+    from promptls.experiments.verdicts import unchanged_dataset
 
     named = dataset_of(run) if run is not None else None
     if run is None or named is None:
@@ -116,8 +116,7 @@ def known_worths(snapshot: Snapshot, path: str) -> tuple[KnownWorth, ...]:
     if not asked:
         return ()
     from promptls.experiments.leave_one_out_report import known_report
-    from promptls.experiments.manifest import hash_of_text
-    from promptls.experiments.results_folder import results_folder
+    from promptls.experiments.manifest import hash_of_text, results_folder
 
     found: list[KnownWorth] = []
     for entry, name in asked:

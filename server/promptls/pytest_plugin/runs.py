@@ -13,12 +13,12 @@ from typing import Any, Final
 import pytest
 
 from promptls.experiments.access import limited_to
-from promptls.experiments.failed_rows import failed_rows
 from promptls.experiments.history import RunSummary, read_run, row_results
 from promptls.experiments.prepare import prepared
-from promptls.experiments.request import RunRequest
+from promptls.experiments.run_protocol import RunRequest
 from promptls.experiments.runner import run_plan
 from promptls.experiments.thresholds import Threshold, check_thresholds
+from promptls.experiments.verdicts import failed_rows
 from promptls.security.trust import TrustStore
 from promptls.text.errors import UsageError
 from promptls.text.escape import for_terminal_line

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from promptls.experiments.find_run import find_run
-from promptls.experiments.history import RunSummary
+from promptls.experiments.history import RunSummary, find_run
 from promptls.experiments.result_pages import (
     LARGEST_PAGE,
     Kind,

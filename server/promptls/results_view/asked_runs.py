@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from promptls.experiments.comparison import Comparison, compare_with
-from promptls.experiments.find_run import find_run
-from promptls.experiments.history import RunSummary, last_run, read_run, runs_of
-from promptls.experiments.last_runs import last_runs
+from promptls.experiments.history import RunSummary, find_run, last_run, last_runs, read_run, runs_of
 from promptls.results_view import wire
 from promptls.text.errors import FilePlace, UsageError, optional
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from promptls.experiments.comparison import Comparison, compare_with
 from promptls.experiments.history import RunSummary
-from promptls.experiments.result_pages import paired_places
-from promptls.experiments.result_table import scored_columns
+from promptls.experiments.result_pages import paired_places, scored_columns
 from promptls.results_view import wire
 from promptls.results_view.kept import kept_by_tables
 from promptls.results_view.scores import number_of

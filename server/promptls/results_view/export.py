@@ -39,7 +39,7 @@ def write_rows(path: Path, run: RunSummary, form: str, places: Sequence[int]) ->
 
 def _pieces(run: RunSummary, form: str, places: Sequence[int]) -> Iterator[str]:
     if form == "junit":
-        from promptls.experiments.run_as_junit import render
+        from promptls.experiments.thresholds import render
 
         yield render([(run, ())])
         return

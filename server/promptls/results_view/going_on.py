@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from promptls.experiments.results_folder import results_folder
+from promptls.experiments.manifest import results_folder
 from promptls.experiments.unfinished import RunState, planned_results, unfinished_runs
 from promptls.ide.code_lenses import progress_text
 from promptls.results_view import wire

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from promptls.experiments.history import RunSummary
-from promptls.experiments.result_table import stamp_of_table
+from promptls.experiments.result_pages import stamp_of_table
 from promptls.security.files import Stamp
 
 Answer = TypeVar("Answer")

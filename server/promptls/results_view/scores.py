@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from promptls.experiments.history import MetricSummary, RunSummary
-from promptls.experiments.result_table import scored_columns
-from promptls.experiments.tally import good_class
+from promptls.experiments.result_pages import scored_columns
+from promptls.experiments.scores import good_class
 from promptls.results_view import wire
 
 # Bars of a distribution.

@@ -16,7 +16,7 @@ from promptls.text.errors import UsageError, UserError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from promptls.experiments.request import ProcessRequest
+    from promptls.experiments.run_protocol import ProcessRequest
 
 
 log = logging.getLogger(__name__)

@@ -13,9 +13,9 @@ from promptls.embeddings.minilm import HOW_TO_INSTALL, is_installed
 from promptls.experiments.access import Access, sends_of
 from promptls.experiments.answer_cache import AnswerCache, is_worth_keeping
 from promptls.experiments.budget import Budget
-from promptls.experiments.events import Planned
-from promptls.experiments.model_estimate import ModelEstimate, estimate_of
-from promptls.experiments.results_folder import results_folder
+from promptls.experiments.estimate import ModelEstimate, estimate_of
+from promptls.experiments.manifest import results_folder
+from promptls.experiments.run_protocol import Planned
 from promptls.models.model import ModelReference
 from promptls.models.registry import check_model, find_model
 from promptls.settings.project import Project

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from promptls.experiments.budget import BudgetSpentError
-from promptls.experiments.events import Event, Finished, RowFinished, Started, Stopped, to_json
 from promptls.experiments.pipeline import Progress
 from promptls.experiments.process import MayGo, Tell, leave, main
+from promptls.experiments.run_protocol import Event, Finished, RowFinished, Started, Stopped, to_json
 from promptls.testset.graph import save
 from promptls.testset.model_asker import ModelAsker, opened_asker
 from promptls.testset.prepare import GenerationPlan, GenerationRequest, prepared

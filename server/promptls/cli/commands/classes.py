@@ -11,7 +11,7 @@ from promptls.cli.output.terminal import paint, print_json
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
-    from promptls.experiments.class_scores import Classification
+    from promptls.experiments.classification import Classification
 
 SUMMARY = "report precision, recall and F1 of each class"
 
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Print the reports."""
     from promptls.experiments.classification import classifications
-    from promptls.experiments.find_run import find_run
+    from promptls.experiments.history import find_run
 
     run = find_run(arguments.run)
     reports = classifications(

@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Compare and prints; 1 where a run is worse and the caller wants to know."""
     from promptls.experiments.comparison import compare_with
-    from promptls.experiments.find_run import find_run
+    from promptls.experiments.history import find_run
 
     comparisons = compare_with(
         find_run(arguments.before, whole=True), [find_run(run, whole=True) for run in arguments.after]

@@ -20,7 +20,7 @@ from promptls.security.trust import FolderCode
 from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
-    from promptls.experiments.events import Finished, Planned
+    from promptls.experiments.run_protocol import Finished, Planned
     from promptls.testset.prepare import GenerationRequest, Prepared
 
 SUMMARY = "generate a test dataset from documents"

@@ -84,7 +84,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _folder(file: Path | None) -> Path:
-    from promptls.experiments.results_folder import results_folder
+    from promptls.experiments.manifest import results_folder
 
     if file is not None and not file.is_dir():
         return results_folder(file)

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Write the report, and says where it is."""
     from promptls.datasets.atomic import replaced
-    from promptls.experiments.find_run import find_run
+    from promptls.experiments.history import find_run
     from promptls.results_view.report import report_html
 
     runs = [find_run(word) for word in dict.fromkeys(arguments.runs)]

@@ -74,8 +74,8 @@ async def _serve(arguments: argparse.Namespace) -> None:
 
 def _asked(words: list[str]) -> tuple[dict[str, Any], Path, str]:
     """Return what the page shows first, the folder of its runs, and what it is called here."""
-    from promptls.experiments.find_run import find_run
-    from promptls.experiments.results_folder import results_folder
+    from promptls.experiments.history import find_run
+    from promptls.experiments.manifest import results_folder
     from promptls.experiments.run_index import known_runs
 
     if not words:

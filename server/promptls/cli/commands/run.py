@@ -21,9 +21,8 @@ from promptls.cli.running.report import print_matrix, print_run, threshold
 from promptls.text.errors import FilePlace, UsageError
 
 if TYPE_CHECKING:
-    from promptls.experiments.events import Finished
     from promptls.experiments.prepare import Prepared
-    from promptls.experiments.request import RunRequest
+    from promptls.experiments.run_protocol import Finished, RunRequest
     from promptls.experiments.thresholds import Threshold
 
 SUMMARY = "run an experiment over a dataset"
@@ -170,14 +169,14 @@ def execute(arguments: argparse.Namespace) -> int:
     for run, limit in missed:
         print(paint(limit.words(run), "red", sys.stderr), file=sys.stderr)
     if arguments.junit is not None:
-        from promptls.experiments.run_as_junit import render
+        from promptls.experiments.thresholds import render
 
         arguments.junit.write_text(render(judged), encoding="utf-8")
     return int(bool(missed) or any(run.failed for run in runs))
 
 
 def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
-    from promptls.experiments.request import RunRequest
+    from promptls.experiments.run_protocol import RunRequest
 
     named = arguments.resume or arguments.retry_errors
     if not arguments.files and not named:
@@ -228,8 +227,7 @@ async def _run_all(
     requests: list[RunRequest], arguments: argparse.Namespace
 ) -> list[tuple[Finished, list[Threshold]]]:
     """Return every plan is made, and every question asked, before the first model is."""
-    from promptls.experiments.history import read_run
-    from promptls.experiments.last_runs import last_over
+    from promptls.experiments.history import last_over, read_run
     from promptls.experiments.prepare import prepared
     from promptls.experiments.thresholds import check_thresholds, thresholds_of
 

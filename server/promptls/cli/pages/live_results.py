@@ -20,7 +20,7 @@ from promptls.text.errors import UsageError, UserError
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
 
-    from promptls.experiments.request import RunRequest
+    from promptls.experiments.run_protocol import RunRequest
     from promptls.results_view.client import ResultsProcess
 
 _POLL_SECONDS: Final = 0.3
@@ -117,7 +117,7 @@ class LiveResults:
 
         It goes on when the page that asked for it is closed.
         """
-        from promptls.experiments.events import Event, Started
+        from promptls.experiments.run_protocol import Event, Started
 
         names: list[str] = []
 

@@ -13,7 +13,7 @@ from promptls.cli.pages.shown_page import ShownPage
 from promptls.experiments.client import plan_in_process
 from promptls.experiments.folder_code import code_of_run, folders_of_run
 from promptls.experiments.history import last_run
-from promptls.experiments.request import RunRequest
+from promptls.experiments.run_protocol import RunRequest
 from promptls.ide.code_lenses import plan_text
 from promptls.text.errors import UsageError, optional
 from promptls.text.format import plural

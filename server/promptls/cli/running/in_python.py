@@ -17,10 +17,9 @@ from promptls.cli.running.questions import ask_before_spending
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
-    from promptls.experiments.events import Finished
     from promptls.experiments.python.prepare import PreparedPython
     from promptls.experiments.python.request import PythonRequest
-    from promptls.experiments.request import RunRequest
+    from promptls.experiments.run_protocol import Finished, RunRequest
 
 
 def in_python(requests: list[RunRequest]) -> tuple[list[RunRequest], list[PythonRequest]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptls.experiments.access import Access, KeyQuestion
-    from promptls.experiments.request import ProcessRequest
+    from promptls.experiments.run_protocol import ProcessRequest
     from promptls.security.trust import KeyGrant
 
 

@@ -15,9 +15,8 @@ from promptls.text.errors import UsageError
 from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
-    from promptls.experiments.events import Finished
     from promptls.experiments.leave_one_out import LeftOut
-    from promptls.experiments.request import RunRequest
+    from promptls.experiments.run_protocol import Finished, RunRequest
 
 _COLOURS: dict[str, Colour] = {"earns its tokens": "green", "does harm": "red", "not shown": "dim"}
 _COLUMNS = (

@@ -9,9 +9,9 @@ from promptls.cli.running.keys import sent_lines
 from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
-    from promptls.experiments.events import Planned
     from promptls.experiments.experiment import Experiment
     from promptls.experiments.prepare import Prepared
+    from promptls.experiments.run_protocol import Planned
     from promptls.models.model import ModelReference
 
 

@@ -18,7 +18,7 @@ from rich.progress import (
 
 from promptls.cli.output.safe_stream import live_progress
 from promptls.cli.output.terminal import paint, printed_path
-from promptls.experiments.events import Event, RowFinished, Started, Stopped
+from promptls.experiments.run_protocol import Event, RowFinished, Started, Stopped
 
 # Parts of a run after which a line is written where there is no terminal.
 LINES = 4

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from promptls.text.errors import UsageError
 
 if TYPE_CHECKING:
-    from promptls.experiments.events import Planned
+    from promptls.experiments.run_protocol import Planned
 
 
 def ask_before_spending(plans: Iterable[Planned], less: str = "`--rows 20`") -> None:

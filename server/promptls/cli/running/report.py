@@ -172,7 +172,7 @@ def _print_unscored(run: RunSummary) -> None:
 
 def _print_not_good(run: RunSummary) -> None:
     """Print the first answers that a metric did not find good, with its reasons."""
-    from promptls.experiments.failed_rows import failed_rows
+    from promptls.experiments.verdicts import failed_rows
 
     found = [row for row in failed_rows(run) if not row.is_error]
     if not found:

@@ -1,33 +1,334 @@
-"""From a request for a code-defined experiment to what can be run: a new run, or one that is gone on with."""
+"""From a request for a code-defined experiment to a run that can start or resume."""
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import platform
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from promptls.datasets.files import Row
+import promptls
+from promptls.datasets.backends import LocalBackend
+from promptls.datasets.cells import json_line
+from promptls.datasets.files import Row, open_dataset
 from promptls.experiments.access import sends_of
+from promptls.experiments.answer_cache import CallUnderWay, unsure_words
 from promptls.experiments.budget import Budget
-from promptls.experiments.events import Planned
-from promptls.experiments.find_run import find_run, find_unfinished
-from promptls.experiments.history import RunSummary
-from promptls.experiments.manifest import hash_of_file
-from promptls.experiments.python.manifest import file_hashes
-from promptls.experiments.python.plan import PythonPlan, python_plan
+from promptls.experiments.history import RunSummary, find_run, find_unfinished
+from promptls.experiments.manifest import (
+    FORMAT,
+    git_state,
+    hash_of_file,
+    hash_of_text,
+    prompt_stem,
+    relative,
+    results_folder,
+)
+from promptls.experiments.python.functions import loaded_module, value_of
 from promptls.experiments.python.request import PythonRequest, python_access
-from promptls.experiments.python.rows import digest_of_row
-from promptls.experiments.python.table import good_rows
-from promptls.experiments.request import RunRequest
-from promptls.experiments.under_way import CallUnderWay, unsure_words
+from promptls.experiments.results_table import good_rows
+from promptls.experiments.row_choice import ALL_ROWS, FAILING, RowChoice, parse_rows
+from promptls.experiments.run_protocol import Planned, RunRequest
 from promptls.experiments.unfinished import UnfinishedRun, reopen_run
+from promptls.experiments.verdicts import failing_choice
+from promptls.metrics.metric import Metric
+from promptls.models.grants import missing_among, ray_grants
 from promptls.models.prices import is_paid
+from promptls.models.ray_nodes import check_cluster
 from promptls.models.registry import find_model
-from promptls.text.errors import FilePlace, UsageError
+from promptls.security.files import read_bytes
+from promptls.semantic.template import Template
+from promptls.settings.header import Engine
+from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.workspace.disk import source_of, text_on_disk
+from promptls.workspace.python_experiments import PythonExperiment, findings_in_file
 from promptls.workspace.settings import find_project
+
+
+def digest_of_row(row: Row) -> str:
+    """Return a hash that identifies the row's values."""
+    return hashlib.sha256(json_line(row.values).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+class FileRows:
+    """The rows of a file as mappings, read anew each time; raises UserError at what cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (dict(row.values) for row in open_dataset(self.path).rows())
+
+
+class PythonRows:
+    """The chosen rows of whatever the experiment's file gives as its dataset."""
+
+    def __init__(self, rows: Iterable[Any], choice: RowChoice = ALL_ROWS) -> None:
+        # What can be gone over only once is kept, since rows are counted before any is asked.
+        self._rows = list(rows) if isinstance(rows, Iterator) else rows
+        self.choice = choice
+
+    @property
+    def path(self) -> Path | None:
+        """The file that the rows come from, where that is known."""
+        if isinstance(self._rows, FileRows):
+            return self._rows.path
+        backend = getattr(self._rows, "backend", None)
+        name = getattr(self._rows, "name", None)
+        if not isinstance(backend, LocalBackend) or not isinstance(name, str):
+            return None
+        path = backend.path_of(name, "datasets").absolute()
+        return path if path.is_file() else None
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yield each chosen row in order; raises `UsageError` for a condition that a row cannot answer."""
+        return self.choice.of(
+            Row(number, number - 1, item if isinstance(item, Mapping) else dict(item), item)
+            for number, item in enumerate(self._rows, start=1)
+        )
+
+    def count(self) -> int:
+        """Return how many rows are chosen."""
+        if self.choice == ALL_ROWS and isinstance(self._rows, Sized):
+            return len(self._rows)
+        return sum(1 for _ in self)
+
+
+_PREFERRED = "load_dataset"
+_MODEL_PARAMETERS = ("model", "model_name")
+_NAME_PARAMETER = "experiment_name"
+_SEED_PARAMETER = "seed"
+
+
+@dataclass(frozen=True, slots=True)
+class PythonPlan:
+    """A function and everything that it is called with; nothing is called yet."""
+
+    experiment: PythonExperiment
+    prompt: Path
+    function: Callable[..., Any]
+    model: Any
+    """The pydantic model of the results; None if there is none."""
+    rows: PythonRows
+    arguments: Mapping[str, Any]
+    metrics: Mapping[str, Metric]
+    """The metrics whose scores the results hold, by the column."""
+    model_name: str
+    """The model that the function was told to ask; the experiment's name where it is not told."""
+    requested_model: str | None = None
+    """The model that the function was told to ask, by whoever runs it or by the project."""
+    repeats: int = 1
+    """How often the function is called with each row."""
+    engine: Engine = "local"
+    """Where the function is called: in this process, or on the nodes of a Ray cluster."""
+    ray_address: str | None = None
+    ray_from_project: bool = False
+    """Whether the settings of the project chose the address."""
+
+    def arguments_of(self, repeat: int) -> dict[str, Any]:
+        """Return what the function is called with beside a row; with a seed, each repeat has the next one."""
+        arguments = dict(self.arguments)
+        if isinstance(seed := arguments.get(_SEED_PARAMETER), int):
+            arguments[_SEED_PARAMETER] = seed + repeat - 1
+        return arguments
+
+    @property
+    def is_asynchronous(self) -> bool:
+        """Whether the function is one to be awaited."""
+        return inspect.iscoroutinefunction(self.function)
+
+
+def python_plan(experiment: PythonExperiment, request: RunRequest) -> PythonPlan:
+    """Return the plan of the run; it runs the experiment's file, and loads the dataset.
+
+    Raises UserError for a file that cannot be run, and UsageError where nothing says which dataset is meant,
+    or what a parameter of the function is.
+    """
+    _check_options(experiment, request)
+    path, prompt = Path(experiment.file), Path(request.prompt)
+    module = loaded_module(path)
+    made = value_of(module, experiment.name, path)
+    function = getattr(made, "func", made)
+    arguments = _arguments(experiment, function, request)
+    metrics = {
+        column: metric
+        for column, name in experiment.scores.items()
+        if (metric := _metric(getattr(module, name, None), column)) is not None
+    }
+    told = next((str(arguments[name]) for name in _MODEL_PARAMETERS if name in arguments), None)
+    return PythonPlan(
+        experiment,
+        prompt,
+        function,
+        getattr(made, "experiment_model", None),
+        PythonRows(_rows(experiment, module, request), _choice(experiment, request)),
+        arguments,
+        metrics,
+        told or experiment.name,
+        told,
+        request.repeats or 1,
+        *_engine(prompt, request),
+    )
+
+
+def _engine(prompt: Path, request: RunRequest) -> tuple[Engine, str | None, bool]:
+    """Return where the function is called, the address of the cluster, and whether the project says it.
+
+    Raises UserError where there is no Ray.
+    """
+    settings = find_project(prompt).settings
+    engine: Engine = request.engine or ("ray" if request.ray_address else settings.engine)
+    address = request.ray_address or settings.ray.address
+    from_project = address is not None and not request.ray_address
+    if engine == "ray" and not (from_project and missing_among(ray_grants(address, ()))):
+        check_cluster(address)
+    return engine, address, from_project
+
+
+def _choice(experiment: PythonExperiment, request: RunRequest) -> RowChoice:
+    if request.rows is None:
+        return ALL_ROWS
+    if str(request.rows) == FAILING:
+        return failing_choice(Path(request.prompt), experiment.name)
+    return parse_rows(str(request.rows))
+
+
+def _check_options(experiment: PythonExperiment, request: RunRequest) -> None:
+    """Raise UsageError for what only an experiment that a prompt declares can be asked."""
+    place = FilePlace(experiment.file, experiment.line)
+    if request.leave_one_out:
+        raise UsageError(
+            f"the experiment `{experiment.name}` is a Python function, whose prompts cannot be changed",
+            place,
+            "choose an experiment that the prompt declares",
+        )
+
+
+def _metric(found: Any, column: str) -> Metric | None:
+    """Return a metric of promptls or of Ragas, under the name of its column."""
+    if isinstance(found, Metric):
+        return Metric(column, found.kind, found.allowed_values, found.function, found.lower_is_better)
+    allowed = getattr(found, "allowed_values", None)
+    if isinstance(allowed, list):
+        return Metric(column, "discrete", allowed, str)
+    if isinstance(allowed, tuple | range):
+        return Metric(column, "numeric", allowed, float)
+    return Metric(column, "ranking", allowed, list) if isinstance(allowed, int) else None
+
+
+def _arguments(
+    experiment: PythonExperiment, function: Callable[..., Any], request: RunRequest
+) -> dict[str, Any]:
+    prompt = Path(request.prompt)
+    known: dict[str, Any] = {_NAME_PARAMETER: prompt_stem(prompt)}
+    if experiment.prompt_parameter is not None:
+        known[experiment.prompt_parameter] = str(prompt)
+    model = request.models[0] if request.models else None
+    if model is None and experiment.required & set(_MODEL_PARAMETERS):
+        model = find_project(prompt).settings.default_model
+    if model is not None:
+        known |= dict.fromkeys(_MODEL_PARAMETERS, model)
+    if request.seed is not None:
+        known[_SEED_PARAMETER] = request.seed
+    missing = sorted(experiment.required - known.keys())
+    if missing:
+        listed = ", ".join(f"`{name}`" for name in missing)
+        raise UsageError(
+            f"nothing says what {listed} of the experiment `{experiment.name}` is",
+            FilePlace(experiment.file, experiment.line),
+            "give the parameter a default, or run the experiment with its own `arun`",
+        )
+    named = inspect.signature(function).parameters
+    if request.seed is not None and _SEED_PARAMETER not in named:
+        raise UsageError(
+            f"the experiment `{experiment.name}` takes no `{_SEED_PARAMETER}`",
+            FilePlace(experiment.file, experiment.line),
+            "give the function such a parameter, or leave out `--seed`",
+        )
+    return {name: value for name, value in known.items() if name in named}
+
+
+def _rows(experiment: PythonExperiment, module: Any, request: RunRequest) -> Iterable[Any]:
+    found = {each.name for each in findings_in_file(experiment.file).datasets}
+    name = _PREFERRED if _PREFERRED in found else next(iter(sorted(found)), None)
+    if name is not None:
+        made = getattr(module, name, None)
+        try:
+            return made() if inspect.isroutine(made) else made or ()
+        except Exception as error:
+            if isinstance(error, UserError):
+                raise
+            raise UserError(
+                f"`{name}` cannot load the dataset: {type(error).__name__}: {error}",
+                FilePlace(experiment.file),
+                "correct the function",
+            ) from error
+    prompt = Path(request.prompt)
+    template = Template(source_of(str(prompt), text_on_disk(str(prompt)) or ""))
+    own = list((template.declarations.settings.experiments or {}).values())
+    project = find_project(prompt)
+    shared = list(project.settings.experiments.values())
+    if own or shared:
+        path = prompt.parent / own[0].dataset if own else project.root / shared[0].dataset
+        return FileRows(path)
+    raise UsageError(
+        f"nothing says which dataset the experiment `{experiment.name}` is run on",
+        FilePlace(experiment.file, experiment.line),
+        "write a function `load_dataset()` in the file, which gives a `Dataset`",
+    )
+
+
+def python_manifest(prepared: PreparedPython, started: datetime) -> dict[str, Any]:
+    """Return what is known of a run before its first row, all but its name `run`."""
+    plan, request = prepared.plan, prepared.request
+    folder = results_folder(plan.prompt)
+    files = file_hashes(plan)
+    path = plan.rows.path
+    return {
+        "format": FORMAT,
+        "run": "",
+        "experiment": plan.experiment.name,
+        "written_in": relative(Path(plan.experiment.file), folder),
+        "prompt": relative(plan.prompt, folder),
+        "files": files,
+        "prompt_hash": files[relative(plan.prompt, folder)],
+        "rendered": {"rows": prepared.planned.rows, "failing": 0, "over_limit": 0, "tokens": 0},
+        "dataset": {
+            "path": relative(path, folder) if path is not None else None,
+            "sha256": hash_of_file(path) if path is not None else None,
+            "rows": plan.rows.choice.text or None,
+        },
+        "models": [{"name": plan.model_name}],
+        "settings": {
+            "metrics": list(plan.metrics),
+            "model": plan.requested_model,
+            "seed": plan.arguments.get("seed"),
+            "repeats": plan.repeats,
+            "concurrency": request.concurrency,
+            "timeout": request.timeout,
+            "engine": plan.engine,
+        },
+        "git": git_state(plan.prompt.parent),
+        "versions": {"promptls": promptls.__version__, "python": platform.python_version()},
+        "started": started.isoformat(timespec="seconds"),
+        "continues": prepared.retried.name if prepared.retried is not None else None,
+    }
+
+
+def file_hashes(plan: PythonPlan) -> dict[str, str]:
+    """Return the hashes of the prompt and of the experiment's file, by path relative to the results."""
+    folder = results_folder(plan.prompt)
+    return {
+        relative(file, folder): hash_of_text(read_bytes(file).decode("utf-8", "surrogateescape"))
+        for file in (plan.prompt, Path(plan.experiment.file))
+    }
+
 
 Answered: TypeAlias = Mapping[tuple[int, int], str]
 """The hashes of the rows that need no call, by number and repeat; empty where none is known."""

@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import promptls
-from promptls.experiments.python.module import loaded_module, value_of
-from promptls.experiments.python.row_function import FunctionOutcome, RowFunction, failed_row
+from promptls.experiments.python.functions import (
+    FunctionOutcome,
+    RowFunction,
+    failed_row,
+    loaded_module,
+    value_of,
+)
 from promptls.models.ray_worker import Declined, Opened
 from promptls.text.errors import UserError
 

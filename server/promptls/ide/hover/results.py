@@ -75,7 +75,7 @@ def _tokens(example: Example, number: int, newest: FileRendering | None) -> Iter
 
 def _last_result(template: Template, number: int, example: Example, runs: ExperimentRuns) -> Iterator[str]:
     """Yield the latest result of the example, or of the row with the same inputs, in an experiment's runs."""
-    from promptls.experiments.example_results import example_result
+    from promptls.experiments.examples import example_result
 
     output = template.declarations.settings.output_key
     found = example_result(number, example.data, output, runs.newest_first)
@@ -131,9 +131,9 @@ def hover_row(dataset: Path, line: int, runs: Iterable[ExperimentRuns]) -> RowHo
 
 def _text(dataset: Path, number: int, runs: ExperimentRuns) -> str | None:
     """Return the newest results of the row in the runs of one experiment."""
-    from promptls.experiments.example_choice import is_of_examples
-    from promptls.experiments.example_results import known_table
-    from promptls.experiments.failed_rows import unchanged_dataset
+    from promptls.experiments.examples import known_table
+    from promptls.experiments.row_choice import is_of_examples
+    from promptls.experiments.verdicts import unchanged_dataset
 
     for run in runs.newest_first:
         if is_of_examples(run.rows_chosen) or unchanged_dataset(run) != dataset:

@@ -91,9 +91,9 @@ def _prompt(context: Context, found: PromptTests) -> command_types.PromptTests:
 def _rows(
     path: str, experiment: str, dataset: Path | None, unsaved: Mapping[str, str]
 ) -> command_types.ExperimentRows:
-    from promptls.experiments.example_choice import is_of_examples
-    from promptls.experiments.last_runs import last_runs
-    from promptls.experiments.row_verdicts import newest_verdicts
+    from promptls.experiments.history import last_runs
+    from promptls.experiments.row_choice import is_of_examples
+    from promptls.experiments.verdicts import newest_verdicts
 
     runs = last_runs(Path(path), experiment, unsaved=unsaved).newest_first
     verdicts = list(_readable(newest_verdicts(run for run in runs if not is_of_examples(run.rows_chosen))))
@@ -124,7 +124,7 @@ def _readable(found: Any) -> Any:
 
 def _of_run(table: str) -> list[command_types.RowVerdict]:
     from promptls.experiments.history import read_run
-    from promptls.experiments.row_verdicts import row_verdicts as verdicts_of
+    from promptls.experiments.verdicts import row_verdicts as verdicts_of
 
     run = read_run(Path(table).with_suffix(".json"))
     return [verdict_json(verdict, stale=False) for verdict in verdicts_of(run)]

@@ -17,10 +17,8 @@ from promptls.server.progress import Progress, progress
 from promptls.server.trust import NOT_SENT, may_send_keys
 
 if TYPE_CHECKING:
-    from promptls.experiments.events import Event, Finished, Planned, Started, Stopped
-    from promptls.experiments.live_verdicts import LiveVerdicts
-    from promptls.experiments.request import RunRequest
-    from promptls.experiments.row_verdicts import RowVerdict
+    from promptls.experiments.run_protocol import Event, Finished, Planned, RunRequest, Started, Stopped
+    from promptls.experiments.verdicts import LiveVerdicts, RowVerdict
     from promptls.server.context import Context
     from promptls.server.state.runs import Runs
 
@@ -120,7 +118,7 @@ class _Watch:
 
     def see(self, event: Event) -> None:
         """Take the next event."""
-        from promptls.experiments.events import Planned, RowFinished, Started, Stopped
+        from promptls.experiments.run_protocol import Planned, RowFinished, Started, Stopped
 
         if isinstance(event, Planned):
             self._shown.report(plan_text(event), 0)
@@ -189,8 +187,8 @@ class VerdictNews:
 
     def see(self, event: Event) -> None:
         """Take an event of the run."""
-        from promptls.experiments.events import RowFinished, Started
-        from promptls.experiments.live_verdicts import LiveVerdicts
+        from promptls.experiments.run_protocol import RowFinished, Started
+        from promptls.experiments.verdicts import LiveVerdicts
 
         if isinstance(event, Started):
             self._live = LiveVerdicts(Path(event.path), event.metrics)

@@ -21,8 +21,7 @@ from promptls.server.uris import path_of, uri_of
 from promptls.text.errors import UsageError, optional
 
 if TYPE_CHECKING:
-    from promptls.experiments.events import Event, Planned
-    from promptls.experiments.request import ProcessRequest
+    from promptls.experiments.run_protocol import Event, Planned, ProcessRequest
     from promptls.server.context import Context
     from promptls.server.trust import Trust
     from promptls.testset.prepare import GenerationRequest
@@ -135,7 +134,7 @@ class _Watch:
 
     def see(self, event: Event) -> None:
         """Take the next event."""
-        from promptls.experiments.events import Planned, RowFinished
+        from promptls.experiments.run_protocol import Planned, RowFinished
 
         if isinstance(event, Planned):
             self._shown.report(_plan_words(event), 0)

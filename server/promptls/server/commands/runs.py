@@ -20,8 +20,7 @@ from promptls.text.errors import UsageError, optional
 from promptls.text.escape import markdown_prose, markdown_text
 
 if TYPE_CHECKING:
-    from promptls.experiments.events import Finished
-    from promptls.experiments.request import RunRequest
+    from promptls.experiments.run_protocol import Finished, RunRequest
     from promptls.server.context import Context
     from promptls.server.state.runs import Runs
     from promptls.server.trust import Trust
@@ -36,7 +35,7 @@ async def run_request(context: Context, trust: Trust, arguments: dict[str, Any])
     out of the editor's own store: they reach the process of the run and nothing else.
     """
     from promptls.experiments.folder_code import code_of_run, files_of_run
-    from promptls.experiments.request import RunRequest
+    from promptls.experiments.run_protocol import RunRequest
 
     resume = optional(arguments, "resume", str)
     retry = optional(arguments, "retryErrors", str)

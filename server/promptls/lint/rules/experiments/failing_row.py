@@ -109,7 +109,7 @@ def check(context: FileContext, runs: Sequence[RunSummary]) -> Iterator[Finding]
 def rows_in_datasets(newest_first: Sequence[RunSummary]) -> Iterator[RowFinding]:
     """Yield what the runs of one experiment say about the rows of its datasets, if they are unchanged."""
     from promptls.datasets.known import row_lines
-    from promptls.experiments.failed_rows import standing_failures, unchanged_dataset
+    from promptls.experiments.verdicts import standing_failures, unchanged_dataset
 
     for run, row in standing_failures(newest_first):
         dataset = unchanged_dataset(run)

@@ -73,8 +73,8 @@ if TYPE_CHECKING:
 
 def check(context: FileContext, runs: Sequence[RunSummary]) -> Iterator[Finding]:
     """Yield the examples that the last runs speak against."""
-    from promptls.experiments.example_results import example_result
-    from promptls.experiments.failed_rows import objection
+    from promptls.experiments.examples import example_result
+    from promptls.experiments.verdicts import objection
 
     template = context.template
     for experiment in dict.fromkeys(run.experiment for run in runs):

@@ -1,4 +1,4 @@
-"""What the judges of a run would take, measured before it: their real questions, and answers made up to fit.
+"""What the models and judges of a run would consume, estimated before it.
 
 Metrics of ours and of Ragas score some rows for this, with the responses that are kept already and made-up
 ones in place of the others. Metrics of the user's are not run: what they do is theirs to begin.
@@ -17,13 +17,45 @@ from promptls.datasets.files import Row
 from promptls.experiments.answer_cache import AnswerCache
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.judging import ABOUT_TOKENS, MetricAsks, judge_key
-from promptls.experiments.model_estimate import ModelEstimate, estimate_of
-from promptls.experiments.rendered_rows import RenderedRows
+from promptls.experiments.row_rendering import RenderedRows
 from promptls.metrics.binding import bound_arguments
 from promptls.metrics.grading import EMBEDDER, JUDGE
 from promptls.metrics.metric import Metric
 from promptls.metrics.registry import BUILTIN_METRICS
 from promptls.models.model import ModelReference
+from promptls.models.prices import is_paid, price_of
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEstimate:
+    """What asking one model would take: calls, tokens of their prompts, and US dollars.
+
+    `cached` answers are there already. `prompt_cost` is that of the prompts alone, `longest_cost` that with
+    answers of `max_tokens` each; None if no price or no longest answer is known. `paid` says whether
+    calls may cost anything.
+    """
+
+    model: str
+    calls: int
+    cached: int
+    tokens: int
+    paid: bool
+    prompt_cost: float | None
+    longest_cost: float | None
+
+
+def estimate_of(
+    model: ModelReference, calls: int, cached: int, tokens: int, longest: object
+) -> ModelEstimate:
+    """Return the estimate of so many calls and tokens of prompts; `longest` is the parameter `max_tokens`."""
+    price = price_of(model)
+    paid = is_paid(model)
+    with_answers = None
+    if paid and isinstance(longest, int) and price.output is not None:
+        with_answers = price.cost(tokens, calls * longest)
+    of_prompts = price.cost(tokens, None) if paid else None
+    return ModelEstimate(model.name, calls, cached, tokens, paid, of_prompts, with_answers)
+
 
 MAX_ROWS: Final = 24
 """Rows that are scored to find out; those between them are taken to be alike."""

@@ -1,0 +1,445 @@
+"""Experiments defined by a Python function: the decorator, its calls, and their results.
+
+Only the process of a run does so, never the language server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import hashlib
+import importlib.util
+import inspect
+import re
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar, Final, NamedTuple, TextIO, cast, overload
+
+from pydantic import BaseModel
+
+from promptls.datasets.backends import Backend, InMemory, LocalBackend, resolved_backend
+from promptls.datasets.cells import flat_row, json_line
+from promptls.datasets.dataset import DataTable
+from promptls.experiments.pipeline import Outcome, Task, work_through
+from promptls.metrics.loading import missing_module
+from promptls.metrics.metric import in_thread
+from promptls.models.keys import key_mask
+from promptls.security.private_files import open_private
+from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.file_names import as_file_name
+from promptls.text.format import plural
+
+
+def loaded_module(path: Path) -> ModuleType:
+    """Return the module of the file at `path`, which is run once; raises UserError where it cannot be.
+
+    What stands beside the file is imported by its plain name, as when the file is run.
+    """
+    name = f"_promptls_experiment_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise UsageError("the Python file of the experiment is not there", FilePlace(path), "check the path")
+    module = importlib.util.module_from_spec(spec)
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # a user's file may raise anything
+        del sys.modules[name]
+        missing = isinstance(error, ModuleNotFoundError) and error.name
+        raise UserError(
+            f"the Python file of the experiment cannot be run: {type(error).__name__}: {error}",
+            FilePlace(path, _line_in(path, error)),
+            missing_module(str(error.name))
+            if missing and isinstance(error, ModuleNotFoundError)
+            else "correct the file; `python` on it shows the same error",
+        ) from error
+    return module
+
+
+def value_of(module: ModuleType, name: str, path: Path) -> Any:
+    """Return what the module calls `name`; raises UsageError where that is nothing."""
+    if not hasattr(module, name):
+        raise UsageError(f"the file has no `{name}`", FilePlace(path), "save it, and run again")
+    return getattr(module, name)
+
+
+def _line_in(path: Path, error: BaseException) -> int | None:
+    if isinstance(error, SyntaxError):
+        return error.lineno - 1 if error.lineno else None
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename) == path and frame.lineno]
+    return lines[-1] - 1 if lines else None
+
+
+class FunctionOutcome(NamedTuple):
+    """What came of a row: a mapping, or an instance of the experiment's model; on an error, the row."""
+
+    result: Any
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RowFunction:
+    """The function with everything that is the same for each row."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    named: Mapping[str, Any]
+    model: type[BaseModel] | None
+    timeout: float | None
+    """Seconds that one call may take; None for no limit."""
+
+    async def call(self, row: Any) -> FunctionOutcome:
+        """Return the outcome; an exception of the function is an error, a cancellation is not caught."""
+        given = dict(row) if isinstance(row, Mapping) else row
+        try:
+            value = await asyncio.wait_for(self._value(given), self.timeout)
+            return FunctionOutcome(self._checked(value), None)
+        except asyncio.TimeoutError as error:
+            if str(error) or self.timeout is None:
+                return failed_row(row, key_mask().mask(f"TimeoutError: {error}"))
+            return failed_row(row, f"it took longer than {plural(self.timeout, 'second')}")
+        except Exception as error:  # noqa: BLE001 - a row that fails must not end the run
+            return failed_row(row, key_mask().mask(f"{type(error).__name__}: {error}"))
+
+    async def _value(self, row: Any) -> Any:
+        if inspect.iscoroutinefunction(self.function):
+            return await self.function(row, *self.arguments, **self.named)
+        value = await in_thread(lambda: self.function(row, *self.arguments, **self.named), {})
+        return await value if inspect.isawaitable(value) else value
+
+    def _checked(self, value: Any) -> Any:
+        """Return the value as a row of the results; raises TypeError, or what the model raises."""
+        if isinstance(value, BaseModel) and (self.model is None or isinstance(value, self.model)):
+            return value if self.model is not None else value.model_dump()
+        if not isinstance(value, Mapping):
+            raise TypeError(f"the function gave a {type(value).__name__} and no mapping of columns to values")
+        return dict(value) if self.model is None else self.model(**value)
+
+
+def failed_row(row: Any, message: str) -> FunctionOutcome:
+    """Return the outcome of a row that has only an error: the row with the error in its own column."""
+    values = row.model_dump() if isinstance(row, BaseModel) else dict(row)
+    column = "error" if "error" not in values else "experiment_error"
+    return FunctionOutcome({**values, column: message}, message)
+
+
+_EVERY: float = 0.1
+"""Seconds between two lines of progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class _IndexedOutcome(Outcome):
+    index: int
+    outcome: FunctionOutcome
+
+
+class FunctionRun:
+    """One run, from its first row to its last."""
+
+    def __init__(
+        self,
+        function: RowFunction,
+        concurrency: int,
+        journal: Path | None = None,
+        progress: TextIO | None = None,
+    ) -> None:
+        """`journal` is where each finished row is written at once, `progress` where a line tells of them."""
+        self._function = function
+        self._concurrency = concurrency
+        self._journal = journal
+        self._progress = progress
+        self._outcomes: dict[int, FunctionOutcome] = {}
+        self._began = self._told = time.perf_counter()
+        self.is_complete = False
+
+    @property
+    def outcomes(self) -> list[FunctionOutcome]:
+        """What is finished, in the order of the dataset."""
+        return [self._outcomes[index] for index in sorted(self._outcomes)]
+
+    async def work(self, dataset: Iterable[Any]) -> None:
+        """Every row has its outcome; raises what the dataset raises, and OSError of the journal."""
+        total = len(dataset) if isinstance(dataset, Sized) else None
+        at_once = self._concurrency if total is None else min(self._concurrency, total)
+        tasks = (Task(partial(self._call, index, row)) for index, row in enumerate(dataset))
+        with self._opened_journal() as journal:
+            try:
+                await work_through(tasks, at_once, partial(self._keep, journal, total))
+            finally:
+                if self._progress is not None:
+                    self._progress.write("\n")
+        self.is_complete = True
+
+    async def _call(self, index: int, row: Any) -> _IndexedOutcome:
+        return _IndexedOutcome(index, await self._function.call(row))
+
+    def _keep(self, journal: TextIO | None, total: int | None, found: _IndexedOutcome) -> None:
+        outcome = self._outcomes[found.index] = found.outcome
+        if journal is not None:
+            values = outcome.result if isinstance(outcome.result, dict) else outcome.result.model_dump()
+            journal.write(f"{json_line(flat_row(values))}\n")
+            journal.flush()
+        self._report(total)
+
+    @contextlib.contextmanager
+    def _opened_journal(self) -> Iterator[TextIO | None]:
+        if self._journal is None:
+            yield None
+            return
+        self._journal.parent.mkdir(parents=True, exist_ok=True)
+        with open_private(self._journal, "w", encoding="utf-8") as stream:
+            yield cast("TextIO", stream)
+
+    def _report(self, total: int | None) -> None:
+        now, done = time.perf_counter(), len(self._outcomes)
+        if self._progress is None or (now - self._told < _EVERY and done != total):
+            return
+        self._told = now
+        rate = done / max(now - self._began, 1e-9)
+        failed = sum(outcome.error is not None for outcome in self._outcomes.values())
+        share = "" if total is None else f"{done / max(total, 1):>4.0%} "
+        of = "" if total is None else f"/{total}"
+        left = "" if total is None else f", {(total - done) / max(rate, 1e-9):.0f} s left"
+        told = f"Running experiment: {share}{done}{of} [{rate:.2f} rows/s{left}]"
+        self._progress.write(f"\r{told}{f', {failed} failed' if failed else ''}   ")
+        self._progress.flush()
+
+
+def progress_stream() -> TextIO | None:
+    """Return the error stream, where somebody looks at it."""
+    return sys.stderr if sys.stderr is not None and sys.stderr.isatty() else None
+
+
+_STAMPED: Final = re.compile(r"\d{8}-\d{6}-")
+
+
+class ExperimentResults(DataTable):
+    """One row for each row of the dataset, in its order. See `DataTable`."""
+
+    _keeps_results: ClassVar[bool] = True
+
+    def __init__(self, name: str, backend: str | Backend = "inmemory", *more: Any, **options: Any) -> None:
+        """Create an empty table."""
+        super().__init__(name, backend, *more, **options)
+        self.errors: tuple[tuple[int, str], ...] = ()
+        """Of each row that failed its index, from 0, and why."""
+
+    def take(self, outcomes: Sequence[FunctionOutcome]) -> None:
+        """Have these results in place of all others."""
+        self._rows = [outcome.result for outcome in outcomes]
+        self.errors = tuple(
+            (index, outcome.error) for index, outcome in enumerate(outcomes) if outcome.error is not None
+        )
+
+    def save_as(self, name: str) -> None:
+        """Keep the results under `name`, or, where there are others, under it with a number."""
+        self.name = free_name(self.backend, name)
+        self.save()
+
+
+def free_name(backend: Backend, name: str) -> str:
+    """Return the name, or with `-2`, `-3` … behind it where results have it already."""
+    number, candidate = 1, name
+    while not _claimed(backend, candidate):
+        number += 1
+        candidate = f"{name}-{number}"
+    return candidate
+
+
+def _claimed(backend: Backend, name: str) -> bool:
+    """Return whether the name was free.
+
+    Of a file then nobody else can have it, also not at the same moment.
+    """
+    if not isinstance(backend, LocalBackend):
+        return name not in backend.list_experiments()
+    path = backend.path_of(name, "experiments")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.open("x").close()
+    except FileExistsError:
+        return False
+    return True
+
+
+def results_name(given: str | None, rows: Iterable[Any], function: str, prefix: str, now: datetime) -> str:
+    """Return the name of the results: the given one, the rows' common `experiment_name`, or the function's.
+
+    It begins with the time of the run, unless it begins with one already.
+    """
+    name = given or _common_name(rows) or function
+    name = as_file_name(f"{prefix}-{name}" if prefix else name)
+    return name if _STAMPED.match(name) else f"{now:%Y%m%d-%H%M%S}-{name}"
+
+
+def _common_name(rows: Iterable[Any]) -> str | None:
+    values = [row if isinstance(row, dict) else vars(row) for row in rows]
+    names = {row["experiment_name"] for row in values if isinstance(row.get("experiment_name"), str)}
+    return names.pop() or None if len(names) == 1 else None
+
+
+DEFAULT_CONCURRENCY: Final = 16
+"""Rows of an asynchronous function that are worked on at once."""
+_OPTIONS: Final = ("concurrency", "timeout", "progress")
+
+
+class ExperimentFunction:
+    """A function under `@experiment()`. It can still be awaited with one row."""
+
+    __name__: str
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        experiment_model: type[BaseModel] | None = None,
+        backend: Backend | None = None,
+        name_prefix: str = "",
+    ) -> None:
+        """Create the experiment that calls `function`."""
+        self.func = function
+        self.experiment_model = experiment_model
+        self.backend = backend
+        self.name_prefix = name_prefix
+        functools.update_wrapper(self, function)
+
+    async def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Return what the function gives, awaited."""
+        value = self.func(*arguments, **named)
+        return await value if inspect.isawaitable(value) else value
+
+    async def arun(
+        self,
+        dataset: Iterable[Any],
+        name: str | None = None,
+        backend: str | Backend | None = None,
+        *arguments: Any,
+        **named: Any,
+    ) -> ExperimentResults:
+        """Call the function with each row of the dataset, and keep what it gives.
+
+        All further arguments go to each call. `concurrency` is how many rows are worked on at once (16
+        for an asynchronous function, 1 for another, which runs in a thread), `timeout` how many seconds
+        one may take, and `progress=False` silences the line on the error stream; a function that has
+        parameters of these names gets them instead.
+
+        The results are saved in the back end `backend`, else in the experiment's own, else in that of
+        the dataset, under `YYYYMMDD-HHMMSS-<name>`, where a name that begins with such a time stays as
+        it is. Without a name it is the `experiment_name` that all rows have, or the function's.
+
+        Each row of the dataset is one of the results, at the same place. Where the function raises,
+        takes too long or gives no mapping, the result is the row itself with the reason under `error`.
+        When the run is cancelled or the program is interrupted, the rows that are finished are saved;
+        files of a local back end also hold them while the run goes on, in `<name>.unfinished.jsonl`.
+        Raises UserError where the results cannot be saved.
+        """
+        now = datetime.now(timezone.utc).astimezone()
+        options = self._own_options(named)
+        concurrency = options.get("concurrency")
+        if concurrency is None:
+            concurrency = DEFAULT_CONCURRENCY if inspect.iscoroutinefunction(self.func) else 1
+        if not isinstance(concurrency, int) or concurrency < 1:
+            raise UsageError(
+                f"{concurrency!r} rows at once make no run", remedy="set `concurrency` to 1 or more"
+            )
+        results = ExperimentResults(name or self.__name__, self._place(dataset, backend))
+        journal = _journal(results.backend, results_name(name, (), self.__name__, self.name_prefix, now))
+        function = RowFunction(self.func, arguments, named, self.experiment_model, options.get("timeout"))
+        progress = progress_stream() if options.get("progress", True) else None
+        run = FunctionRun(function, concurrency, journal, progress)
+        try:
+            await run.work(dataset)
+        except UserError:
+            raise  # a dataset that is not there is an OSError too
+        except OSError as error:
+            raise _unwritten(error, journal) from error
+        finally:
+            if run.is_complete or run.outcomes:
+                results.take(run.outcomes)
+                results.save_as(results_name(name, results, self.__name__, self.name_prefix, now))
+            if journal is not None:
+                journal.unlink(missing_ok=True)
+        return results
+
+    def run(self, dataset: Iterable[Any], *arguments: Any, **named: Any) -> ExperimentResults:
+        """Return the same as `arun`, for programs without an event loop."""
+        return asyncio.run(self.arun(dataset, *arguments, **named))
+
+    def _own_options(self, named: dict[str, Any]) -> dict[str, Any]:
+        """Return the options of the run, taken out of the named arguments that go to the function."""
+        parameters = inspect.signature(self.func).parameters
+        return {key: named.pop(key) for key in _OPTIONS if key in named and key not in parameters}
+
+    def _place(self, dataset: Any, backend: str | Backend | None) -> Backend:
+        its_own: Any = getattr(dataset, "backend", None)
+        if backend is not None:
+            is_local = isinstance(backend, str) and backend.startswith("local/")
+            root = getattr(its_own, "root_dir", Path())
+            return resolved_backend(backend, {"root_dir": root} if is_local else {})
+        return self.backend or its_own or InMemory()
+
+
+@overload
+def experiment(experiment_model: Callable[..., Any]) -> ExperimentFunction: ...
+@overload
+def experiment(
+    experiment_model: type[BaseModel] | None = None,
+    backend: str | Backend | None = None,
+    name_prefix: str = "",
+    **options: Any,
+) -> Callable[[Callable[..., Any]], ExperimentFunction]: ...
+def experiment(
+    experiment_model: Any = None,
+    backend: str | Backend | None = None,
+    name_prefix: str = "",
+    **options: Any,
+) -> ExperimentFunction | Callable[[Callable[..., Any]], ExperimentFunction]:
+    """Return a decorator for functions of a row, which makes experiments of them.
+
+    See `ExperimentFunction.arun`.
+
+    `experiment_model` is the pydantic model of the results, and `backend` where they are kept, with its
+    `options`, such as `root_dir`. `name_prefix` stands in front of the results' names. Without arguments
+    the parentheses may be left out.
+    """
+    if inspect.isroutine(experiment_model):
+        return ExperimentFunction(experiment_model)
+    place = None if backend is None else resolved_backend(backend, options)
+
+    def decorate(function: Callable[..., Any]) -> ExperimentFunction:
+        return ExperimentFunction(function, experiment_model, place, name_prefix)
+
+    return decorate
+
+
+def _journal(backend: Backend, name: str) -> Path | None:
+    """Return where finished rows are while the run goes on; None for back ends that are no folder."""
+    if not isinstance(backend, LocalBackend):
+        return None
+    path = backend.path_of(name, "experiments")
+    number, journal = 1, path.with_name(f"{name}.unfinished.jsonl")
+    while journal.exists():
+        number += 1
+        journal = path.with_name(f"{name}-{number}.unfinished.jsonl")
+    return journal
+
+
+def _unwritten(error: OSError, journal: Path | None) -> UserError:
+    return UserError(
+        f"the rows cannot be written: {(error.strerror or str(error)).lower()}",
+        FilePlace(error.filename or journal or "."),
+        "free some space and run again",
+    )

@@ -1,0 +1,321 @@
+"""What runs say of rows: passed, failed or errored, and why."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+
+from promptls.experiments.history import MetricSummary, RunSummary, dataset_of, last_runs, row_results
+from promptls.experiments.results_table import PREDICTED_PREFIX, plain_cells, python_cells
+from promptls.experiments.row_choice import RowChoice, is_of_examples, numbered_rows
+from promptls.experiments.scores import RowResult, good_class
+from promptls.experiments.unfinished import RunFollower
+from promptls.security.files import Stamp, kept_by_file, open_bytes, open_text, stamp_of
+from promptls.text.errors import FilePlace, UsageError, UserError
+
+_MAX_ROWS: Final = 5000
+_MAX_FAILED: Final = 200
+_MAX_REASON: Final = 200
+
+
+class FailedRow(NamedTuple):
+    """A result that is not good: its row's number in the dataset, from 1, why, and the cells of its line.
+
+    `is_error` says that there is no answer at all; otherwise a metric gave it a score that is not good.
+    """
+
+    number: int
+    message: str
+    is_error: bool
+    cells: Mapping[str, str]
+    place: int
+    """The result's place in the run's table, from 1."""
+
+
+def failed_rows(run: RunSummary) -> tuple[FailedRow, ...]:
+    """Return the first 200 results of the run that are not good, in the table's order.
+
+    None if that is gone.
+    """
+    stamp = stamp_of(run.results)
+    if stamp is None:
+        return ()
+    key = (run.results, stamp)
+    known = _KNOWN.get(key)
+    if known is None:
+        if len(_KNOWN) >= _MAX_KNOWN:
+            _KNOWN.pop(next(iter(_KNOWN)))
+        try:
+            known = _KNOWN[key] = tuple(islice(_failed(run, _MAX_ROWS), _MAX_FAILED))
+        except (UserError, OSError, ValueError):
+            known = _KNOWN[key] = ()
+    return known
+
+
+def standing_failures(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunSummary, FailedRow]]:
+    """Yield what the runs of one experiment say against rows, each row's newest result alone, with its run.
+
+    Runs of a prompt that has changed since, and those over the prompt's examples, say nothing.
+    """
+    covered: set[int] = set()
+    for run in newest_first:
+        if run.stale or is_of_examples(run.rows_chosen):
+            continue
+        yield from ((run, row) for row in failed_rows(run) if row.number not in covered)
+        if run.rows_chosen is None:
+            return
+        covered |= _numbers(run.results)
+
+
+def failing_numbers(newest_first: Iterable[RunSummary]) -> frozenset[int]:
+    """Return the numbers, from 1, of the rows whose latest result in these runs is not good.
+
+    Raises `UserError` where the table of a run is gone.
+    """
+    found: set[int] = set()
+    covered: set[int] = set()
+    for run in newest_first:
+        if not is_of_examples(run.rows_chosen):
+            found |= {row.number for row in _failed(run, None)} - covered
+            covered |= _numbers(run.results)
+    return frozenset(found)
+
+
+@kept_by_file(32)
+def _numbers(table: Path) -> frozenset[int]:
+    """Return the numbers of the rows that a run has results of."""
+    with open_text(table, newline="") as stream:
+        return frozenset(
+            int(cells["row_number"])
+            for cells in csv.DictReader(stream)
+            if (cells.get("row_number") or "").isdigit()
+        )
+
+
+_MAX_KNOWN: Final = 32
+_KNOWN: Final[dict[tuple[Path, Stamp], tuple[FailedRow, ...]]] = {}
+"""What was found in each table, by its path and stamp."""
+
+
+def unchanged_dataset(run: RunSummary) -> Path | None:
+    """Return the dataset that the run went over, or None if it is another one by now."""
+    named = dataset_of(run)
+    if named is None:
+        return None
+    path, digest = named
+    return path if _digest(path) == digest else None
+
+
+@kept_by_file(32)
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    try:
+        with open_bytes(path) as stream:
+            while piece := stream.read(1 << 20):
+                digest.update(piece)
+    except OSError:
+        return ""
+    return digest.hexdigest()
+
+
+class Judged(Protocol):
+    """What is known of a run whose results are judged: its models and its metrics."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of the models."""
+
+    @property
+    def metrics(self) -> tuple[MetricSummary, ...]:
+        """The metrics; of a run that goes on, without scores."""
+
+
+def objection(run: Judged, cells: Mapping[str, str]) -> str | None:
+    """Return what is wrong with a line of a run's table: its error, or a score that is not good.
+
+    None for none.
+    """
+    model = f" with `{cells.get('model')}`" if len(run.models) > 1 else ""
+    error = cells.get("error")
+    if error:
+        return f"failed{model}: {_short(error)}"
+    said = [text for metric in run.metrics if (text := _objection(metric, cells))]
+    return f"{'; '.join(said)}{model}" if said else None
+
+
+def _failed(run: RunSummary, most: int | None) -> Iterator[FailedRow]:
+    for place, cells in enumerate(islice(row_results(run), most), start=1):
+        number = cells.get("row_number") or ""
+        message = objection(run, cells) if number.isdigit() else None
+        if message is not None:
+            yield FailedRow(int(number), message, bool(cells.get("error")), cells, place)
+
+
+def _objection(metric: MetricSummary, cells: Mapping[str, Any]) -> str | None:
+    """Return what a metric says against a result; None if it is good, or scores without a good class."""
+    good = good_class("discrete", metric.allowed_values) if metric.kind == "discrete" else None
+    score = cells.get(metric.name)
+    if good is None or not score or score == good:
+        return None
+    reason = cells.get(f"{metric.name}_reason")
+    return f"{metric.name} says `{score}`" + (f": {_short(reason)}" if reason else "")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_REASON else f"{line[:_MAX_REASON]}…"
+
+
+def failing_choice(prompt: Path, experiment: str) -> RowChoice:
+    """Return the rows whose newest result is not good; raises `UsageError` where no run says so of any."""
+    before = last_runs(prompt, experiment)
+    if before.scored is None:
+        raise UsageError(
+            "no run says yet which rows fail",
+            FilePlace(prompt),
+            "run all rows first: leave out `--rows failing`",
+        )
+    numbers = failing_numbers(before.newest_first)
+    if not numbers:
+        raise UsageError(
+            f"no row failed in {before.scored.name}", FilePlace(before.scored.results), "run all rows"
+        )
+    return numbered_rows(numbers)
+
+
+State: TypeAlias = Literal["passed", "failed", "errored"]
+
+_RANK: tuple[State, ...] = ("passed", "failed", "errored")
+
+
+class RowVerdict(NamedTuple):
+    """The verdict on one row, from all its results in a run; `number` counts from 1.
+
+    A row is `passed` where no metric speaks against it, and `errored` where there is no answer. `expected` is
+    what the dataset expects where a column says it, in the form of `actual`; `seconds` are those of the
+    answers together.
+    """
+
+    number: int
+    state: State
+    message: str
+    expected: str | None
+    actual: str
+    seconds: float | None
+
+
+def row_verdicts(run: RunSummary) -> tuple[RowVerdict, ...]:
+    """Return the verdict on each row of the run, in the table's order.
+
+    Raises `UserError` where the table is gone.
+
+    Of several results of a row (models, repeats) the worst one counts.
+    """
+    found: dict[int, RowVerdict] = {}
+    for cells in row_results(run):
+        number = cells.get("row_number") or ""
+        if number.isdigit():
+            verdict = verdict_of(run, int(number), cells)
+            known = found.get(verdict.number)
+            found[verdict.number] = verdict if known is None else together(known, verdict)
+    return tuple(found.values())
+
+
+def newest_verdicts(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunSummary, RowVerdict]]:
+    """Yield the newest verdict on each row in these runs of one experiment, with its run."""
+    seen: set[int] = set()
+    for run in newest_first:
+        for verdict in row_verdicts(run):
+            if verdict.number not in seen:
+                seen.add(verdict.number)
+                yield run, verdict
+
+
+def verdict_of(run: Judged, number: int, cells: Mapping[str, str]) -> RowVerdict:
+    """Return the verdict on one result, whose line of the run's table is `cells`."""
+    message = objection(run, cells)
+    state: State = "passed" if message is None else "errored" if cells.get("error") else "failed"
+    expected, actual = _sides(cells)
+    try:
+        seconds = float(cells.get("seconds") or "")
+    except ValueError:
+        seconds = None
+    return RowVerdict(number, state, message or "", expected, actual, seconds)
+
+
+def together(one: RowVerdict, other: RowVerdict) -> RowVerdict:
+    """Return the verdict on a row of which two results are known: the worse one, with all that is said."""
+    worse = max(one, other, key=lambda verdict: _RANK.index(verdict.state))
+    messages = dict.fromkeys(message for message in (one.message, other.message) if message)
+    seconds = [each for each in (one.seconds, other.seconds) if each is not None]
+    return worse._replace(message="\n".join(messages), seconds=sum(seconds) if seconds else None)
+
+
+def _sides(cells: Mapping[str, str]) -> tuple[str | None, str]:
+    """Return what was expected and what came, in one form, so that they can be laid side by side."""
+    keys = [
+        column.removeprefix(PREDICTED_PREFIX)
+        for column in cells
+        if column.startswith(PREDICTED_PREFIX) and column.removeprefix(PREDICTED_PREFIX) in cells
+    ]
+    if keys:
+        expected = {key: cells.get(key) or "" for key in keys}
+        actual = {key: cells.get(f"{PREDICTED_PREFIX}{key}") or "" for key in keys}
+        if any(expected.values()) and any(actual.values()):
+            return _json(expected), _json(actual)
+    response = cells.get("response") or ""
+    said = next((cells[name] for name in ("expected", "row_response", "reference") if cells.get(name)), None)
+    return said, response
+
+
+def _json(values: Mapping[str, str]) -> str:
+    return json.dumps(values, ensure_ascii=False, indent=2)
+
+
+class _Run(NamedTuple):
+    models: tuple[str, ...]
+    metrics: tuple[MetricSummary, ...]
+
+
+class LiveVerdicts:
+    """Follows a run; belongs to one thread at a time."""
+
+    def __init__(self, path: Path, metrics: Sequence[Mapping[str, Any]]) -> None:
+        """Prepare to follow the run of this path; `metrics` are those that `Started` names."""
+        self._follower = RunFollower(path)
+        self._run = _Run((), tuple(map(_without_scores, metrics)))
+        self._header: Mapping[str, Any] = {}
+        self._known: dict[int, RowVerdict] = {}
+
+    def fresh(self) -> list[RowVerdict]:
+        """Return the verdicts that are new or changed since the last call; none if the run is gone.
+
+        Of several results of a row (models, repeats) the worst one so far counts.
+        """
+        changed: dict[int, RowVerdict] = {}
+        header, results = self._follower.new_results()
+        if header is not None:
+            self._header = header
+            self._run = self._run._replace(models=tuple(str(model["name"]) for model in header["models"]))
+        for result in results:
+            verdict = verdict_of(self._run, result.number, self._cells(result))
+            known = self._known.get(result.number)
+            changed[result.number] = verdict if known is None else together(known, verdict)
+            self._known[result.number] = changed[result.number]
+        return list(changed.values())
+
+    def _cells(self, result: RowResult) -> Mapping[str, str]:
+        if "written_in" in self._header:
+            return python_cells(result, str(self._header.get("experiment")))
+        schema = self._header["settings"].get("json_schema")
+        names = [metric.name for metric in self._run.metrics]
+        return plain_cells(result, str(self._header.get("experiment")), schema, names)
+
+
+def _without_scores(metric: Mapping[str, Any]) -> MetricSummary:
+    return MetricSummary(metric["name"], metric["kind"], None, "", 0, 0, {}, metric["allowed_values"])
