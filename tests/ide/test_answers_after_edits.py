@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from promptls.ide.document_symbols import document_symbols
 from promptls.ide.hover import hover
 from promptls.ide.semantic_tokens import file_run
-from promptls.ide.symbols_of_file import document_symbols
 from promptls.lint.runner import check
 from promptls.text.positions import Span, Unit
 from promptls.workspace.workspace import Workspace

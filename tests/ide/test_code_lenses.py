@@ -5,8 +5,7 @@ from pathlib import Path
 
 from promptls.experiments.history import MetricSummary, RunSummary
 from promptls.ide.code_lenses import Running, code_lenses, run_actions, scores_text
-from promptls.ide.experiments import ExperimentRuns
-from promptls.ide.run_findings import run_findings
+from promptls.ide.experiments import ExperimentRuns, run_findings
 from support.fixture import MAIN, opened
 
 PATH = str(Path("/project") / MAIN)

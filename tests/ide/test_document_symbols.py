@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.symbols_of_file import DocumentSymbol, document_symbols
+from promptls.ide.document_symbols import DocumentSymbol, document_symbols
 from support.fixture import MAIN, opened
 
 PATH = str(Path("/project") / MAIN)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from promptls.ide.code_lenses import code_lenses
+from promptls.ide.document_symbols import document_symbols
 from promptls.ide.experiments import experiment_names
 from promptls.ide.hover import hover
 from promptls.ide.inlay_hints import inlay_hints
 from promptls.ide.navigation import document_links
 from promptls.ide.preview import part_lines
-from promptls.ide.symbols_of_file import document_symbols
 from promptls.rendering.file_rendering import FileRendering
 from promptls.text.positions import Span
 from support.fixture import MAIN, opened

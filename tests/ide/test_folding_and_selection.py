@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.folding import folds
-from promptls.ide.selection import linked_places, selections
+from promptls.ide.ranges import folds, linked_places, selections
 from promptls.syntax.source import Source
 from support.fixture import MAIN, opened
 from support.texts import OWN, example_texts

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptls.ide.navigation import Target, declaration_steps, definition_steps
-from promptls.ide.selection import highlights
+from promptls.ide.ranges import highlights
 from promptls.text.positions import Span
 from promptls.text.steps import finished
 from support.fixture import MAIN, opened

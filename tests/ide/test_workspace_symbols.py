@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.symbols_of_file import match, named_things
+from promptls.ide.document_symbols import match, named_things
 from support.fixture import MAIN, opened
 
 PATH = str(Path("/project") / "prompts" / MAIN)

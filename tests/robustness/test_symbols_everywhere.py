@@ -10,8 +10,8 @@ import pytest
 
 from promptls.ide.call_hierarchy import call_item, incoming, outgoing
 from promptls.ide.navigation import declaration_steps, definition_steps
+from promptls.ide.ranges import highlights, linked_places
 from promptls.ide.rename import prepare_steps, rename_steps
-from promptls.ide.selection import highlights, linked_places
 from promptls.ide.symbols import Symbol, occurrences, places_here, symbol_at
 from promptls.semantic.names.variables import chunk_names, variables_named
 from promptls.text.errors import UserError

@@ -14,7 +14,7 @@ import pytest
 from promptls.datasets.failures import MAX_COLUMNS, MAX_ROWS_FOR_COLUMNS
 from promptls.datasets.files import open_dataset
 from promptls.datasets.known import known_columns
-from promptls.ide.settings_file.schema import place_in
+from promptls.ide.settings_file import place_in
 from promptls.lint.runner import check
 from promptls.lint.settings_problems import settings_problems
 from promptls.semantic.kind import Kind

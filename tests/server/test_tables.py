@@ -65,7 +65,7 @@ def test_the_first_diagnostics_wait_for_no_handler_of_a_request_and_for_nothing_
         "promptls.ide.completion",
         "promptls.ide.experiments",
         "promptls.ide.hover",
-        "promptls.ide.symbols_of_file",
+        "promptls.ide.document_symbols",
         "promptls.server.state.renderings",
         "promptls.rendering.make",
     }

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
+from promptls.ide.document_symbols import shown_path
 from promptls.ide.symbols import symbol_at
 from promptls.ide.symbols.files import include_places, name_span
 from promptls.ide.symbols.jinja import Macro, macro_meant, other_names
 from promptls.ide.symbols.variables import imported_file, shared_variable
-from promptls.ide.symbols_of_file import shown_path
 from promptls.semantic.names.events import chunk_events
 from promptls.semantic.names.mentions import Mention, chunk_mentions, mention_at
 from promptls.semantic.names.template_names import placed_statement_at

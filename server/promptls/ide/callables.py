@@ -1,4 +1,4 @@
-"""What can be called at a place, with its signature."""
+"""Callables at an offset, with their signatures."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def signature_help(snapshot: Snapshot, path: str, offset: int) -> SignatureHelp 
         return None
     offset = min(max(offset, 0), len(template.source))
     # The completion of calls needs this module.
-    from promptls.ide.completion.place import TagPlace, place_in
+    from promptls.ide.completion.items import TagPlace, place_in
 
     place = place_in(template, offset)
     if not isinstance(place, TagPlace) or place.tag.kind == "comment":

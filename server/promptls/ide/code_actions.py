@@ -1,4 +1,4 @@
-"""The edits that fix what the rules have found, one by one or all at once."""
+"""Quick fixes: the edits of one finding, or of all at once."""
 
 from __future__ import annotations
 

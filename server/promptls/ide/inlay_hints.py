@@ -1,4 +1,4 @@
-"""How many tokens each part has, behind its name."""
+"""Inlay hints: the tokens of each part and include."""
 
 from __future__ import annotations
 

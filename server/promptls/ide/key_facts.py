@@ -1,4 +1,4 @@
-"""Which keys a mapping may have, and what is known of their values."""
+"""The keys that a mapping may have, with their types and documentation."""
 
 from __future__ import annotations
 

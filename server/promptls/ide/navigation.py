@@ -1,4 +1,4 @@
-"""Where a symbol comes from, and the files that a prompt file names."""
+"""Go to definition and declaration, and document links."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import PurePath
 from typing import Final, NamedTuple
 
 from promptls.ide.key_facts import bare_span
-from promptls.ide.named_values import NamedValue, file_beside, metric_file, named_value_at, named_values
 from promptls.ide.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
+from promptls.ide.symbols.declared import NamedValue, file_beside, metric_file, named_value_at, named_values
 from promptls.ide.symbols.jinja import macro_meant
 from promptls.ide.symbols.keys import declared_key_places
 from promptls.ide.symbols.occurrences import NO_VARIABLES, holds_prompt, symbol_variable

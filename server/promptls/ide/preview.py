@@ -1,15 +1,23 @@
-"""A rendered prompt for people: which line made which part, and the whole as Markdown."""
+"""A rendered prompt as Markdown, the lines of its parts, and its token counts."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections import Counter
+from typing import Any, NamedTuple
 
-from promptls.ide.hover.hover import sample_words
-from promptls.rendering.file_rendering import FileRendering, rendered_parts
+from promptls.ide.hover.markdown import sample_words
+from promptls.models.model import ModelReference
+from promptls.models.prices import price_of, window_of
+from promptls.models.registry import find_model
+from promptls.rendering.file_rendering import FileRendering, TokenRange, rendered_parts
 from promptls.rendering.outcome import Rendering
+from promptls.semantic.kind import Kind
+from promptls.text.errors import UsageError
 from promptls.text.escape import markdown_fence, markdown_prose, markdown_text
 from promptls.text.format import plural
+from promptls.tokens.counting import chat_tokens
+from promptls.tokens.encodings import UnknownEncodingError, encoding_name
 from promptls.workspace.contract import included_part_names
 from promptls.workspace.snapshot import Snapshot
 
@@ -74,3 +82,109 @@ def _fenced(content: Any) -> list[str]:
     """Return the content as a block of code, between more backticks than it holds in a row."""
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=2)
     return [markdown_fence(text.rstrip("\n")), ""]
+
+
+class TokenReport(NamedTuple):
+    """What is known of a rendered prompt's tokens."""
+
+    total: int
+    as_chat: int | None
+    """Tokens of the kept parts as messages, with what the chat format adds; None if that is not public."""
+    ranges: tuple[TokenRange | None, ...]
+    """For each rendered part the range over the dataset's rows; None if there is none of its own."""
+    model: str | None
+    window: int | None
+    """The model's window, in tokens."""
+    cost: float | None
+    """US dollars that the prompt's tokens cost; None if no price is known."""
+
+
+def token_report(snapshot: Snapshot, made: FileRendering, model: ModelReference | None) -> TokenReport | None:
+    """Return the report of a rendering; None if there is no rendering."""
+    rendering = made.rendering
+    if rendering is None:
+        return None
+    kept = [part.tokens for part in rendering.parts if part.kept]
+    as_chat = chat_tokens(kept, made.job.encoding)
+    return TokenReport(
+        total=rendering.tokens,
+        as_chat=as_chat,
+        ranges=_ranges(snapshot, made, rendering),
+        model=model.name if model else None,
+        window=window_of(model) if model else None,
+        cost=price_of(model).cost(as_chat or rendering.tokens_kept, None) if model else None,
+    )
+
+
+def model_of(snapshot: Snapshot, path: str) -> ModelReference | None:
+    """Return the first model of the file's experiments, where it names one that is known."""
+    template = snapshot.template(path)
+    experiments = (template.declarations.settings.experiments if template else None) or {}
+    names = [name for experiment in experiments.values() for name in experiment.models]
+    try:
+        return find_model(names[0], snapshot.project(path).settings.models) if names else None
+    except UsageError:
+        return None
+
+
+def encoding_of(model: ModelReference) -> str | None:
+    """Return the name that the model's tokens are counted under; None if nobody knows its tokenizer."""
+    try:
+        encoding_name(model.model)
+    except UnknownEncodingError:
+        return None
+    return model.model
+
+
+def report_json(made: FileRendering, report: TokenReport) -> dict[str, Any]:
+    """Return the report as JSON; counts are tokens, `cost` is US dollars, shares are between 0 and 1."""
+    rendering = made.rendering
+    assert rendering is not None
+    rows = made.rows
+    return {
+        "total": report.total,
+        "kept": rendering.tokens_kept,
+        "asChat": report.as_chat,
+        "limit": made.token_limit,
+        "encoding": made.job.encoding,
+        "approximate": made.is_approximate,
+        "sample": made.sample.name,
+        "model": report.model,
+        "window": report.window,
+        "windowShare": report.total / report.window if report.window else None,
+        "cost": report.cost,
+        "rows": {"dataset": rows.dataset, "count": rows.rows, **_range_json(rows.total)} if rows else None,
+        "parts": [
+            {
+                "name": part.name,
+                "role": part.role,
+                "tokens": part.tokens,
+                "kept": part.kept,
+                "sections": [{"name": each.name, "tokens": each.tokens} for each in part.sections],
+                **_range_json(its),
+            }
+            for part, its in zip(rendering.parts, report.ranges, strict=True)
+        ],
+    }
+
+
+def _range_json(its: TokenRange | None) -> dict[str, int]:
+    return {} if its is None else {"least": its.least, "typical": its.typical, "most": its.most}
+
+
+def _ranges(snapshot: Snapshot, made: FileRendering, rendering: Rendering) -> tuple[TokenRange | None, ...]:
+    found: list[TokenRange | None] = [None] * len(rendering.parts)
+    path = made.job.path
+    template = snapshot.template(path)
+    of_parts = made.rows.parts if made.rows else ()
+    if template is None or snapshot.kind(path) is not Kind.PARTS or len(of_parts) != len(template.parts):
+        return tuple(found)
+    became = rendered_parts(template, included_part_names(snapshot, path), rendering)
+    for its_range, its in zip(of_parts, became, strict=True):
+        if len(its) == 1:
+            found[its[0].index] = its_range
+    times = Counter(part.name for part in rendering.parts)
+    for part in rendering.parts:
+        if times[part.name] == 1 and made.rows is not None and part.name in made.rows.included:
+            found[part.index] = made.rows.included[part.name]
+    return tuple(found)

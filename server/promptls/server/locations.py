@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lsprotocol import types
 
-from promptls.ide.symbols.occurrences import holds_prompt
-from promptls.ide.symbols.python_file import is_program
+from promptls.ide.symbols.occurrences import holds_prompt, is_program
 from promptls.semantic.kind import Kind
 from promptls.server.to_proto import from_position, range_json, to_range
 from promptls.server.uris import path_of

@@ -15,7 +15,7 @@ from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
     from promptls.cli.input.chosen_files import ChosenFiles
-    from promptls.ide.token_report import TokenReport
+    from promptls.ide.preview import TokenReport
     from promptls.models.model import ModelReference
     from promptls.rendering.file_rendering import FileRendering, TokenRange
     from promptls.workspace.snapshot import Snapshot
@@ -90,7 +90,7 @@ def _paths(chosen: ChosenFiles) -> Iterator[str]:
 
 
 async def _counted(snapshot: Snapshot, paths: Sequence[str], arguments: argparse.Namespace) -> list[Counted]:
-    from promptls.ide.token_report import encoding_of, model_of, token_report
+    from promptls.ide.preview import encoding_of, model_of, token_report
     from promptls.models.registry import find_model
     from promptls.rendering.make import limits_for, render_file, weigh_rows
     from promptls.rendering.worker import Limits, RenderWorker
@@ -217,7 +217,7 @@ def _share(made: FileRendering) -> str:
 
 
 def _as_json(prompt: Counted) -> dict[str, Any]:
-    from promptls.ide.token_report import report_json
+    from promptls.ide.preview import report_json
 
     made, report = prompt
     heading: dict[str, Any] = {

@@ -1,20 +1,33 @@
-"""Completion in prompt files. One source of items per module."""
+"""Completion in prompt files: find where the cursor is, and ask the sources of items for that place."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
+from promptls.ide.completion import keys, members, tags, values
 from promptls.ide.completion.in_json import in_json
-from promptls.ide.completion.in_tag import in_tag
-from promptls.ide.completion.in_yaml import in_yaml
-from promptls.ide.completion.items import Completion, Item, Request
-from promptls.ide.completion.keys import is_one_word
-from promptls.ide.completion.place import TagPlace, YamlPosition, place_in
+from promptls.ide.completion.items import (
+    Completion,
+    Item,
+    Request,
+    TagPlace,
+    YamlPosition,
+    made,
+    place_in,
+    placed,
+)
+from promptls.ide.completion.keys import declared_items, is_one_word
 from promptls.rendering.file_rendering import FileRendering
 from promptls.semantic.header import OPENING
 from promptls.semantic.kind import Kind
+from promptls.syntax.jinja.expected import Expected, expected_in_tag
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.yaml.expected import ITEM, YamlPlace
+from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
 __all__ = ["Completion", "Item", "complete"]
@@ -68,3 +81,242 @@ def _may_become_prompt(snapshot: Snapshot, path: str) -> bool:
         return True
     keys_there = set(_KEY_LINE.findall(source.text))
     return source.at_items and keys_there <= set(PART_KEYS)
+
+
+_MEANT_BY: Final = {
+    ".": ("attribute",),
+    "|": ("filter",),
+    "%": ("tag",),
+    "/": ("path",),
+    '"': ("key", "path", "value", "element"),
+    "'": ("key", "path", "value", "element"),
+}
+"""What a typed character can ask for inside a tag."""
+_QUOTED_VALUE: Final = re.compile(r"(?::|-)[ \t]+([\"'])")
+_QUIET: Final = frozenset({"operator", "words"})
+
+
+def in_tag(request: Request, at: TagPlace, trigger: str) -> Completion | None:
+    """Return what may be written at a place of a tag.
+
+    None if the typed character cannot have asked for it.
+    """
+    if at.tag.kind == "comment":
+        return _in_comment(request, at)
+    expected = expected_in_tag(at.tag.text, at.tag.inner_start, at.tag.inner_end, at.place)
+    if expected is None or not _is_meant(expected, trigger, at.tag.text[: at.place]):
+        return None
+    word = expected.word.shifted(at.start)
+    insert = Span(word.start, request.offset)
+    typed = at.tag.text[expected.word.start : expected.word.end]
+    request = replace(request, typed=typed)
+    behind = at.tag.text[expected.word.end :].lstrip(" \t")
+    items = _spaced(_continued(_tag_items(request, expected, at), behind), expected, at)
+    return made(items, insert, word, expected.what, (expected.keyword, expected.template))
+
+
+def _spaced(items: Iterable[Item], expected: Expected, at: TagPlace) -> Iterable[Item]:
+    """Return the items, with spaces where they would stand right beside the tag's delimiters."""
+    before = " " if expected.word.start == at.tag.inner_start else ""
+    is_last = expected.word.end == at.tag.inner_end and not at.tag.unclosed
+    if not before and not is_last:
+        return items
+    return [_with_spaces(item, before, " " if is_last else "") for item in items]
+
+
+def _continued(items: Iterable[Item], behind: str) -> Iterable[Item]:
+    """Return the items without the parentheses, or the `=`, that stand behind the word already."""
+    if behind.startswith("("):
+        called = ("()", "($1)$0")
+        return [
+            replace(item, text="", snippet="")
+            if item.text.endswith(called) or item.snippet.endswith(called)
+            else item
+            for item in items
+        ]
+    if behind.startswith("=") and not behind.startswith("=="):
+        return [replace(item, text=item.label[:-1]) if item.label.endswith("=") else item for item in items]
+    return items
+
+
+def _with_spaces(item: Item, before: str, behind: str) -> Item:
+    text = f"{before}{item.plain_text}"
+    snippet = f"{before}{item.snippet}{behind}" if item.snippet else ""
+    return replace(item, text=text if text.endswith(" ") else f"{text}{behind}", snippet=snippet)
+
+
+def _is_meant(expected: Expected, trigger: str, before: str) -> bool:
+    """Return whether the typed character can have asked for this.
+
+    Spaces ask only where something must follow.
+    """
+    if trigger == " ":
+        return expected.what not in _QUIET and not before.endswith("  ")
+    if trigger == "{":
+        return before == "{{"
+    return not trigger or expected.what in _MEANT_BY.get(trigger, ())
+
+
+def _tag_items(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
+    return _SOURCES[expected.what](request, expected, at)
+
+
+def _imported(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
+    statement = tag_tree(at.tag).statement
+    taken = frozenset(each.name for each in statement.imported if each.name != request.typed)
+    return tags.imported_items(request, expected.template, taken)
+
+
+def _template_names(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
+    """Templates by name, each in quotes; and what else may give a name."""
+    for item in values.template_paths(request, expected.keyword):
+        quote = _quote(request, at)
+        yield replace(item, text=f"{quote}{item.label}{quote}", filter_text=item.label)
+    if expected.keyword != "from":
+        for item in members.expression_items(request, expected, at.tag, at.start):
+            if item.kind == "variable":
+                yield replace(item, rank=item.rank + 40)
+
+
+def _quote(request: Request, at: TagPlace) -> str:
+    """Return the quote that may stand in the tag: not that of the YAML value around it."""
+    source = request.template.source
+    before = source.slice(Span(source.line_span(source.place(at.start).line).start, at.start))
+    value = _QUOTED_VALUE.search(before)
+    return "'" if value is not None and value[1] == '"' else '"'
+
+
+def _expressions(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
+    """Yield variables and functions, behind the values that what they are compared with may have."""
+    yield from members.compared_items(request, expected.target, _quote(request, at))
+    yield from members.expression_items(request, expected, at.tag, at.start)
+
+
+_Source = Callable[[Request, Expected, TagPlace], Iterable[Item]]
+_SOURCES: Final[dict[str, _Source]] = {
+    "tag": lambda request, _, at: tags.tag_items(request, at.tag, at.start),
+    "expression": _expressions,
+    "operator": lambda _, expected, _at: tags.word_items(expected.words),
+    "words": lambda _, expected, _at: tags.word_items(expected.words),
+    "attribute": lambda request, expected, _: members.attribute_items(request, expected.target),
+    "key": lambda request, expected, _: members.key_items(request, expected.target),
+    "element": lambda request, expected, _: members.element_items(request, expected.target),
+    "value": lambda request, expected, _: members.value_items(request, expected.target),
+    "filter": lambda *_: tags.filter_items(),
+    "test": lambda _, expected, _at: tags.test_items(expected.words),
+    "path": lambda request, expected, _: values.template_paths(request, expected.keyword),
+    "template": _template_names,
+    "imported": _imported,
+    "block": lambda request, expected, _: tags.block_items(request, expected.keyword),
+    "target": lambda request, _, at: tags.target_items(request, at.tag, at.start),
+}
+"""What each kind of place is filled from."""
+
+
+def _in_comment(request: Request, at: TagPlace) -> Completion | None:
+    word = tags.suppression_word(at.text, at.place)
+    if word is not None:
+        items: Iterable[Item] = tags.rule_items(at.text, at.place)
+        return placed(request, items, word, at.start, "rule")
+    inside = at.text[2 : at.place]
+    if (word := tags.comment_word(inside, len(inside))) is not None:
+        return placed(request, tags.comment_items(), word, at.start + 2, "comment")
+    begins = OPENING.startswith(at.text[: at.place]) and at.tag.unclosed
+    if begins and at.start == 0 and request.template.header is None:
+        return placed(request, [keys.header_item()], Span(0, at.place), at.start, "piece")
+    return None
+
+
+def in_yaml(request: Request, at: YamlPosition, trigger: str) -> Completion | None:
+    """Return what may be written at a place of the YAML.
+
+    None if the typed character cannot have asked for it.
+    """
+    place = at.yaml
+    word = place.word
+    request = replace(request, typed=request.template.source.slice(word.shifted(at.base)))
+    if place.what == "text" or (place.what == "value" and _is_text(at)):
+        return _in_text(request)
+    if trigger in {".", "|", "{", "%", "'", '"'} and not (trigger in {"'", '"'} and place.quote):
+        return None
+    list_item = _list_item(request, at)
+    if list_item is not None:
+        items: Iterable[Item] = values.value_items(request, list_item.path, in_header=at.in_header)
+        return placed(request, items, list_item.word, at.base, "listed", list_item.path, at.in_header)
+    if place.what == "value":
+        items = values.value_items(request, place.path, in_header=at.in_header)
+        if place.needs_space:
+            if trigger not in {"", ":"}:
+                return None
+            items = [replace(item, text=f" {item.plain_text}", filter_text=item.label) for item in items]
+        return placed(request, items, word, at.base, "value", place.path, at.in_header)
+    if trigger:
+        return None
+    found = [*keys.key_items(request, place, in_header=at.in_header), *_pieces(request, at)]
+    return placed(request, found, word, at.base, "key", place.path, at.in_header)
+
+
+def _list_item(request: Request, at: YamlPosition) -> YamlPlace | None:
+    """Return the place as an item of a list of single values: `local:` at its beginning looks like a key."""
+    place = at.yaml
+    if place.what == "key" and values.is_list_of_values(request, place.path, in_header=at.in_header):
+        return None if place.path[-1:] != (ITEM,) else place
+    above = place.path[:-1]
+    is_begun = place.what == "value" and place.needs_space and above[-1:] == (ITEM,)
+    if not is_begun or not values.is_list_of_values(request, above, in_header=at.in_header):
+        return None
+    length = len(place.path[-1]) + 1
+    return place._replace(path=above, word=Span(place.word.start - length, place.word.end))
+
+
+def _is_text(at: YamlPosition) -> bool:
+    """Return whether the value is text for the model."""
+    return not at.in_header and at.yaml.path[-1:] in {
+        ("content",),
+        ("instruction",),
+        ("prompt",),
+        ("template",),
+        ("ice_template",),
+        ("prompt_template",),
+    }
+
+
+def _in_text(request: Request) -> Completion | None:
+    source = request.template.source
+    line = source.line_span(source.place(request.offset).line)
+    head = source.slice(Span(line.start, request.offset))
+    length = keys.marker_word(head)
+    if length is not None and request.kind in {Kind.PARTS, Kind.SECTION}:
+        behind = source.slice(Span(request.offset, line.end))
+        insert, replaced = keys.marker_span(request.offset, length, behind)
+        return made(keys.marker_items(), insert, replaced, "text", ())
+    length = keys.field_word(request, head)
+    if length is not None:
+        rest = re.match(r"\w*", source.slice(Span(request.offset, line.end)))
+        insert = Span(request.offset - length, request.offset)
+        end = request.offset + (rest.end() if rest else 0)
+        return made(keys.field_items(request), insert, Span(insert.start, end), "text", ())
+    return None
+
+
+def _pieces(request: Request, at: YamlPosition) -> Iterable[Item]:
+    """Whole parts at the beginning of a line, whole files in an empty one, and examples and experiments."""
+    place = at.yaml
+    if place.quote or place.in_flow or place.has_colon:
+        return []
+    if at.in_header or request.kind in {Kind.OBJECT, Kind.EVALUATION}:
+        return list(declared_items(request, place))
+    if place.path == (ITEM,) and not place.siblings and request.kind in {Kind.PARTS, Kind.SECTION}:
+        return keys.part_items(behind_dash=True)
+    if place.path or place.column:
+        return []
+    source = request.template.source
+    if is_one_word(source.text) or not any(chunk.has_content for chunk in source.chunks):
+        has_header = request.template.header is not None
+        return [item for item in keys.file_items() if not (has_header and item.label == "header")]
+    if request.kind in {Kind.PARTS, Kind.SECTION}:
+        found = list(keys.part_items(behind_dash=False))
+        if request.template.header is None and request.offset == len(request.typed):
+            found.insert(0, keys.header_item())
+        return found
+    return []

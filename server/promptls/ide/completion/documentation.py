@@ -1,4 +1,4 @@
-"""What is known of one completed item, worked out when the editor shows it."""
+"""Documentation of one completion item, resolved when the editor shows it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from promptls.ide.callables import exported_macro, module_at, named_at
 from promptls.ide.completion.in_json import json_documentation
 from promptls.ide.completion.items import SETTING, Request
 from promptls.ide.completion.keys import declared_documentation, key_documentation, piece_documentation
-from promptls.ide.completion.members import member_documentation
+from promptls.ide.completion.members import declared_inputs, member_documentation
 from promptls.ide.completion.values import value_documentation
-from promptls.ide.completion.variables import declared_inputs
-from promptls.ide.hover.hover import code, shown_value
+from promptls.ide.hover.markdown import code, shown_value
 from promptls.ide.hover.names import described_text
 from promptls.lint.registry import RULES
 from promptls.rendering.file_rendering import FileRendering
@@ -63,7 +62,7 @@ def documentation(
     `source` and `where` are those of the completion that the item is of, and `offset` its place.
     """
     if source == SETTING:
-        from promptls.ide.settings_file.explain import setting_names, setting_text
+        from promptls.ide.settings_file import setting_names, setting_text
 
         return setting_text((*where[1:], *setting_names(path, label)))
     template = snapshot.template(path)

@@ -1,4 +1,4 @@
-"""The keys and values of prompts that are saved as JSON: Ragas's prompts and metrics, evaluation prompts."""
+"""Completion in prompts saved as JSON: prompts and metrics of Ragas, evaluation prompts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any, Final
 from promptls.dialects.key_fact import KeyFact
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
 from promptls.dialects.ragas.saved_prompt import METRIC_TYPES, SIMPLE_TYPES, form_of, saved_keys
-from promptls.ide.completion.items import Completion, Item, Request
-from promptls.ide.completion.lists import made
+from promptls.ide.completion.items import Completion, Item, Request, made
 from promptls.ide.completion.values import value_items
 from promptls.ide.key_facts import keys_at
 from promptls.semantic.kind import Kind
@@ -47,7 +46,7 @@ def in_json(request: Request, trigger: str) -> Completion | None:
 
 def json_documentation(request: Request, label: str, path: tuple[str, ...]) -> str:
     """Return what a key means, in Markdown."""
-    from promptls.ide.hover.hover import fact_text
+    from promptls.ide.hover.markdown import fact_text
 
     place = json_place(request.template.source.text, request.offset)
     fact = _facts(_without_word(request, place) if place is not None else request, path).get(label)

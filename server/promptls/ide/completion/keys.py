@@ -11,8 +11,8 @@ from promptls.dialects.key_fact import KeyFact
 from promptls.dialects.opencompass.vocabulary import RETRIEVER_ARGUMENTS, RETRIEVER_KEYS, TEMPLATE_KEYS
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS, SPACE_MARKER
 from promptls.ide.completion.items import Item, Request
+from promptls.ide.completion.members import column_names, declared_inputs, read_inputs
 from promptls.ide.completion.values import example_schema, metric_options
-from promptls.ide.completion.variables import column_names, declared_inputs, read_inputs
 from promptls.ide.key_facts import SCHEMA_KEYS, keys_at
 from promptls.semantic.evaluation import class_name, evaluation_of
 from promptls.semantic.kind import Kind
@@ -311,7 +311,7 @@ def _own_keys(request: Request, place: YamlPlace, *, in_header: bool) -> Iterato
 
 def key_documentation(request: Request, path: tuple[str, ...], name: str, *, in_header: bool) -> str:
     """Return what a key means, in Markdown."""
-    from promptls.ide.hover.hover import fact_text
+    from promptls.ide.hover.markdown import fact_text
 
     facts = keys_at(request.kind, path, in_header=in_header)
     fact = facts.get(name) or (SCHEMA_KEYS.get(name) if path[:1] == ("input_keys",) else None)

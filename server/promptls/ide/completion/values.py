@@ -18,8 +18,8 @@ from promptls.dialects.opencompass.vocabulary import (
 )
 from promptls.dialects.prompt_poet.vocabulary import ROLES, SUPERSEDED_ROLES
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES
-from promptls.ide.completion.items import Item, Request, name_items, table_items
-from promptls.ide.completion.variables import column_names, declared_inputs, read_inputs
+from promptls.ide.completion.items import MAX_FILES, Item, Request, name_items, table_items
+from promptls.ide.completion.members import column_names, declared_inputs, read_inputs
 from promptls.ide.key_facts import keys_at
 from promptls.lint.analysis.experiments import taken_by
 from promptls.security.files import current_scope
@@ -32,8 +32,6 @@ from promptls.workspace.python_functions import functions_in
 if TYPE_CHECKING:
     from promptls.settings.header import NamedMetric
 
-MAX_FILES: Final = 400
-"""How many files of a folder are offered."""
 _MAX_LOOKED_AT: Final = 4000
 _DATA: Final = frozenset(
     {".py", ".pyc", ".csv", ".jsonl", ".parquet", ".png", ".jpg", ".gz", ".zip", ".db", ".toml", ".lock"}

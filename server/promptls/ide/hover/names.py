@@ -17,9 +17,9 @@ from promptls.ide.callables import (
     module_at,
     named_at,
 )
-from promptls.ide.hover.hover import Hover, code, sample_words, shown_value
+from promptls.ide.hover.markdown import Hover, code, sample_words, shown_value
 from promptls.ide.key_facts import declared_schema, value_at
-from promptls.ide.symbols.evaluation_columns import column_places
+from promptls.ide.symbols.inputs import column_places
 from promptls.ide.symbols.jinja import attribute_at, attribute_places, blocks_in, family, namespace_of
 from promptls.ide.symbols.keys import key_symbol_at
 from promptls.ide.symbols.symbol import Occurrence

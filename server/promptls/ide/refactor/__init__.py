@@ -1,4 +1,4 @@
-"""Refactorings, one per module."""
+"""Refactorings, grouped by what they change."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator
 from types import MappingProxyType
 from typing import Final
 
-from promptls.ide.refactor.convert_file import convert_file
-from promptls.ide.refactor.extract_macro import extract_macro
-from promptls.ide.refactor.header import add_header, declare_input, input_keys_form
+from promptls.ide.refactor.file import add_header, convert_file, declare_input, input_keys_form
 from promptls.ide.refactor.refactoring import Offer, Place
 from promptls.ide.refactor.sections import extract_section, inline_section, sort_parts
-from promptls.ide.refactor.wrap import wrap_in_for, wrap_in_if
+from promptls.ide.refactor.tags import extract_macro, wrap_in_for, wrap_in_if
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 

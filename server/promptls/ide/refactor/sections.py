@@ -22,7 +22,6 @@ from promptls.text.file_names import file_name_problem
 from promptls.text.positions import Span
 
 _FOLDER: Final = "sections"
-_KIND: Final = "refactor.extract"
 
 
 def extract_section(place: Place) -> Offer | None:
@@ -40,7 +39,7 @@ def extract_section(place: Place) -> Offer | None:
     if folder is None:
         return refused(
             title,
-            _KIND,
+            "refactor.extract",
             "templates of several folders include the file, and its own includes count from each",
             makes_files=True,
         )
@@ -48,7 +47,7 @@ def extract_section(place: Place) -> Offer | None:
     title = f"Extract the part into `{name}`"
     reason = _reason(place, found.chunk, region.span, found.start)
     if reason:
-        return refused(title, _KIND, reason, makes_files=True)
+        return refused(title, "refactor.extract", reason, makes_files=True)
     text = found.chunk.text[: region.span.end]
 
     def change() -> Change:
@@ -58,7 +57,7 @@ def extract_section(place: Place) -> Offer | None:
         edit = Edit(region.span.shifted(found.start), include)
         return Change((edit,), {str(folder / name): section})
 
-    return Offer(title, _KIND, change, makes_files=True)
+    return Offer(title, "refactor.extract", change, makes_files=True)
 
 
 def _root(place: Place) -> Path | None:
@@ -103,9 +102,6 @@ def _reason(place: Place, chunk: Chunk, region: Span, start: int) -> str:
     return ""
 
 
-_INLINE_SECTION_KIND: Final = "refactor.inline"
-
-
 def inline_section(place: Place) -> Offer | None:
     """Return the text of the included file in the place of the include at the selection."""
     found = place.template.source.located(place.span.start)
@@ -128,12 +124,12 @@ def inline_section(place: Place) -> Offer | None:
     title = f"Inline `{reference.name}`"
     reason = _inline_section_reason(place, reference, section, tag)
     if reason:
-        return refused(title, _INLINE_SECTION_KIND, reason)
+        return refused(title, "refactor.inline", reason)
 
     def change() -> Change:
         return Change((Edit(tag.span.shifted(found.start), _text(section)),))
 
-    return Offer(title, _INLINE_SECTION_KIND, change)
+    return Offer(title, "refactor.inline", change)
 
 
 def _text(section: Template) -> str:
@@ -183,7 +179,6 @@ def _trims(section: Template, tag: Tag) -> str:
     return ""
 
 
-_SORT_PARTS_KIND: Final = "refactor.rewrite"
 _TITLE: Final = "Sort the parts: fixed text first, for the cached prefix"
 
 
@@ -205,7 +200,7 @@ def sort_parts(place: Place) -> Offer | None:
     if place.kind is not Kind.PARTS:
         return None
     edits = tuple(edit for run in _runs(place) for edit in _sorted(run))
-    return Offer(_TITLE, _SORT_PARTS_KIND, lambda: Change(edits)) if edits else None
+    return Offer(_TITLE, "refactor.rewrite", lambda: Change(edits)) if edits else None
 
 
 def _sorted(run: list[_Movable]) -> list[Edit]:

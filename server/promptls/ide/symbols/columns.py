@@ -1,32 +1,84 @@
-"""Columns of datasets: which prompts are run on them, and every place of a column."""
+"""Columns of datasets: the prompts that use a column, and its occurrences."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.ide.key_facts import bare_span
 from promptls.ide.symbols.data_keys import DATA_ENDINGS, DataKeys, key_at, key_spans
-from promptls.ide.symbols.declared_names import is_settings_file
-from promptls.ide.symbols.inputs import PACKED_ENDINGS, data_files, input_names
-from promptls.ide.symbols.metrics_and_models import function_named, prompts_naming
+from promptls.ide.symbols.declared import function_named, is_settings_file, prompts_naming
+from promptls.ide.symbols.inputs import (
+    PACKED_ENDINGS,
+    column_places,
+    data_files,
+    experiments_on,
+    input_names,
+    prompts_by,
+)
+from promptls.ide.symbols.keys import data_keys, schema_ways
 from promptls.ide.symbols.python_functions import FUNCTIONS, parsed, place_in, programs_with, uses_in
-from promptls.ide.symbols.run_on import experiments_on
-from promptls.ide.symbols.shared_data import prompts_by
 from promptls.ide.symbols.symbol import Occurrence, Symbol
-from promptls.ide.symbols.taken_data import taken_as
 from promptls.lint.analysis.experiments import taken_by
+from promptls.semantic.flow.keys import Way, keys_named
 from promptls.semantic.template import Template
 from promptls.settings.header import NamedMetric
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.text.steps import Steps, finished
+from promptls.workspace.contract import needs_of
 from promptls.workspace.python_experiments import RowColumn, experiments_for
 from promptls.workspace.settings import PYPROJECT_FILE, TomlName, toml_names
 from promptls.workspace.snapshot import Snapshot
+
+
+class Taken(NamedTuple):
+    """An input of the file at `home`, or with a `way` a key of its value."""
+
+    home: str
+    way: Way = ()
+
+    def symbol(self, name: str, path: str, span: Span) -> Symbol:
+        """Return the symbol at a place that names it."""
+        return Symbol("key" if self.way else "input", name, path, span, self.home, None, self.way)
+
+
+def taken_as(
+    snapshot: Snapshot, prompt: str, name: str, stands_at: Callable[[DataKeys], bool]
+) -> Taken | None:
+    """Return what the prompt at `prompt`, which is given some data, takes from under a key of this name.
+
+    `stands_at` says of the keys that lead to one whether the key in question is that one.
+    """
+    for home in _takers(snapshot, prompt, name):
+        if stands_at((name,)):
+            return Taken(home)
+    for home in snapshot.included(prompt):
+        for way in _ways(snapshot, home, name):
+            if stands_at(data_keys(way)):
+                return Taken(home, way)
+    return None
+
+
+def _takers(snapshot: Snapshot, prompt: str, name: str) -> Iterator[str]:
+    """Yield the files that take an input of this name from the caller of the prompt."""
+    template = snapshot.template(prompt)
+    if template is not None and (name in input_names(template) or any(column_places(template, prompt, name))):
+        yield prompt
+    for need in needs_of(snapshot, prompt).by_name.get(name, ()):
+        yield need.path
+
+
+def _ways(snapshot: Snapshot, path: str, name: str) -> Iterator[Way]:
+    """Yield the ways to keys of this name that a file reads or declares, each once."""
+    template = snapshot.template(path)
+    if template is None:
+        return
+    reads = (read.way for read in keys_named(template, name) if len(read.way) > 1)
+    yield from dict.fromkeys((*reads, *schema_ways(template, name)))
 
 
 def row_column_places(snapshot: Snapshot, path: str, template: Template, name: str) -> Iterator[Occurrence]:

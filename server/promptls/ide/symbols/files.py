@@ -8,9 +8,8 @@ from os.path import normpath
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from promptls.ide.named_values import file_beside, named_values
-from promptls.ide.symbols.inputs import data_files
-from promptls.ide.symbols.shared_data import prompts_with
+from promptls.ide.symbols.declared import file_beside, named_values
+from promptls.ide.symbols.inputs import data_files, prompts_with
 from promptls.ide.symbols.symbol import Occurrence
 from promptls.semantic.names.references import TemplateReference, template_references
 from promptls.semantic.template import Template

@@ -1,27 +1,121 @@
-"""Where an input's name stands outside of Jinja: in what a file declares, and in the data given to it."""
+"""Occurrences of inputs outside of Jinja: in declarations, data files and Python calls."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from promptls.ide.key_facts import bare_span
-from promptls.ide.symbols.data_keys import key_spans
-from promptls.ide.symbols.evaluation_columns import column_places
-from promptls.ide.symbols.run_on import experiments_on
+from promptls.ide.symbols.data_keys import csv_cells, json_keys, key_spans
 from promptls.ide.symbols.symbol import Occurrence
+from promptls.semantic.evaluation import Evaluation, evaluation_of, fields_in, scalars_in
+from promptls.semantic.kind import Kind
+from promptls.semantic.names.scopes import INJECTED
+from promptls.semantic.names.variables import Variable, input_variable
 from promptls.semantic.parts import chunk_items
 from promptls.semantic.template import Template
+from promptls.settings.header import ExperimentKey
+from promptls.syntax.chunk import Chunk
 from promptls.syntax.chunk_list import Located
 from promptls.syntax.facts import summary
-from promptls.syntax.yaml.nodes import Sequence, key_text, scalar_text
+from promptls.syntax.yaml.nodes import Node, Scalar, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
+from promptls.text.steps import Steps
 from promptls.workspace.callers import calls_to
+from promptls.workspace.disk import text_on_disk
 from promptls.workspace.python_keys import key_spans as python_key_spans
 from promptls.workspace.snapshot import Snapshot
+
+_NAME: Final = re.compile(r"[^\s'\"]+")
+
+
+def column_places(template: Template, path: str, name: str | None) -> Iterator[Occurrence]:
+    """Yield the places of a column, or of every column, in an evaluation prompt; none in another file."""
+    if template.kind is not Kind.EVALUATION:
+        return
+    chunk = template.source.first_chunk
+    evaluation = evaluation_of(chunk)
+    if evaluation is None:
+        return
+    for span in _named(evaluation, chunk):
+        if name in {None, chunk.text[span.start : span.end]}:
+            yield Occurrence(path, span, "declaration", "header")
+    for body in (body for each in evaluation.templates for body in each.bodies):
+        for scalar in scalars_in(body):
+            for field in fields_in(chunk, scalar):
+                at = chunk.text.find(field.name, field.span.start, field.span.end)
+                if at >= 0 and name in {None, field.name}:
+                    yield Occurrence(path, Span(at, at + len(field.name)), "read")
+
+
+def _named(evaluation: Evaluation, chunk: Chunk) -> Iterator[Span]:
+    """Yield the columns that the reader names."""
+    reader = evaluation.reader
+    for node in (reader.value("input_columns"), reader.value("output_column")) if reader is not None else ():
+        for item in node.items if isinstance(node, Sequence) else (node,):
+            yield from _words(item, chunk)
+
+
+def _words(node: Node | None, chunk: Chunk) -> Iterator[Span]:
+    """Yield the names in a text: OpenCompass splits one at its spaces."""
+    if isinstance(node, Scalar) and not node.dynamic and node.style not in {"|", ">"}:
+        for match in _NAME.finditer(chunk.text, node.span.start, node.span.end):
+            yield Span(*match.span())
+
+
+_RUN: frozenset[Kind] = frozenset({Kind.PARTS, Kind.OBJECT, Kind.EVALUATION})
+
+
+class RunOn(NamedTuple):
+    """An experiment, and the file that declares it, from whose folder its paths count."""
+
+    declared: ExperimentKey
+    named_in: str
+
+    @property
+    def dataset(self) -> str:
+        """The absolute path of its dataset."""
+        return os.path.normpath(Path(self.named_in).parent / self.declared.dataset)
+
+
+def experiments_on(snapshot: Snapshot, path: str, template: Template) -> Iterator[RunOn]:
+    """Yield the experiments of the file at `path`, then those of its settings that can be run on it."""
+    own = template.declarations.settings.experiments or {}
+    yield from (RunOn(each, path) for each in own.values() if each.dataset)
+    project = snapshot.project(path)
+    if project.path is None or not project.settings.experiments or snapshot.kind(path) not in _RUN:
+        return
+    declared = {key.name for key in template.declarations.inputs or ()}
+    inputs = declared or (template.names.input_names - INJECTED)
+    for name, each in project.settings.experiments.items():
+        found = RunOn(each, str(project.path))
+        if name not in own and inputs and inputs <= columns_in(snapshot, found.dataset):
+            yield found
+
+
+def columns_in(snapshot: Snapshot, file: str) -> frozenset[str]:
+    """Return the columns that the first row of a dataset in text has; none of one that cannot be read."""
+    key = ("columns in", file)
+    known = snapshot.derived.get(key)
+    if known is None:
+        held = snapshot.template(file) if Path(file).suffix.lower() in {".csv", ".json", ".jsonl"} else None
+        known = snapshot.derived[key] = frozenset(_columns(file, held.source.text) if held else ())
+    assert isinstance(known, frozenset)
+    return known
+
+
+def _columns(file: str, text: str) -> Iterator[str]:
+    if file.lower().endswith(".csv"):
+        for cell in next(csv_cells(text), ()):
+            yield text[cell.span.start : cell.span.end]
+        return
+    first = text.lstrip().partition("\n")[0] if file.lower().endswith(".jsonl") else text
+    yield from (key.name for key in json_keys(first) if not key.path)
+
 
 PACKED_ENDINGS: Final = (".gz", ".parquet")
 """The endings of files of data that hold no text which an editor could change."""
@@ -119,3 +213,61 @@ def python_places(snapshot: Snapshot, path: str, name: str) -> Iterator[Occurren
         program = snapshot.template(call.file) if name in call.keys else None
         for span in python_key_spans(program.source.text, call, (name,)) if program is not None else ():
             yield Occurrence(call.file, span, "write", "python")
+
+
+def inputs_beside(snapshot: Snapshot, path: str, name: str) -> Steps[list[tuple[str, Variable]]]:
+    """Yield the inputs of this name in other prompts that share a data file with the prompt at `path`."""
+    template = snapshot.template(path)
+    files = set(map(_normal, data_files(snapshot, path, template))) if template is not None else set()
+    found = []
+    for file in sorted(files):
+        prompts = yield from prompts_by(snapshot, str(file))
+        for other in prompts:
+            yield
+            beside = snapshot.template(other) if other != path else None
+            if beside is None or not files & set(map(_normal, data_files(snapshot, other, beside))):
+                continue
+            if name in input_names(beside):
+                found.append((other, input_variable(beside, name) or unread_input(name)))
+    return found
+
+
+def unread_input(name: str) -> Variable:
+    """Return an input that a file declares and does not read."""
+    return Variable(name, (), (), (), is_input=True, is_exported=False, is_implied=False)
+
+
+def _normal(file: Path) -> Path:
+    return Path(*file.parts) if ".." not in file.parts else file.resolve()
+
+
+def prompts_by(snapshot: Snapshot, file: str) -> Steps[tuple[str, ...]]:
+    """Yield the prompt files that may be given the data of a file: they name it, or their settings do."""
+    named = yield from prompts_with(snapshot, Path(file).name)
+    paths = sorted({*snapshot.graph.paths, *snapshot.open_files})
+    projects = {path: snapshot.project(path) for path in paths}
+    by_settings = {
+        str(each.path)
+        for each in projects.values()
+        for experiment in each.settings.experiments.values()
+        if Path(experiment.dataset).name == Path(file).name
+    }
+    given = (path for path, each in projects.items() if by_settings and str(each.path) in by_settings)
+    return tuple(dict.fromkeys((*named, *given)))
+
+
+def prompts_with(snapshot: Snapshot, words: str) -> Steps[tuple[str, ...]]:
+    """Yield the prompt files in which some words stand, looked for in their texts."""
+    key = ("prompts with", words)
+    known = snapshot.derived.get(key)
+    if known is None:
+        found = []
+        for path in sorted({*snapshot.graph.paths, *snapshot.open_files}):
+            yield
+            opened = snapshot.open_files.get(path)
+            text = opened.template.source.text if opened is not None else text_on_disk(path)
+            if text is not None and words in text:
+                found.append(path)
+        known = snapshot.derived[key] = tuple(found)
+    assert isinstance(known, tuple)
+    return known

@@ -1,4 +1,4 @@
-"""Where a key of an input's value is written, and why it may not be known where it is read."""
+"""Keys of an input's value: where they are read, declared and given."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from promptls.ide.symbols.shared_data import inputs_beside
+from promptls.ide.symbols.inputs import inputs_beside
 from promptls.ide.symbols.symbol import Occurrence
 from promptls.semantic.flow.keys import Way, path_along, way_of
 from promptls.semantic.flow.paths import Step, along, is_no_input, parameter_of

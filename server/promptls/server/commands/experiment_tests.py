@@ -11,7 +11,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptls.ide.experiment_tests import (
+from promptls.ide.experiments import (
     PromptTests,
     dataset_of,
     prompt_tests,

@@ -6,8 +6,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from promptls.ide.preview import preview_markdown
-from promptls.ide.token_report import model_of, report_json, token_report
+from promptls.ide.preview import model_of, preview_markdown, report_json, token_report
 from promptls.models.registry import find_model
 from promptls.preview import wire
 from promptls.preview.answers import committed, rows_of, tokens_of

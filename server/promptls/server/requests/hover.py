@@ -50,7 +50,7 @@ def _hover_dataset(context: Context, runs: Runs, params: types.HoverParams) -> t
     path = path_of(params.text_document.uri)
     if not path.lower().endswith(DATASET_ENDINGS):
         return None
-    from promptls.ide.hover.results import hover_row
+    from promptls.ide.hover.prompt import hover_row
 
     latest = [each for prompt in context.snapshot.open_files for each in runs.latest(prompt)]
     found = hover_row(Path(path), params.position.line, latest) if latest else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 
 from promptls.ide.navigation import Target, declaration_steps, definition_steps, document_links
-from promptls.ide.selection import highlights
+from promptls.ide.ranges import highlights
 from promptls.ide.symbols import Occurrence, occurrence_steps, symbol_at
 from promptls.server.locations import json_range_in, location, range_in, requested_name, requested_symbol
 from promptls.server.progress import Slices, in_slices, send_part

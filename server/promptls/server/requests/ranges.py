@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from promptls.ide.folding import LineFold
-from promptls.ide.folding import folds as folds_in
-from promptls.ide.selection import WORD_PATTERN, linked_places, selections
+from promptls.ide.ranges import WORD_PATTERN, LineFold, linked_places, selections
+from promptls.ide.ranges import folds as folds_in
 from promptls.server.locations import range_in, requested_place
 from promptls.server.to_proto import from_position, to_range
 from promptls.server.uris import path_of

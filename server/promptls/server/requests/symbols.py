@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 
 from promptls.ide.call_hierarchy import CallItem, call_item, file_item, incoming, macro_named, outgoing
-from promptls.ide.symbols_of_file import DocumentSymbol, document_symbols, match
+from promptls.ide.document_symbols import DocumentSymbol, document_symbols, match
 from promptls.server.locations import range_in, requested_place
 from promptls.server.progress import Slices, progress, send_part
 from promptls.server.to_proto import range_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.ide.run_findings import row_findings
+from promptls.ide.experiments import row_findings
 from promptls.security.files import read_bytes
 from promptls.server.diagnostics import SOURCE, Publisher
 from promptls.server.to_proto import SEVERITIES

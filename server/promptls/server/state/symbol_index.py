@@ -11,7 +11,7 @@ from promptls.server.to_proto import to_range
 if TYPE_CHECKING:
     from lsprotocol import types
 
-    from promptls.ide.symbols_of_file import NamedThing
+    from promptls.ide.document_symbols import NamedThing
     from promptls.server.context import Context
 
 
@@ -52,7 +52,7 @@ class SymbolIndex:
                 del self._cache[stale]
 
     def _read(self, path: str) -> tuple[PlacedThing, ...]:
-        from promptls.ide.symbols_of_file import named_things
+        from promptls.ide.document_symbols import named_things
 
         context = self._context
         template = context.snapshot.template(path) if context.kind(path) is not Kind.OTHER else None

@@ -1,4 +1,4 @@
-"""What a hover is."""
+"""Build hover texts in Markdown."""
 
 from __future__ import annotations
 

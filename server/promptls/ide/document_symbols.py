@@ -1,4 +1,4 @@
-"""The outline of a prompt file, and what can be found by name in the workspace."""
+"""The outline of a prompt file, and the named things of the workspace."""
 
 from __future__ import annotations
 

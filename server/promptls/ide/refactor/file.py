@@ -1,4 +1,4 @@
-"""Refactorings of the header: add one, declare an input, change the form of `input_keys`."""
+"""Refactorings of a whole file: add a header, declare inputs, convert to another format."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from promptls.convert.parts import flow
+from promptls.convert.registry import convert
+from promptls.dialects.ragas.saved_prompt import form_of
 from promptls.ide.contract import input_schema
 from promptls.ide.refactor.refactoring import Change, Offer, Place, line_break, refused
 from promptls.lint.fixes.inputs import added_input
@@ -15,11 +17,10 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.names.events import chunk_events
 from promptls.semantic.names.scopes import GLOBALS, INJECTED
 from promptls.syntax.yaml.nodes import Mapping, Node, Sequence
+from promptls.text.errors import UserError
 from promptls.text.positions import Span
 from promptls.workspace.contract import NeededInput, inputs_of
 from promptls.workspace.disk import ENDINGS
-
-_KIND: Final = "refactor.rewrite"
 
 
 def input_keys_form(place: Place) -> Offer | None:
@@ -36,16 +37,20 @@ def input_keys_form(place: Place) -> Offer | None:
     if isinstance(entry.value, Sequence):
         title = "Write `input_keys` as a mapping, with the types that their uses suggest"
         if len(names) != len(entry.value.items):
-            return refused(title, _KIND, "an item of the list is no name")
-        return Offer(title, _KIND, lambda: Change((Edit(value, _mapping(place, names, column)),)))
+            return refused(title, "refactor.rewrite", "an item of the list is no name")
+        return Offer(
+            title, "refactor.rewrite", lambda: Change((Edit(value, _mapping(place, names, column)),))
+        )
     if isinstance(entry.value, Mapping):
         lost = sum(bool(key.schema) for key in declarations.inputs or ())
         title = "Write `input_keys` as a list"
         if lost:
             title += ", without types and descriptions"
         if _has_comment(place, entry.value):
-            return refused(title, _KIND, "a comment stands among the keys, and would be lost")
-        return Offer(title, _KIND, lambda: Change((Edit(value, f": [{', '.join(map(flow, names))}]"),)))
+            return refused(title, "refactor.rewrite", "a comment stands among the keys, and would be lost")
+        return Offer(
+            title, "refactor.rewrite", lambda: Change((Edit(value, f": [{', '.join(map(flow, names))}]"),))
+        )
     return None
 
 
@@ -79,7 +84,7 @@ def add_header(place: Place) -> Offer | None:
         return None
     if place.template.source.place(place.span.start).line > 0:
         return None
-    return Offer("Add a header that declares the inputs", _KIND, lambda: added_header(place))
+    return Offer("Add a header that declares the inputs", "refactor.rewrite", lambda: added_header(place))
 
 
 def added_header(place: Place, *also: str) -> Change:
@@ -132,13 +137,55 @@ def declare_input(place: Place) -> Offer | None:
         project = place.snapshot.project(place.path).settings
         context = FileContext(place.snapshot, place.path, template, place.kind, project)
         fixes = added_input(context, name)
-        return Offer(title, _KIND, lambda: Change(fixes[0].edits)) if fixes else None
+        return Offer(title, "refactor.rewrite", lambda: Change(fixes[0].edits)) if fixes else None
     if template.header is None:
         if place.kind is not Kind.PARTS:
             return None
-        return Offer(f"{title} in a new header", _KIND, lambda: added_header(place, name))
+        return Offer(f"{title} in a new header", "refactor.rewrite", lambda: added_header(place, name))
     if template.declarations.problems and tree is None:
         return None
     start = template.header.span.start + len(OPENING)
     edit = Edit(Span(start, start), f"{line_break(template)}input_keys: [{name}]")
-    return Offer(title, _KIND, lambda: Change((edit,)))
+    return Offer(title, "refactor.rewrite", lambda: Change((edit,)))
+
+
+_LONGEST: Final = 200_000
+"""Characters of a file that is converted to see whether it can be."""
+_FORMS: Final = {
+    Kind.OBJECT: ("object", "parts", "a parts template"),
+    Kind.EVALUATION: ("opencompass", "parts", "a parts template"),
+    Kind.PARTS: ("parts", "object", "a prompt object"),
+}
+
+
+def convert_file(place: Place) -> Offer | None:
+    """Return the file in another form, beside it; offered on its first line."""
+    form = _FORMS.get(place.kind)
+    if form is not None and form_of(place.template.declarations.data) is not None:
+        form = ("ragas", *form[1:])
+    source_text = place.template.source
+    if form is None or source_text.place(place.span.start).line > 0 or len(source_text) > _LONGEST:
+        return None
+    source, target, words = form
+    path = _path(place, target)
+    title = f"Convert to {words}: `{path.name}`"
+    try:
+        made = convert(source_text.text, place.path, source, target)
+    except UserError as failure:
+        return refused(title, "refactor.rewrite", failure.message, makes_files=True)
+    text = made.text
+    if made.lost:
+        title += ", with a list of what is lost"
+        lines = "".join(f"  - {each}\n" for each in made.lost).replace("#}", "# }")
+        text += f"{{# Not carried over:\n{lines}#}}\n"
+    return Offer(title, "refactor.rewrite", lambda: Change((), {str(path): text}), makes_files=True)
+
+
+def _path(place: Place, target: str) -> Path:
+    """Return a name beside the file that is free."""
+    file = Path(place.path)
+    stem = next((file.name[: -len(end)] for end in ENDINGS if file.name.endswith(end)), file.stem)
+    path, number = file.with_name(f"{stem}_{target}.yml.j2"), 2
+    while place.snapshot.exists(str(path)):
+        path, number = file.with_name(f"{stem}_{target}_{number}.yml.j2"), number + 1
+    return path

@@ -1,0 +1,540 @@
+"""Completion and hover in the settings file (TOML), by the JSON Schema of the settings."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from promptls.ide.completion.items import SETTING, Completion, Item, made
+from promptls.ide.completion.values import file_paths
+from promptls.ide.hover.markdown import Hover, code
+from promptls.lint.analysis.experiments import taken_by
+from promptls.text.escape import markdown_text
+from promptls.text.positions import Span
+from promptls.workspace.python_functions import functions_in
+from promptls.workspace.settings import MAX_CHARACTERS, MAX_LEVELS, PYPROJECT_FILE, SETTINGS_FILE
+from promptls.workspace.snapshot import Snapshot
+
+_TOKEN: Final = re.compile(
+    r"""(?P<space>[ \t]+)|(?P<comment>\#[^\r\n]*)|(?P<line>\r\n|\r|\n)"""
+    r"""|(?P<string>\"{3}.*?\"{3}|'{3}.*?'{3}|(?!\"{3})"(?:[^"\\\r\n]|\\.)*"|(?!'{3})'[^'\r\n]*')"""
+    r"""|(?P<open>["'][^\r\n]*)|(?P<word>[\w+-]+)|(?P<sign>.)""",
+    re.DOTALL,
+)
+_HEADER: Final = re.compile(r"[ \t]*\[{1,2}([^\]\r\n]*)")
+_NAME: Final = re.compile(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)")
+_LONG_QUOTES: Final = ('"' * 3, "'" * 3)
+_WORD: Final = re.compile(r"[\w-]*")
+_IN_STRING: Final = re.compile(r"[^\"'\r\n]*")
+
+Keys = tuple[str, ...]
+
+
+class TomlPlace(NamedTuple):
+    """A place in a settings file.
+
+    `keys` lead from the settings' root to the mapping whose key is written, or to the value that is.
+    `word` is what stands there already, without quotes; `quote` is the one that is open.
+    """
+
+    what: Literal["table", "key", "value"]
+    keys: Keys
+    word: Span
+    quote: str = ""
+
+
+def is_settings_file(path: str) -> bool:
+    """Return whether a file of this name holds settings of promptls."""
+    return Path(path).name in {SETTINGS_FILE, PYPROJECT_FILE}
+
+
+def root_of(path: str) -> Keys:
+    """Return the tables around the settings in a file of this name."""
+    return ("tool", "promptls") if Path(path).name == PYPROJECT_FILE else ()
+
+
+def place_in(text: str, offset: int, root: Keys) -> TomlPlace | None:
+    """Return where `offset` stands.
+
+    None in a comment, where the settings of somebody else stand, and in a text that is too large or too
+    deeply nested to be read.
+    """
+    found = _Reader(text, offset).place() if len(text) <= MAX_CHARACTERS else None
+    if found is None or found.what == "table":
+        return found
+    if found.keys[: len(root)] != root:
+        return None
+    return found._replace(keys=found.keys[len(root) :])
+
+
+def names_in(text: str) -> Keys:
+    """Return the names in a table's header or a dotted key."""
+    return tuple(next(filter(None, match.groups()), "") for match in _NAME.finditer(text))
+
+
+class _Reader:
+    """Reads a text up to a place."""
+
+    def __init__(self, text: str, offset: int) -> None:
+        self._text: Final = text
+        self._offset: Final = offset
+        self._table: Keys = ()
+        self._keys: list[str] = []
+        self._state: Literal["key", "value", "done"] = "key"
+        self._open: list[tuple[str, Keys]] = []
+
+    def place(self) -> TomlPlace | None:
+        at = 0
+        while at < self._offset:
+            if self._state == "key" and not self._open and not self._keys:
+                header = _HEADER.match(self._text, at)
+                if header is not None:
+                    if header.end() >= self._offset:
+                        return self._in_header(header)
+                    self._table = names_in(header[1])
+                    self._state = "done"
+                    at = header.end()
+                    continue
+            token = _TOKEN.match(self._text, at)
+            assert token is not None
+            if token.lastgroup == "open" and token.group().startswith(_LONG_QUOTES):
+                return None
+            if token.end() >= self._offset and token.lastgroup in {"comment", "word", "string", "open"}:
+                return self._in_token(token)
+            self._pass(token)
+            at = token.end()
+            if len(self._open) > MAX_LEVELS or len(self._keys) > MAX_LEVELS:
+                return None
+        if self._state == "done":
+            return None
+        return self._placed(Span(self._offset, self._word_end(_WORD)))
+
+    def _in_header(self, header: re.Match[str]) -> TomlPlace:
+        end = header.end()
+        return TomlPlace("table", (), Span(header.start(1), max(end, self._offset)))
+
+    def _in_token(self, token: re.Match[str]) -> TomlPlace | None:
+        if token.lastgroup == "comment" or self._state == "done":
+            return None
+        if token.lastgroup == "word":
+            return self._placed(Span(token.start(), self._word_end(_WORD)))
+        quote = token.group()[0]
+        is_long = token.group().startswith(_LONG_QUOTES)
+        behind = token.lastgroup == "string" and token.end() <= self._offset
+        if is_long or behind or self._offset <= token.start():
+            return None
+        return self._placed(Span(token.start() + 1, self._word_end(_IN_STRING)), quote)
+
+    def _word_end(self, pattern: re.Pattern[str]) -> int:
+        match = pattern.match(self._text, self._offset)
+        return match.end() if match else self._offset
+
+    def _placed(self, word: Span, quote: str = "") -> TomlPlace:
+        around = self._open[-1][1] if self._open else self._table
+        keys = (*around, *self._keys)
+        return TomlPlace("value" if self._state == "value" else "key", keys, word, quote)
+
+    def _pass(self, token: re.Match[str]) -> None:
+        text = token.group()
+        if token.lastgroup == "line":
+            if not self._open:
+                self._state, self._keys = "key", []
+        elif token.lastgroup in {"word", "string"}:
+            if self._state == "key":
+                self._keys += names_in(text)
+            elif not self._open or self._open[-1][0] == "{":
+                self._state = "done"
+        elif text == "=":
+            self._state = "value"
+        elif text in "[{" and self._state == "value":
+            around = self._open[-1][1] if self._open else self._table
+            self._open.append((text, (*around, *self._keys)))
+            self._keys = []
+            self._state = "key" if text == "{" else "value"
+        elif text in "]}" and self._open:
+            self._open.pop()
+            self._state = "done"
+        elif text == "," and self._open:
+            self._keys = []
+            self._state = "key" if self._open[-1][0] == "{" else "value"
+
+
+Schema = Mapping[str, Any]
+
+
+@lru_cache(maxsize=1)
+def settings_schema() -> Schema:
+    """Return the JSON Schema of all settings."""
+    from promptls.settings.project import Project
+
+    return Project.model_json_schema()
+
+
+def schema_at(keys: tuple[str, ...]) -> Schema:
+    """Return the schema of the value that the keys lead to, through lists.
+
+    Empty where there is no such setting.
+    """
+    schema = _resolved(settings_schema())
+    for key in keys:
+        properties = schema.get("properties", {})
+        below = properties.get(key) or schema.get("additionalProperties")
+        if not isinstance(below, dict):
+            return {}
+        schema = _resolved(below)
+    return schema
+
+
+def keys_at(keys: tuple[str, ...]) -> Mapping[str, Schema]:
+    """Return the keys that the mapping at `keys` may have, with their schemas."""
+    return {name: _resolved(below) for name, below in schema_at(keys).get("properties", {}).items()}
+
+
+def item_schema(schema: Schema) -> Schema:
+    """Return the schema of a list's items; of anything else the schema itself."""
+    items = schema.get("items")
+    return _resolved(items) if isinstance(items, dict) else schema
+
+
+def _resolved(schema: Schema) -> Schema:
+    """Return the schema with what it refers to, and of two choices that which is not nothing."""
+    described = {key: schema[key] for key in ("description", "default") if key in schema}
+    for choice in schema.get("anyOf", ()):
+        if choice.get("type") != "null":
+            return {**_resolved(choice), **described}
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        named = settings_schema().get("$defs", {}).get(reference.rpartition("/")[2], {})
+        return {**_resolved(named), **described}
+    return schema
+
+
+def type_words(schema: Schema) -> str:
+    """Return the type of a value as people read it."""
+    if "enum" in schema:
+        return "one of " + ", ".join(f"`{each}`" for each in schema["enum"])
+    kind = schema.get("type", "any value")
+    if kind == "array":
+        return f"list of {item_schema(schema).get('type', 'value')}s"
+    return {"object": "table", "integer": "whole number", "boolean": "true or false"}.get(kind, str(kind))
+
+
+_FILES: Final = {"functions": (".py",), "dataset": (".csv", ".jsonl", ".ndjson", ".json", ".parquet")}
+"""How the files end that a setting may name."""
+_MAX_PYTHON_FILES: Final = 50
+_TABLE: Final = re.compile(r"^[ \t]*\[", re.MULTILINE)
+_OPTION: Final = 3
+"""How many keys lead to an option of a metric: `metrics`, its name, and the option's."""
+
+
+def is_name(keys: Keys) -> bool:
+    """Return whether names are known for the setting at `keys`, even if its schema does not list them."""
+    return keys[:1] == ("metrics",) and len(keys) == _OPTION and keys[2] in {"model", "embeddings"}
+
+
+def names(snapshot: Snapshot, path: str, text: str, keys: Keys, schema: Schema) -> Iterator[tuple[str, str]]:
+    """Yield the texts that a setting may be."""
+    if "enum" in schema:
+        yield from ((str(each), "") for each in schema["enum"])
+        return
+    last = keys[-1] if keys else ""
+    if last in _FILES:
+        yield from ((item.label, "") for item in file_paths(str(Path(path).parent), _FILES[last]))
+    elif last == "encoding":
+        from promptls.tokens.encodings import ENCODING_NAMES
+
+        yield from ((name, "") for name in ENCODING_NAMES)
+    elif last == "provider":
+        from promptls.models.registry import PROVIDERS
+
+        yield from PROVIDERS.items()
+    elif last == "api_key_env":
+        yield from _key_names()
+    elif last == "roles":
+        from promptls.dialects.prompt_poet.vocabulary import ROLES
+
+        yield from ((role, "") for role in ROLES)
+    elif last == "use" or (last == "metrics" and len(keys) > 1):
+        yield from _metrics(snapshot, path, with_named=last == "metrics")
+    elif last in {"default_model", "models", "judge"} or is_name(keys):
+        yield from _models(snapshot, path)
+    elif last == "model" and value_beside(text, keys, "provider") == "local":
+        from promptls.models.weights import LOCAL_MODELS
+
+        yield from ((name, "on this machine") for name in LOCAL_MODELS)
+
+
+def metric_options(path: str, text: str, keys: Keys) -> Mapping[str, str]:
+    """Return what may be set of the metric that `keys` lead to, by its `use`.
+
+    Each with what it is in a word.
+    """
+    use = value_beside(text, (*keys, ""), "use")
+    taken = taken_by(use, Path(path).parent) if use else None
+    needed = dict.fromkeys(taken.required if taken else (), "needed")
+    return {**needed, **dict.fromkeys(taken.optional if taken else (), "option")}
+
+
+def value_beside(text: str, keys: Keys, name: str) -> str:
+    """Return the text that stands under another key of the same table; empty where none is found.
+
+    The table is found by its name, on a line of its own or as one line of another, broken or not.
+    """
+    *around, _ = keys
+    header = re.search(rf"^[ \t]*\[[ \t]*(?:tool\.promptls\.)?{_dotted(around)}[ \t]*\]", text, re.MULTILINE)
+    if header is not None:
+        next_table = _TABLE.search(text, header.end())
+        section = text[header.end() : next_table.start() if next_table else len(text)]
+        found = re.search(rf"^[ \t]*{name}[ \t]*=[ \t]*[\"']([^\"'\r\n]*)", section, re.MULTILINE)
+    else:
+        begin = rf"^[^\r\n]*\b{re.escape(around[-1])}[ \t]*=[ \t]*{{[^\r\n]*"
+        value = rf"\b{name}[ \t]*=[ \t]*[\"']([^\"'\r\n]*)"
+        found = re.search(begin + value, text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _dotted(keys: list[str]) -> str:
+    return r"[ \t]*\.[ \t]*".join(rf"[\"']?{re.escape(key)}[\"']?" for key in keys)
+
+
+def _metrics(snapshot: Snapshot, path: str, *, with_named: bool) -> Iterator[tuple[str, str]]:
+    from promptls.metrics.registry import BUILTIN_METRICS
+
+    if with_named:
+        for name, metric in snapshot.project(path).settings.metrics.items():
+            yield name, f"{metric.use}, with options"
+    folder = Path(path).parent
+    for index, item in enumerate(file_paths(str(folder), (".py",))):
+        if index >= _MAX_PYTHON_FILES:
+            break
+        for function in functions_in(str(folder / item.label)) or ():
+            if any(name.endswith("_metric") for name in function.decorators):
+                yield f"{item.label}:{function.name}", "metric"
+    yield from ((name, "built-in metric") for name in BUILTIN_METRICS)
+
+
+def _models(snapshot: Snapshot, path: str) -> Iterator[tuple[str, str]]:
+    from promptls.models.weights import LOCAL_MODELS
+
+    for name, model in snapshot.project(path).settings.models.items():
+        yield name, f"{model.provider}: {model.model}"
+    for name in LOCAL_MODELS:
+        yield f"local:{name}", "on this machine"
+    for name in snapshot.editor_models:
+        yield f"vscode:{name}", "of the editor"
+    yield "echo", "for tests"
+
+
+def _key_names() -> Iterator[tuple[str, str]]:
+    from promptls.models.providers import TABLE
+
+    for provider, row in TABLE.items():
+        yield from ((name, provider) for name in row.key_envs)
+
+
+_DESCRIBED: Final = 80
+_IN_QUOTES: Final = frozenset({"string", None})
+_MEANT_BY: Final = {'"': ("value",), "'": ("value",), ".": ("table", "key"), "[": ("table",)}
+
+_PARAMETERS: Final = {
+    "temperature": "how freely the model chooses its words",
+    "top_p": "the share of the likeliest words that it chooses among",
+    "max_tokens": "the longest answer, in tokens",
+    "seed": "for the same answer again, where the model has it",
+    "stop": "texts that end the answer",
+}
+"""What most providers take with a request."""
+
+
+def complete_settings(snapshot: Snapshot, path: str, offset: int, trigger: str = "") -> Completion | None:
+    """Return what may stand at `offset` of the settings file at `path`."""
+    template = snapshot.template(path)
+    if template is None:
+        return None
+    text = template.source.text
+    root = root_of(path)
+    place = place_in(text, offset, root)
+    if place is None or (trigger and place.what not in _MEANT_BY.get(trigger, ())):
+        return None
+    if place.what == "table":
+        items: Iterable[Item] = _tables(root, text[place.word.start : offset])
+    elif place.what == "key":
+        items = _keys(path, text, place)
+    else:
+        items = _values(snapshot, path, text, place)
+    insert = Span(place.word.start, max(offset, place.word.start))
+    replace = Span(place.word.start, max(place.word.end, offset))
+    return made(items, insert, replace, SETTING, ("", *place.keys))
+
+
+def _tables(root: Keys, written: str) -> Iterator[Item]:
+    """Yield the tables that a header may begin; those of names of one's own end with a dot.
+
+    Behind a name of one's own, `models.fast.`, those that are below it.
+    """
+    *around, _ = (*written.split("."),)
+    keys = tuple(name.strip().strip("\"'") for name in around)
+    inside = keys[len(root) :] if keys[: len(root)] == root else ()
+    if len(inside) > 1:
+        for name, schema in keys_at(inside).items():
+            if schema.get("type") == "object":
+                yield Item(f"{'.'.join(around)}.{name}", "module", 10, detail=_short(schema))
+        return
+    if inside == ("rate_limits",):
+        from promptls.models.registry import PROVIDERS
+
+        for name, summary in PROVIDERS.items():
+            yield Item(f"{'.'.join(around)}.{name}", "module", 10, detail=summary)
+        return
+    before = "".join(f"{name}." for name in root)
+    if root:
+        yield Item(before.rstrip("."), "module", 5, detail="settings of promptls")
+    for name, schema in keys_at(()).items():
+        if schema.get("type") != "object":
+            continue
+        is_named = isinstance(schema.get("additionalProperties"), dict) and schema[
+            "additionalProperties"
+        ].get("$ref")
+        label = f"{before}{name}{'.' if is_named else ''}"
+        yield Item(label, "module", 10, detail=_short(schema))
+
+
+def _keys(path: str, text: str, place: TomlPlace) -> Iterator[Item]:
+    if place.keys == ("rules",):
+        from promptls.lint.registry import RULES
+
+        for rule in RULES:
+            yield _key(rule.name, {"type": "string"}, rule.summary, text, place)
+        return
+    if place.keys[:1] == ("metrics",) and place.keys[2:] in {(), ("columns",)} and len(place.keys) > 1:
+        for name, detail in metric_options(path, text, place.keys[:2]).items():
+            yield _key(name, {} if place.keys[2:] == () else {"type": "string"}, detail, text, place)
+    if place.keys[:1] == ("models",) and place.keys[2:] == ("parameters",):
+        for name, detail in _PARAMETERS.items():
+            yield _key(name, {}, detail, text, place)
+    for name, schema in keys_at(place.keys).items():
+        is_table = schema.get("type") == "object" and not place.keys
+        if not is_table:
+            yield _key(name, schema, _short(schema), text, place)
+
+
+def _key(name: str, schema: Schema, detail: str, text: str, place: TomlPlace) -> Item:
+    """Return a key with its `=`, unless present, and the quotes or brackets that its value needs."""
+    if place.quote or re.match(r"[ \t]*=", text[place.word.end :]):
+        return Item(name, "property", 10, detail=detail)
+    kind = schema.get("type")
+    around = {"string": '"$1"', "array": "[$1]", "object": "{ $1 }"}.get(str(kind), "$1")
+    return Item(name, "property", 10, text=f"{name} = ", snippet=f"{name} = {around}$0", detail=detail)
+
+
+def _values(snapshot: Snapshot, path: str, text: str, place: TomlPlace) -> Iterator[Item]:
+    schema = item_schema(schema_at(place.keys))
+    if schema.get("type") == "boolean" and not place.quote:
+        yield from (Item(word, "keyword", 10) for word in ("true", "false"))
+    elif schema.get("type", "string") in _IN_QUOTES or is_name(place.keys):
+        for index, (name, detail) in enumerate(names(snapshot, path, text, place.keys, schema)):
+            written = name if place.quote else f'"{name}"'
+            yield Item(name, "enum", 10 + min(index, 80), text=written, detail=detail, filter_text=name)
+
+
+def _short(schema: Schema) -> str:
+    """Return the first words of what a setting is, for the line of a list."""
+    text = str(schema.get("description", "")) or type_words(schema)
+    return text if len(text) <= _DESCRIBED else f"{text[: _DESCRIBED - 1]}…"
+
+
+def explain_setting(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
+    """Return what is known of the setting whose key, or whose table, stands at `offset`."""
+    template = snapshot.template(path)
+    if template is None:
+        return None
+    text = template.source.text
+    root = root_of(path)
+    place = place_in(text, offset, root)
+    if place is None:
+        return None
+    end = place.word.end
+    if place.what == "table":
+        end = text.find("]", place.word.start)
+        names = names_in(text[place.word.start : end]) if end >= 0 else ()
+        keys = names[len(root) :] if names[: len(root)] == root else ()
+        span = Span(place.word.start, end)
+    else:
+        span = place.word
+        name = text[span.start : span.end]
+        if not name:
+            return None
+        if place.what == "value":
+            said = value_text(place.keys, name)
+            return Hover(span, said) if said else None
+        keys = (*place.keys, name)
+        if not schema_at(keys) and (said := _option_text(path, text, keys)):
+            return Hover(span, said)
+    return Hover(span, said) if keys and (said := setting_text(keys)) else None
+
+
+def value_text(keys: Keys, name: str) -> str:
+    """Return what a value means, in Markdown; empty where nothing more is known than its name."""
+    last = keys[-1] if keys else ""
+    if last == "use" or (last == "metrics" and len(keys) > 1):
+        from promptls.metrics.registry import BUILTIN_METRICS, page_of_metric
+
+        return page_of_metric(name) if name in BUILTIN_METRICS else ""
+    if last in {"provider", "models", "default_model", "judge", "model"}:
+        from promptls.models.registry import PROVIDERS
+
+        provider = name.partition(":")[0]
+        return f"**{provider}**: {PROVIDERS[provider]}" if provider in PROVIDERS else ""
+    return ""
+
+
+def _option_text(path: str, text: str, keys: Keys) -> str:
+    """Return what an option of a metric is."""
+    if keys[:1] != ("metrics",) or len(keys) != _OPTION:
+        return ""
+    detail = metric_options(path, text, keys[:2]).get(keys[2])
+    use = value_beside(text, keys, "use")
+    return (
+        f"**{markdown_text(keys[2])}**: option of {code(use)}{', needed' if detail == 'needed' else ''}"
+        if detail
+        else ""
+    )
+
+
+def setting_names(path: str, label: str) -> tuple[str, ...]:
+    """Return the keys of a completion item in the settings file at `path`, without the parent table's."""
+    names = names_in(label)
+    root = root_of(path)
+    return names[len(root) :] if root and names[: len(root)] == root else names
+
+
+def setting_text(keys: tuple[str, ...]) -> str:
+    """Return what a setting is, in Markdown; empty where there is none."""
+    if keys[:1] == ("rules",) and len(keys) > 1:
+        from promptls.lint.registry import RULES
+
+        rule = next((rule for rule in RULES if rule.name == keys[1]), None)
+        return (
+            f"**{rule.name}**: {rule.summary}\n\nits severity; by default {code(rule.severity)}"
+            if rule
+            else ""
+        )
+    schema = schema_at(keys)
+    return (
+        f"**{markdown_text(keys[-1])}**: {type_words(schema)}{_default(schema)}\n\n{_description(schema)}"
+        if schema
+        else ""
+    )
+
+
+def _default(schema: Schema) -> str:
+    default = schema.get("default")
+    return f", by default {code(json.dumps(default))}" if default not in (None, {}, []) else ""
+
+
+def _description(schema: Schema) -> str:
+    return str(schema.get("description", ""))

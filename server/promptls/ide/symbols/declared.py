@@ -1,0 +1,373 @@
+"""Files, metrics and models that headers and settings files name or define.
+
+A metric is a function of a Python file, or a name that `metrics` of a header or of the settings gives to
+one with options. A model is a name that `models` of the settings defines.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from promptls.datasets.files import SUFFIXES
+from promptls.ide.key_facts import bare_span
+from promptls.ide.symbols.inputs import prompts_with
+from promptls.ide.symbols.python_functions import function_places, functions_of
+from promptls.ide.symbols.symbol import Occurrence, Symbol, Use
+from promptls.semantic.kind import Kind
+from promptls.semantic.template import Template
+from promptls.syntax.yaml.nodes import Entry, Mapping, key_text
+from promptls.text.positions import Span
+from promptls.text.steps import Steps, finished
+from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE, toml_names
+from promptls.workspace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from promptls.settings.header import NamedMetric
+
+NamedKind = Literal["samples", "functions", "encoding", "dataset", "model", "metric"]
+
+
+class NamedValue(NamedTuple):
+    """A value that names something, at `span` without quotes; `experiment` is the one that it belongs to."""
+
+    kind: NamedKind
+    name: str
+    span: Span
+    experiment: str = ""
+
+    @property
+    def file(self) -> str | None:
+        """The file that is named, as it is written; None if the value names none."""
+        if self.kind in {"samples", "functions", "dataset"}:
+            return self.name
+        file, colon, _ = self.name.rpartition(":")
+        return file if self.kind == "metric" and colon and file.endswith(".py") else None
+
+
+def named_values(template: Template) -> Iterator[NamedValue]:
+    """Yield the values of the file's declarations that name something, in no order."""
+    settings = template.declarations.settings
+    for kind, name in (
+        ("samples", settings.samples),
+        ("functions", settings.functions),
+        ("encoding", settings.encoding),
+    ):
+        yield from _named(template, kind, name, (kind,))  # type: ignore[arg-type]  # the kinds stand above
+    if template.kind is Kind.EVALUATION:
+        rows = template.declarations.data.get("path")
+        if isinstance(rows, str) and rows.endswith(SUFFIXES):  # any other name is a folder, or in a hub
+            yield from _named(template, "dataset", rows, ("path",))
+    for experiment, declared in (settings.experiments or {}).items():
+        keys = ("experiments", experiment)
+        yield from _named(template, "dataset", declared.dataset, (*keys, "dataset"), experiment)
+        for index, name in enumerate(declared.models):
+            yield from _named(template, "model", name, (*keys, "models", index), experiment)
+        for index, name in enumerate(declared.metrics):
+            yield from _named(template, "metric", name, (*keys, "metrics", index), experiment)
+    for name, metric in (settings.metrics or {}).items():
+        yield from _named(template, "metric", metric.use, ("metrics", name, "use"))
+        yield from _named(template, "model", metric.model, ("metrics", name, "model"))
+
+
+def named_value_at(template: Template, offset: int) -> NamedValue | None:
+    """Return the value at `offset` that names something."""
+    tree = template.declarations.tree
+    if tree is None or not tree.span.contains(offset):
+        return None
+    return next((each for each in named_values(template) if each.span.contains(offset)), None)
+
+
+def file_beside(path: str, name: str) -> str:
+    """Return the path of a file that the prompt file at `path` names."""
+    return str(Path(path).parent / name)
+
+
+def named_metric(snapshot: Snapshot, path: str, name: str) -> NamedMetric | None:
+    """Return the metric with options that the file, or its project, gives this name."""
+    template = snapshot.template(path)
+    own = template.declarations.settings.metrics if template is not None else None
+    return (own or {}).get(name) or snapshot.project(path).settings.metrics.get(name)
+
+
+def metric_file(snapshot: Snapshot, path: str, value: NamedValue) -> tuple[str | None, str]:
+    """Return the Python file of a metric, and the name of its function there."""
+    named = named_metric(snapshot, path, value.name)
+    used = value._replace(name=named.use) if named is not None else value
+    if used.file is not None:
+        return file_beside(path, used.file), used.name.rpartition(":")[2]
+    from promptls.metrics.registry import BUILTIN_METRICS
+
+    metric = BUILTIN_METRICS.get(used.name)
+    return (inspect.getsourcefile(metric.function), metric.function.__name__) if metric else (None, "")
+
+
+def _named(
+    template: Template, kind: NamedKind, name: str | None, keys: tuple[str | int, ...], experiment: str = ""
+) -> Iterator[NamedValue]:
+    span = template.declarations.value_span(*keys) if name else None
+    if name and span is not None:
+        yield NamedValue(kind, name, bare_span(template, span, name) or span, experiment)
+
+
+class DeclaredName(NamedTuple):
+    """The name of a metric or model at `span`, without quotes.
+
+    `role` is `definition` for a key of `metrics` or `models`, `threshold` for one of `thresholds`, whose
+    experiment has the metrics `beside`.
+    """
+
+    what: Literal["metric", "model"]
+    role: Literal["use", "definition", "threshold"]
+    name: str
+    span: Span
+    beside: tuple[str, ...] = ()
+
+
+def is_settings_file(path: str) -> bool:
+    """Return whether a file of this name holds settings of promptls."""
+    return Path(path).name in {SETTINGS_FILE, PYPROJECT_FILE}
+
+
+def settings_files(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the settings files that hold for the prompts of the workspace, sorted."""
+    found = {snapshot.project(path).path for path in (*snapshot.graph.paths, *snapshot.open_files)}
+    return tuple(sorted(str(path) for path in found if path is not None))
+
+
+def declared_names(snapshot: Snapshot, path: str) -> Iterator[DeclaredName]:
+    """Yield the names in a settings file, or in what a prompt file declares."""
+    template = snapshot.template(path)
+    if template is None:
+        return
+    if is_settings_file(path):
+        yield from _in_settings(template.source.text, PYPROJECT_FILE in path)
+    else:
+        yield from _in_header(template)
+
+
+def _in_header(template: Template) -> Iterator[DeclaredName]:
+    for value in named_values(template):
+        if value.kind in {"metric", "model"}:
+            yield DeclaredName(value.kind, "use", value.name, value.span)
+    tree, settings = template.declarations.tree, template.declarations.settings
+    for entry in _entries(tree, "metrics"):
+        yield from _key(template, entry, "definition")
+    experiments = tree.value("experiments") if tree is not None else None
+    for name, experiment in (settings.experiments or {}).items():
+        declared = experiments.value(name) if isinstance(experiments, Mapping) else None
+        for entry in _entries(declared, "thresholds"):
+            yield from _key(template, entry, "threshold", tuple(experiment.metrics))
+
+
+def _entries(node: object, key: str) -> tuple[Entry, ...]:
+    below = node.value(key) if isinstance(node, Mapping) else None
+    return tuple(below.entries) if isinstance(below, Mapping) else ()
+
+
+def _key(
+    template: Template,
+    entry: Entry,
+    role: Literal["definition", "threshold"],
+    beside: tuple[str, ...] = (),
+) -> Iterator[DeclaredName]:
+    name = key_text(entry)
+    span = bare_span(template, entry.key.span, name) if name is not None else None
+    if name is not None and span is not None:
+        yield DeclaredName("metric", role, name, span, beside)
+
+
+def _in_settings(text: str, is_pyproject: bool) -> Iterator[DeclaredName]:
+    root = ("tool", "promptls") if is_pyproject else ()
+    names = [
+        each._replace(keys=each.keys[len(root) :])
+        for each in toml_names(text)
+        if each.keys[: len(root)] == root
+    ]
+    beside: dict[object, list[str]] = {}
+    for each in names:
+        match each.keys:
+            case ("experiments", experiment, "metrics", int()) if not each.is_key:
+                beside.setdefault(experiment, []).append(each.text)
+    for each in names:
+        match (each.is_key, *each.keys):
+            case (True, "metrics", _):
+                yield DeclaredName("metric", "definition", each.text, each.span)
+            case (True, "models", _):
+                yield DeclaredName("model", "definition", each.text, each.span)
+            case (True, "experiments", experiment, "thresholds", _):
+                metrics = tuple(beside.get(experiment, ()))
+                yield DeclaredName("metric", "threshold", each.text, each.span, metrics)
+            case (False, "metrics", _, "use") | (False, "experiments", _, "metrics", int()):
+                yield DeclaredName("metric", "use", each.text, each.span)
+            case (
+                (False, "default_model" | "judge")
+                | (False, "metrics", _, "model")
+                | (False, "experiments", _, "models", int())
+            ):
+                yield DeclaredName("model", "use", each.text, each.span)
+
+
+class Function(NamedTuple):
+    """A function of the Python file `home`."""
+
+    home: str
+    name: str
+
+
+NAMED_KINDS: Final = frozenset({"metric", "named metric", "model"})
+"""Kinds of symbols that are found here."""
+
+
+def declared_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
+    """Return the metric or model that a header or a settings file names at `offset`."""
+    for name in declared_names(snapshot, path):
+        if name.span.contains(offset):
+            found = _meant(snapshot, path, name)
+            return found if found is not None and found.span.contains(offset) else None
+    return None
+
+
+def declared_symbol_places(snapshot: Snapshot, symbol: Symbol) -> Iterator[Occurrence | None]:
+    """Yield every place of a metric or model; None stands between the files."""
+    prompts = yield from prompts_with(snapshot, symbol.name)
+    for path in (*prompts, *settings_files(snapshot)):
+        yield None
+        for name in declared_names(snapshot, path) if path != symbol.home or symbol.kind != "metric" else ():
+            found = _meant(snapshot, path, name)
+            if found is not None and _is_same(found, symbol):
+                use: Use = "declaration" if name.role == "definition" else "read"
+                yield Occurrence(path, found.span, use, "settings" if is_settings_file(path) else "header")
+    if symbol.kind == "metric":
+        yield from function_places(snapshot, symbol.home, symbol.name)
+
+
+def is_named_anywhere(snapshot: Snapshot, home: str, name: str) -> Steps[bool]:
+    """Return whether a header or a settings file names the function of a Python file as a metric."""
+    key = ("metrics named", name)
+    known = snapshot.derived.get(key)
+    if known is None:
+        found: set[str] = set()
+        prompts = yield from prompts_with(snapshot, f":{name}")
+        for path in (*prompts, *settings_files(snapshot)):
+            yield
+            for each in declared_names(snapshot, path):
+                meant = _meant(snapshot, path, each) if each.what == "metric" else None
+                if meant is not None and meant.kind == "metric" and meant.name == name:
+                    found.add(meant.home)
+        known = snapshot.derived[key] = frozenset(found)
+    assert isinstance(known, frozenset)
+    return home in known
+
+
+def function_named(snapshot: Snapshot, path: str, name: str) -> Function | None:
+    """Return the function that the file at `path` names as `file.py:function`; None if there is none."""
+    home = _home_of_function(snapshot, path, name)
+    return Function(home, name.rpartition(":")[2]) if home is not None else None
+
+
+def prompts_naming(snapshot: Snapshot, function: Function) -> tuple[str, ...]:
+    """Return the prompt files that name a function as a metric, themselves or by their settings."""
+    found = []
+    for path in finished(prompts_with(snapshot, function.name)):
+        for each in declared_names(snapshot, path):
+            meant = _meant(snapshot, path, each) if each.what == "metric" else None
+            if meant is not None and (meant.home, meant.name) == function:
+                found.append(path)
+                break
+    return tuple(found)
+
+
+def _is_same(one: Symbol, other: Symbol) -> bool:
+    return (one.kind, one.home, one.name) == (other.kind, other.home, other.name)
+
+
+def _meant(snapshot: Snapshot, path: str, named: DeclaredName) -> Symbol | None:
+    """Return what a name in the file at `path` stands for.
+
+    None if it leads to nothing that has a name here.
+    """
+    if named.what == "model":
+        home = _home_of_model(snapshot, path, named.name)
+        return Symbol("model", named.name, path, named.span, home) if home is not None else None
+    definer = path if named.role == "definition" else _definer(snapshot, path, named.name)
+    if definer is not None:
+        return Symbol("named metric", named.name, path, named.span, definer)
+    if named.role == "threshold":
+        return _of_threshold(snapshot, path, named)
+    function = named.name.rpartition(":")[2]
+    home = _home_of_function(snapshot, path, named.name)
+    span = Span(named.span.end - len(function), named.span.end)
+    return Symbol("metric", function, path, span, home) if home is not None else None
+
+
+def _of_threshold(snapshot: Snapshot, path: str, named: DeclaredName) -> Symbol | None:
+    """Return the function that a threshold is for: that whose metric is called as the function is."""
+    for metric in named.beside:
+        home = _home_of_function(snapshot, path, metric)
+        program = snapshot.template(home) if home is not None else None
+        function = metric.rpartition(":")[2]
+        if home is None or program is None or function != named.name:
+            continue
+        if functions_of(program.source.text).get(function):
+            return Symbol("metric", function, path, named.span, home)
+    return None
+
+
+def _home_of_function(snapshot: Snapshot, path: str, name: str) -> str | None:
+    """Return the Python file of a metric that is named as `file.py:function`.
+
+    None if it has no such function.
+    """
+    file, _, function = name.rpartition(":")
+    if not file.endswith(".py"):
+        return None
+    folders = [str(Path(path).parent)]
+    if is_settings_file(path):  # its metrics are used by prompts in other folders, from which files count
+        prompts = sorted(snapshot.graph.paths)
+        folders += [str(Path(each).parent) for each in prompts if str(snapshot.project(each).path) == path]
+    for folder in dict.fromkeys(folders):
+        home = os.path.normpath(Path(folder) / file)
+        program = snapshot.template(home)
+        if program is not None and function in functions_of(program.source.text):
+            return home
+    return None
+
+
+def _definer(snapshot: Snapshot, path: str, name: str) -> str | None:
+    """Return the file whose `metrics` have the name: the prompt file itself, or its settings file."""
+    for file in _files_around(snapshot, path):
+        if name in _defined(snapshot, file, "metric"):
+            return file
+    return None
+
+
+def _home_of_model(snapshot: Snapshot, path: str, name: str) -> str | None:
+    for file in _files_around(snapshot, path):
+        if is_settings_file(file) and name in _defined(snapshot, file, "model"):
+            return file
+    return None
+
+
+def _files_around(snapshot: Snapshot, path: str) -> tuple[str, ...]:
+    if is_settings_file(path):
+        return (path,)
+    settings = snapshot.project(path).path
+    return (path, str(settings)) if settings is not None else (path,)
+
+
+def _defined(snapshot: Snapshot, path: str, what: str) -> frozenset[str]:
+    """Return the metrics or models that a file defines."""
+    key = ("defined names", path, what)
+    known = snapshot.derived.get(key)
+    if known is None:
+        known = snapshot.derived[key] = frozenset(
+            each.name
+            for each in declared_names(snapshot, path)
+            if each.what == what and each.role == "definition"
+        )
+    assert isinstance(known, frozenset)
+    return known
