@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from promptls.cli import diagnosis
+from promptls.cli.diagnosis import Check
 from promptls.cli.main import main
-from promptls.ide import diagnosis
-from promptls.ide.diagnosis import Check
 
 
 @pytest.fixture

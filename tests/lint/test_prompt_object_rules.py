@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from oracle import recorded
-from promptls.ide.formatting import file_edits
+from promptls.format.prompt_file import file_edits
 from promptls.lint.rule import Finding
 from promptls.lint.runner import check
 from promptls.text.positions import Span

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from promptls.ide.document_symbols import shown_path
 from promptls.ide.symbols import symbol_at
-from promptls.ide.symbols.files import include_places, name_span
+from promptls.ide.symbols.declared import include_places, name_span
 from promptls.ide.symbols.jinja import Macro, macro_meant, other_names
 from promptls.ide.symbols.variables import imported_file, shared_variable
 from promptls.semantic.names.events import chunk_events

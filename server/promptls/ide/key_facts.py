@@ -8,11 +8,9 @@ from functools import lru_cache
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from promptls.dialects.key_fact import KeyFact, needed, optional, table
-from promptls.dialects.opencompass import vocabulary as evaluation_keys
-from promptls.dialects.opencompass import vocabulary as retriever_keys
-from promptls.dialects.opencompass import vocabulary as template_keys
-from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
-from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
+from promptls.dialects.opencompass import vocabulary as opencompass
+from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES, SECTION_KEYS
+from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES, PROMPT_KEYS
 from promptls.semantic.flow.paths import Each, Path
 from promptls.semantic.header import InputKey as DeclaredInput
 from promptls.semantic.kind import Kind
@@ -53,13 +51,13 @@ _TYPE_WORDS: Final = {
     dict: "mapping",
 }
 _EVALUATION_TABLES: Final[dict[str, Mapping[str, KeyFact]]] = {
-    "ice_template": template_keys.TEMPLATE_KEYS,
-    "prompt_template": template_keys.TEMPLATE_KEYS,
-    "retriever": retriever_keys.RETRIEVER_KEYS,
-    "inferencer": evaluation_keys.INFERENCER_KEYS,
-    "reader_cfg": evaluation_keys.READER_KEYS,
-    "infer_cfg": evaluation_keys.INFER_KEYS,
-    "meta_template": template_keys.META_KEYS,
+    "ice_template": opencompass.TEMPLATE_KEYS,
+    "prompt_template": opencompass.TEMPLATE_KEYS,
+    "retriever": opencompass.RETRIEVER_KEYS,
+    "inferencer": opencompass.INFERENCER_KEYS,
+    "reader_cfg": opencompass.READER_KEYS,
+    "infer_cfg": opencompass.INFER_KEYS,
+    "meta_template": opencompass.META_KEYS,
 }
 _MESSAGE_KEYS: Final = table(
     needed("role", "text", "Who speaks: `system`, `user` or `assistant`."),
@@ -85,7 +83,7 @@ def keys_at(kind: Kind, path: tuple[str, ...], *, in_header: bool) -> Mapping[st
         return {**_header_keys(), **PROMPT_KEYS} if not path else _header(path)
     if kind is Kind.EVALUATION:
         if not path:
-            return {**_header_keys(), **evaluation_keys.INFER_KEYS, **evaluation_keys.EVALUATION_KEYS}
+            return {**_header_keys(), **opencompass.INFER_KEYS, **opencompass.EVALUATION_KEYS}
         return _evaluation(path) or _header(path)
     return NO_KEYS
 
@@ -136,10 +134,10 @@ def _evaluation(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
         # Each of its values is a meta template under a name.
         path = ("meta_template", *path[2:])
         if len(path) == 1:
-            return template_keys.META_KEYS
+            return opencompass.META_KEYS
     if path[0] == "meta_template":
         is_role = path[1:] in {("round", ITEM), ("reserved_roles", ITEM)}
-        return template_keys.META_ROLE_KEYS if is_role else NO_KEYS
+        return opencompass.META_ROLE_KEYS if is_role else NO_KEYS
     if path[0] not in {"ice_template", "prompt_template"}:
         return NO_KEYS
     rest = path[1:]
@@ -149,9 +147,9 @@ def _evaluation(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
         return NO_KEYS
     for dialogue in (rest[1:], rest[2:]):
         if not dialogue and rest[1:2] != (ITEM,):
-            return template_keys.DIALOGUE_KEYS
+            return opencompass.DIALOGUE_KEYS
         if len(dialogue) == 2 and dialogue[0] in {"round", "begin", "end"} and dialogue[1] == ITEM:  # noqa: PLR2004  (a turn)
-            return template_keys.TURN_KEYS
+            return opencompass.TURN_KEYS
     return NO_KEYS
 
 
@@ -244,3 +242,27 @@ def bare_span(template: Template, span: Span, text: str) -> Span | None:
     if len(written) > 1 and written[0] == written[-1] and written[0] in "'\"" and "\n" not in written:
         return Span(span.start + 1, span.end - 1)
     return None
+
+
+JSON_TYPES: Final = {
+    "string": "Text.",
+    "integer": "A whole number.",
+    "number": "Any number.",
+    "boolean": "`true` or `false`.",
+    "array": "A list.",
+    "object": "A mapping.",
+    "null": "Nothing.",
+}
+"""The types of JSON Schema."""
+_KNOWN_VALUES: Final[dict[str, tuple[Mapping[str, str], ...]]] = {
+    "role": (ROLES, opencompass.DIALOGUE_ROLES),
+    "fallback_role": (opencompass.DIALOGUE_ROLES,),
+    "output_type": (OUTPUT_TYPES,),
+    "type": (opencompass.RETRIEVERS, opencompass.INFERENCERS, opencompass.TEMPLATE_TYPES, JSON_TYPES),
+}
+
+
+def known_value(path: tuple[str, ...], name: str) -> str:
+    """Return what the value `name` at `path` means; empty for an unknown value."""
+    last = next((key for key in reversed(path) if key != ITEM), "")
+    return next((values[name] for values in _KNOWN_VALUES.get(last, ()) if name in values), "")

@@ -12,7 +12,7 @@ from promptls.cli.output.terminal import Colour, paint, print_json
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
-    from promptls.ide.diagnosis import Check, State
+    from promptls.cli.diagnosis import Check, State
 
 SUMMARY = "diagnose the installation"
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print every check; 1 when something needed is broken."""
-    from promptls.ide.diagnosis import diagnose
+    from promptls.cli.diagnosis import diagnose
 
     checks = diagnose(Path.cwd())
     broken = [check for check in checks if check.state == "broken"]

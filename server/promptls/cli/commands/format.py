@@ -90,7 +90,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _formatted(snapshot: Snapshot, path: str) -> FormattedFile:
     from promptls.format.frame import applied
-    from promptls.ide.formatting import file_edits
+    from promptls.format.prompt_file import file_edits
     from promptls.semantic.kind import Kind
 
     template = snapshot.template(path)

@@ -20,7 +20,7 @@ from promptls.dialects.prompt_poet.vocabulary import ROLES, SUPERSEDED_ROLES
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES
 from promptls.ide.completion.items import MAX_FILES, Item, Request, name_items, table_items
 from promptls.ide.completion.members import column_names, declared_inputs, read_inputs
-from promptls.ide.key_facts import keys_at
+from promptls.ide.key_facts import JSON_TYPES, keys_at, known_value
 from promptls.lint.analysis.experiments import taken_by
 from promptls.security.files import current_scope
 from promptls.semantic.kind import Kind
@@ -207,23 +207,13 @@ def evaluation_items(request: Request, path: tuple[str, ...]) -> Iterator[Item]:
         yield from name_items(dict.fromkeys(column_names(request)), "column")
 
 
-JSON_TYPES: Final = {
-    "string": "Text.",
-    "integer": "A whole number.",
-    "number": "Any number.",
-    "boolean": "`true` or `false`.",
-    "array": "A list.",
-    "object": "A mapping.",
-    "null": "Nothing.",
-}
-"""The types of JSON Schema."""
 _DATASETS: Final = (".csv", ".jsonl", ".ndjson", ".json", ".parquet")
 _SAMPLES: Final = (".json", ".yml", ".yaml")
 
-Path_ = tuple[str, ...]
+KeyPath = tuple[str, ...]
 
 
-def value_items(request: Request, path: Path_, *, in_header: bool) -> Iterator[Item]:
+def value_items(request: Request, path: KeyPath, *, in_header: bool) -> Iterator[Item]:
     """Yield what the value at `path` may be; nothing where it is the user's own text."""
     if in_header or request.kind is Kind.OBJECT:
         yield from _declared(request, path)
@@ -237,7 +227,7 @@ def value_items(request: Request, path: Path_, *, in_header: bool) -> Iterator[I
     yield from _yes_or_no(request, path, in_header=in_header)
 
 
-def is_list_of_values(request: Request, path: Path_, *, in_header: bool) -> bool:
+def is_list_of_values(request: Request, path: KeyPath, *, in_header: bool) -> bool:
     """Return whether the items of the list at `path` are single values and no mappings."""
     if path[:2] == ("examples", ITEM) and path[-1:] == (ITEM,) and len(path) > 3:  # noqa: PLR2004  (in an example)
         return "properties" not in example_schema(request, path[2:])
@@ -253,7 +243,7 @@ def _roles(request: Request) -> Iterator[Item]:
         yield Item(role, "enum", rank, is_deprecated=role in SUPERSEDED_ROLES)
 
 
-def _yes_or_no(request: Request, path: Path_, *, in_header: bool) -> Iterator[Item]:
+def _yes_or_no(request: Request, path: KeyPath, *, in_header: bool) -> Iterator[Item]:
     fact = keys_at(request.kind, path[:-1], in_header=in_header).get(path[-1]) if path else None
     if fact is not None and fact.type_words == "yes or no":
         yield from table_items({"true": "", "false": ""})
@@ -262,7 +252,7 @@ def _yes_or_no(request: Request, path: Path_, *, in_header: bool) -> Iterator[It
 # -- headers and prompt objects --------------------------------------------------------------------
 
 
-def _declared(request: Request, path: Path_) -> Iterator[Item]:
+def _declared(request: Request, path: KeyPath) -> Iterator[Item]:
     source = _DECLARED.get(path)
     if len(path) > 2:  # noqa: PLR2004  (the name of an experiment or a metric)
         source = {"experiments": _EXPERIMENT, "metrics": _METRIC}.get(path[0], {}).get(path[2:], source)
@@ -280,7 +270,7 @@ def _declared(request: Request, path: Path_) -> Iterator[Item]:
         yield from _schema_values(example_schema(request, path[1:2]))
 
 
-def example_schema(request: Request, path: Path_) -> Mapping[str, Any]:
+def example_schema(request: Request, path: KeyPath) -> Mapping[str, Any]:
     """Return the JSON Schema of a value in an example, by the keys that lead to it.
 
     Empty where there is none.
@@ -359,15 +349,8 @@ def _dataset_columns(request: Request) -> Iterator[Item]:
     yield from name_items({"response": None, **found}, "column")
 
 
-_KNOWN_VALUES: Final[dict[str, tuple[Mapping[str, str], ...]]] = {
-    "role": (ROLES, DIALOGUE_ROLES),
-    "fallback_role": (DIALOGUE_ROLES,),
-    "output_type": (OUTPUT_TYPES,),
-    "type": (RETRIEVERS, INFERENCERS, TEMPLATE_TYPES, JSON_TYPES),
-}
-
 _Source = Callable[[Request], Iterator[Item]]
-_DECLARED: Final[dict[Path_, _Source]] = {
+_DECLARED: Final[dict[KeyPath, _Source]] = {
     ("input_keys", ITEM): _undeclared,
     ("output_key",): _outputs,
     ("output_type",): lambda _request: table_items(OUTPUT_TYPES),
@@ -375,12 +358,12 @@ _DECLARED: Final[dict[Path_, _Source]] = {
     ("samples",): _samples,
     ("functions",): _python_files,
 }
-_METRIC: Final[dict[Path_, _Source]] = {
+_METRIC: Final[dict[KeyPath, _Source]] = {
     ("use",): used_metric_items,
     ("model",): model_items,
     ("embeddings",): model_items,
 }
-_EXPERIMENT: Final[dict[Path_, _Source]] = {
+_EXPERIMENT: Final[dict[KeyPath, _Source]] = {
     ("dataset",): _datasets,
     ("models", ITEM): model_items,
     ("metrics", ITEM): metric_items,
@@ -388,17 +371,8 @@ _EXPERIMENT: Final[dict[Path_, _Source]] = {
 }
 
 
-def value_documentation(request: Request, path: Path_, name: str) -> str:
+def value_documentation(request: Request, path: KeyPath, name: str) -> str:
     """Return what a value means, in Markdown; empty where nothing more is known than its name."""
     if path[-2:] == ("metrics", ITEM) or (path[:1] == ("metrics",) and path[2:] == ("use",)):
         return metric_documentation(request, name)
     return known_value(path, name)
-
-
-def known_value(path: Path_, name: str) -> str:
-    """Return what the value `name` at `path` means, where it is one of those that a system knows.
-
-    Else empty.
-    """
-    last = next((key for key in reversed(path) if key != ITEM), "")
-    return next((values[name] for values in _KNOWN_VALUES.get(last, ()) if name in values), "")

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from promptls.dialects.ragas.saved_prompt import form_of, saved_key
 from promptls.ide.code_lenses import scores_text
-from promptls.ide.completion.values import known_value
 from promptls.ide.experiments import ExperimentRuns, change_text
 from promptls.ide.hover.markdown import Hover, code, fact_text, sample_words
-from promptls.ide.key_facts import fact_at
+from promptls.ide.key_facts import fact_at, known_value
 from promptls.ide.symbols.declared import NamedValue, file_beside, metric_file, named_metric, named_value_at
 from promptls.rendering.file_rendering import FileRendering
 from promptls.security.files import file_status, is_file

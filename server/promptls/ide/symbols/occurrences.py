@@ -20,11 +20,14 @@ from promptls.ide.symbols.declared import (
     NAMED_KINDS,
     declared_symbol_at,
     declared_symbol_places,
+    file_places,
+    files_named_in,
     is_named_anywhere,
     is_settings_file,
+    name_span,
+    reference_at,
     settings_files,
 )
-from promptls.ide.symbols.files import file_places, files_named_in, name_span, reference_at
 from promptls.ide.symbols.inputs import (
     data_places,
     declared_at,

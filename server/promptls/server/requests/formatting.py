@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from promptls.ide.formatting import file_edits, typing_edits
+from promptls.format.prompt_file import file_edits, typing_edits
 from promptls.server.to_proto import from_position, from_range, to_range
 
 if TYPE_CHECKING:

@@ -1,7 +1,4 @@
-"""What of promptls's surroundings was found, and what to do about what was not.
-
-The command line's `doctor` and the editor's `promptls.debugInformation` show the same checks.
-"""
+"""Check the installation for `promptls doctor`: packages, encodings, settings, models, keys, editors."""
 
 from __future__ import annotations
 

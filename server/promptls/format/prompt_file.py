@@ -1,4 +1,4 @@
-"""The edits that format a prompt file, in an editor and on the command line."""
+"""Format a whole prompt file: choose what may be laid out, by its kind and by who includes it."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from promptls.format.frame import applied
-from promptls.ide.formatting import file_edits, typing_edits
+from promptls.format.prompt_file import file_edits, typing_edits
 from promptls.workspace.workspace import Workspace
 
 ROOT = Path("/project")
