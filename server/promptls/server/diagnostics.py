@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 
 from promptls.facts.reads import Reads, recording
-from promptls.ide.experiments import run_findings
 from promptls.lint.page_files import page_file
 from promptls.server.to_proto import SEVERITIES, range_json
 from promptls.server.uris import uri_of
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from promptls.server.state.rendered_findings import RenderedFindings
     from promptls.server.state.runs import Runs
     from promptls.syntax.source import Source
+    from promptls.workspace.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 
@@ -178,8 +178,16 @@ class Diagnostics:
         return (
             *check(snapshot, path),
             *(self._rendered.latest(path) if rendered is None else rendered),
-            *run_findings(snapshot, path, self._runs.latest(path)),
+            *self._of_runs(snapshot, path),
         )
+
+    def _of_runs(self, snapshot: Snapshot, path: str) -> tuple[Finding, ...]:
+        runs = self._runs.latest(path)
+        if not runs:
+            return ()
+        from promptls.ide.experiments import run_findings
+
+        return run_findings(snapshot, path, runs)
 
     def current(self, path: str, rendered: Iterable[Finding] | None = None) -> list[Json]:
         """Return the diagnostics of `findings`; none if an exception occurs, which is logged."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.ide.experiments import row_findings
 from promptls.security.files import read_bytes
 from promptls.server.diagnostics import SOURCE, Publisher
 from promptls.server.to_proto import SEVERITIES
@@ -43,6 +42,8 @@ class DatasetFindings:
             self._refresh(path)
 
     def _refresh(self, path: str) -> None:
+        from promptls.ide.experiments import row_findings
+
         try:
             found = row_findings(self._context.snapshot, path, self._runs.latest(path))
             self._take(path, self._diagnostics(found))
