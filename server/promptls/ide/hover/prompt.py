@@ -288,8 +288,8 @@ def hover_row(dataset: Path, line: int, runs: Iterable[ExperimentRuns]) -> RowHo
 
 def _text(dataset: Path, number: int, runs: ExperimentRuns) -> str | None:
     """Return the newest results of the row in the runs of one experiment."""
-    from promptls.experiments.row_choice import is_of_examples
     from promptls.experiments.examples import known_table
+    from promptls.experiments.row_choice import is_of_examples
     from promptls.experiments.verdicts import unchanged_dataset
 
     for run in runs.newest_first:
