@@ -90,7 +90,7 @@ async def test_a_run_is_found_by_path_name_or_prompt(folder: Folder, monkeypatch
     [
         ("experiments/nothing.csv", "no such run"),
         ("nothing", "no run or prompt file `nothing`"),
-        ("rows.csv", "no manifest beside it"),
+        ("rows.csv", "no manifest beside it, and no column"),
         ("ask.yml.j2", "the prompt has no run"),
     ],
 )

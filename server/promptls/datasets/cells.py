@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 RowData: TypeAlias = dict[str, Any]
 """The values of a row by column."""
@@ -65,3 +68,16 @@ def text_cell(value: Any) -> str:
     if isinstance(value, list | tuple | dict | set | frozenset):
         return json.dumps(value, ensure_ascii=False, default=json_value)
     return str(value)
+
+
+# `exported.ts` of the pages has the same two.
+_FORMULA: Final = re.compile(r"[=+\-@\t\r]")
+_NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+
+
+def spreadsheet_line(cells: Sequence[str]) -> str:
+    """Return a line of CSV; a cell that a spreadsheet would calculate begins with an apostrophe."""
+    stream = io.StringIO()
+    plain = (f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell for cell in cells)
+    csv.writer(stream, lineterminator="\r\n").writerow(plain)
+    return stream.getvalue()

@@ -6,11 +6,14 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, log10
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
+from promptls.datasets.atomic import replaced
+from promptls.datasets.cells import spreadsheet_line
 from promptls.experiments.history import MetricSummary, RunSummary
 from promptls.experiments.manifest import prompt_stem
-from promptls.experiments.result_pages import scored_columns
+from promptls.experiments.result_pages import scored_columns, table_of
 from promptls.experiments.scores import good_class
 from promptls.experiments.statistics import Difference, corrected, is_clear, paired_difference, pooled_spread
 from promptls.text.errors import FilePlace, UsageError
@@ -236,6 +239,50 @@ def _measured(before: RunSummary, after: RunSummary) -> _Pair:
         for without, metrics_of in unscored.items()
     ]
     return _Pair(before, after, names, len(common), tuple(metrics), tuple(changes), tuple(notes))
+
+
+def write_combined(path: Path, runs: Sequence[RunSummary]) -> None:
+    """Write the rows of the runs side by side as CSV, atomically; raises OSError.
+
+    Each row has one line. A column whose cells are the same in all runs is there once, any other once for
+    each run, under its name and the run's: `priority (triage_v1)`.
+    """
+    tables = [_lines_by_row(run) for run in runs]
+    rows = list(dict.fromkeys(key for lines in tables for key in lines))
+    columns = list(dict.fromkeys(name for lines in tables for cells in lines.values() for name in cells))
+    names = _distinct_names(runs)
+    picked: list[tuple[str, str, int | None]] = []
+    for column in columns:
+        if all(len({lines[key].get(column, "") for lines in tables if key in lines}) == 1 for key in rows):
+            picked.append((column, column, None))
+        else:
+            picked += [(f"{column} ({name})", column, index) for index, name in enumerate(names)]
+    with replaced(path) as stream:
+        stream.write(spreadsheet_line([title for title, _, _ in picked]))
+        for key in rows:
+            own = next(lines[key] for lines in tables if key in lines)
+            cells = [
+                (own if index is None else tables[index].get(key, {})).get(column, "")
+                for _, column, index in picked
+            ]
+            stream.write(spreadsheet_line(cells))
+
+
+def _lines_by_row(run: RunSummary) -> dict[tuple[str, int], dict[str, str]]:
+    """Return the lines of the run's table by the row's id and its occurrence."""
+    table = table_of(run)
+    seen: dict[str, int] = defaultdict(int)
+    found = {}
+    for number, cells in enumerate(table.all_lines(), start=1):
+        id_ = cells.get("id") or str(number)
+        seen[id_] += 1
+        found[id_, seen[id_]] = cells
+    return found
+
+
+def _distinct_names(runs: Sequence[RunSummary]) -> list[str]:
+    names = [prompt_stem(run.prompt) for run in runs]
+    return names if len(set(names)) == len(names) else [run.name for run in runs]
 
 
 # A row's id, its occurrence among rows of that id, and its model where both runs had the same models.

@@ -7,17 +7,20 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from promptls.experiments.manifest import MAX_MANIFEST_BYTES, hash_of_text, prompt_stem, results_folder
 from promptls.experiments.row_choice import is_of_examples
-from promptls.experiments.scores import score_text
+from promptls.experiments.scores import RowResult, Score, Totals, score_text
 from promptls.experiments.unfinished import unfinished_runs
+from promptls.metrics.metric import Metric
 from promptls.security.files import kept_by_file, open_text, read_bytes, read_text
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import did_you_mean
@@ -125,14 +128,122 @@ def read_run(manifest: Path) -> RunSummary:
 
 
 def row_results(run: RunSummary) -> Iterator[dict[str, str]]:
-    """Yield the lines of the run's table, read one at a time; raises `UserError` when the table is gone."""
+    """Yield the lines of the run's table, read one at a time; raises `UserError` when the table is gone.
+
+    Tables of a program's own `arun` lack the columns of a run; they are filled in.
+    """
+    model = run.models[0] if run.models else ""
     try:
         with open_text(run.results, newline="") as stream:
-            yield from csv.DictReader(stream)
+            for number, cells in enumerate(csv.DictReader(stream), start=1):
+                own = {
+                    "id": str(number),
+                    "error": "",
+                    "model": model,
+                    "repeat": "1",
+                    "row_number": str(number),
+                }
+                yield {**own, **cells}
     except FileNotFoundError:
         raise UsageError(
             "the table of the run is gone", FilePlace(run.results), "run the experiment again"
         ) from None
+
+
+_MAX_ROWS: Final = 1_000_000
+_NAMES: Final = re.compile(
+    r"(?:^|[_ ])(?:score|accuracy|correct|correctness|precision|recall|f1|similarity|relevanc[ey]"
+    r"|faithfulness|match|bleu|chrf|rouge|groundedness|adherence|passed|pass|success)$",
+    re.IGNORECASE,
+)
+_CLASSES: Final = (
+    ("correct", "incorrect"),
+    ("pass", "fail"),
+    ("passed", "failed"),
+    ("yes", "no"),
+    ("true", "false"),
+    ("good", "okay", "bad"),
+)
+"""Classes of discrete metrics, the good one first."""
+
+
+def run_of_table(path: Path) -> RunSummary | None:
+    """Return the run of a table in CSV by what its columns look like; None if none looks like a score.
+
+    A column is a score if it is named like one, or has a column with reasons, and holds nothing but numbers
+    or the classes of one metric.
+    """
+    try:
+        with open_text(path, errors="replace", newline="") as stream:
+            reader = csv.DictReader(stream)
+            lines = list(islice(reader, _MAX_ROWS))
+            columns = reader.fieldnames or ()
+    except (OSError, csv.Error) as error:
+        raise UsageError("the table cannot be read", FilePlace(path), "check the path") from error
+    metrics = {
+        column: metric
+        for column in columns
+        if (_NAMES.search(column) or f"{column}_reason" in columns)
+        and (metric := _metric(column, [cells.get(column) or "" for cells in lines])) is not None
+    }
+    if not metrics:
+        return None
+    totals = Totals(list(metrics.values()), [path.stem])
+    for result in _results(path.stem, lines, metrics):
+        totals.add(result)
+    summary = totals.summary()
+    changed = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc).astimezone()
+    return RunSummary(
+        name=path.stem,
+        experiment=path.stem,
+        prompt=path.absolute().with_suffix(""),
+        results=path,
+        manifest=path.with_suffix(".json"),
+        started=changed.isoformat(timespec="seconds"),
+        seconds=0.0,
+        models=(path.stem,),
+        rows=len(lines),
+        failed=summary["totals"]["failed"],
+        input_tokens=0,
+        output_tokens=0,
+        cost=None,
+        metrics=tuple(metric_summary(metric) for metric in summary["metrics"]),
+        stale=False,
+    )
+
+
+def _results(model: str, lines: Sequence[dict[str, str]], metrics: dict[str, Metric]) -> Iterator[RowResult]:
+    for number, cells in enumerate(lines, start=1):
+        error = cells.get("error") or None
+        scores = {
+            name: Score(float(text) if metric.kind == "numeric" else text)
+            for name, metric in metrics.items()
+            if (text := cells.get(name))
+        }
+        yield RowResult(
+            str(number), number, number - 1, model, 1, {}, scores={} if error else scores, error=error
+        )
+
+
+def _metric(name: str, cells: Sequence[str]) -> Metric | None:
+    counted = Counter(cell for cell in cells if cell)
+    if not counted:
+        return None
+    if all(_is_number(cell) for cell in counted):
+        return Metric(name, "numeric", None, float)
+    for classes in _CLASSES:
+        if all(cell.casefold() in classes for cell in counted):
+            spelled = {cell.casefold(): cell for cell in counted}
+            return Metric(name, "discrete", [spelled.get(each, each) for each in classes], str)
+    return None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def dataset_of(run: RunSummary) -> tuple[Path, str] | None:
@@ -201,20 +312,21 @@ def _summary(values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, st
         input_tokens=totals["input_tokens"],
         output_tokens=totals["output_tokens"],
         cost=totals["cost"],
-        metrics=tuple(_metric(metric) for metric in values["metrics"]),
+        metrics=tuple(metric_summary(metric) for metric in values["metrics"]),
         stale=_is_stale(values["files"], manifest.absolute().parent, unsaved),
         invalid=totals.get("invalid", 0),
         cached=totals.get("cached", 0),
         paid=totals.get("paid"),
         rows_chosen=(values.get("dataset") or {}).get("rows"),
         by_model={
-            name: tuple(_metric(metric) for metric in total["metrics"])
+            name: tuple(metric_summary(metric) for metric in total["metrics"])
             for name, total in (values.get("by_model") or {}).items()
         },
     )
 
 
-def _metric(values: Mapping[str, Any]) -> MetricSummary:
+def metric_summary(values: Mapping[str, Any]) -> MetricSummary:
+    """Return the score of a metric as a manifest or a tally has it."""
     return MetricSummary(
         values["name"],
         values["kind"],
@@ -370,10 +482,13 @@ def _of_file(path: Path) -> RunSummary:
         return read_run(manifest)
     others = [file.stem for file in path.parent.glob("*.json")] if path.parent.is_dir() else []
     if path.is_file():
+        run = run_of_table(path)
+        if run is not None:
+            return run
         raise UsageError(
-            "the table has no manifest beside it",
+            "the table has no manifest beside it, and no column of it looks like a score",
             FilePlace(path),
-            f"a run is a table with its manifest, `{manifest.name}`, in one folder",
+            f"put its manifest `{manifest.name}` beside it, or name columns such as `accuracy_score`",
         )
     raise UsageError(
         f"there is no such run{did_you_mean(path.stem, others)}", FilePlace(path), "check the path"

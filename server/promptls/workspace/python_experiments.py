@@ -14,7 +14,7 @@ from promptls.text.positions import Span, line_starts
 from promptls.workspace.disk import text_on_disk
 from promptls.workspace.python_calls import python_paths_by_folder
 
-_PROMPT_PARAMETERS: Final = frozenset(
+PROMPT_PARAMETERS: Final = frozenset(
     {"prompt", "prompt_file", "prompt_path", "prompt_template", "template", "template_file", "template_path"}
 )
 
@@ -54,7 +54,7 @@ class PythonExperiment(NamedTuple):
     @property
     def prompt_parameter(self) -> str | None:
         """The parameter that takes the path of a prompt file."""
-        return next((name for name in self.parameters if name in _PROMPT_PARAMETERS), None)
+        return next((name for name in self.parameters if name in PROMPT_PARAMETERS), None)
 
 
 class PythonFindings(NamedTuple):

@@ -338,7 +338,8 @@ class ExperimentFunction:
 
         The results are saved in the back end `backend`, else in the experiment's own, else in that of
         the dataset, under `YYYYMMDD-HHMMSS-<name>`, where a name that begins with such a time stays as
-        it is. Without a name it is the `experiment_name` that all rows have, or the function's.
+        it is. Without a name it is the `experiment_name` that all rows have, or the function's. A manifest
+        stands beside tables in CSV, so that `promptls compare` and others know their metrics.
 
         Each row of the dataset is one of the results, at the same place. Where the function raises,
         takes too long or gives no mapping, the result is the row itself with the reason under `error`.
@@ -370,6 +371,7 @@ class ExperimentFunction:
             if run.is_complete or run.outcomes:
                 results.take(run.outcomes)
                 results.save_as(results_name(name, results, self.__name__, self.name_prefix, now))
+                _write_manifest(results, function, dataset, run, now)
             if journal is not None:
                 journal.unlink(missing_ok=True)
         return results
@@ -425,6 +427,21 @@ def experiment(
     return decorate
 
 
+def _write_manifest(
+    results: ExperimentResults, function: RowFunction, dataset: Any, run: FunctionRun, started: datetime
+) -> None:
+    """Write the manifest beside the table of a complete run; raises UserError."""
+    if run.is_complete and isinstance(results.backend, LocalBackend) and results.backend.format == "csv":
+        from promptls.experiments.python.program_manifest import Called, write_program_manifest
+
+        table = results.backend.path_of(results.name, "experiments").absolute()
+        called = Called(function.function, function.arguments, function.named)
+        try:
+            write_program_manifest(table, called, dataset, run.outcomes, started)
+        except OSError as error:
+            raise _unwritten(error, table) from error
+
+
 def _journal(backend: Backend, name: str) -> Path | None:
     """Return where finished rows are while the run goes on; None for back ends that are no folder."""
     if not isinstance(backend, LocalBackend):
@@ -437,9 +454,9 @@ def _journal(backend: Backend, name: str) -> Path | None:
     return journal
 
 
-def _unwritten(error: OSError, journal: Path | None) -> UserError:
+def _unwritten(error: OSError, path: Path | None) -> UserError:
     return UserError(
         f"the rows cannot be written: {(error.strerror or str(error)).lower()}",
-        FilePlace(error.filename or journal or "."),
+        FilePlace(error.filename or path or "."),
         "free some space and run again",
     )

@@ -31,6 +31,7 @@ from promptls.experiments.manifest import (
     results_folder,
 )
 from promptls.experiments.python.functions import loaded_module, value_of
+from promptls.experiments.python.program_manifest import MODEL_PARAMETERS, column_metric
 from promptls.experiments.python.request import PythonRequest, python_access
 from promptls.experiments.results_table import good_rows
 from promptls.experiments.row_choice import ALL_ROWS, FAILING, RowChoice, parse_rows
@@ -101,7 +102,6 @@ class PythonRows:
 
 
 _PREFERRED = "load_dataset"
-_MODEL_PARAMETERS = ("model", "model_name")
 _NAME_PARAMETER = "experiment_name"
 _SEED_PARAMETER = "seed"
 
@@ -159,9 +159,9 @@ def python_plan(experiment: PythonExperiment, request: RunRequest) -> PythonPlan
     metrics = {
         column: metric
         for column, name in experiment.scores.items()
-        if (metric := _metric(getattr(module, name, None), column)) is not None
+        if (metric := column_metric(getattr(module, name, None), column)) is not None
     }
-    told = next((str(arguments[name]) for name in _MODEL_PARAMETERS if name in arguments), None)
+    told = next((str(arguments[name]) for name in MODEL_PARAMETERS if name in arguments), None)
     return PythonPlan(
         experiment,
         prompt,
@@ -210,18 +210,6 @@ def _check_options(experiment: PythonExperiment, request: RunRequest) -> None:
         )
 
 
-def _metric(found: Any, column: str) -> Metric | None:
-    """Return a metric of promptls or of Ragas, under the name of its column."""
-    if isinstance(found, Metric):
-        return Metric(column, found.kind, found.allowed_values, found.function, found.lower_is_better)
-    allowed = getattr(found, "allowed_values", None)
-    if isinstance(allowed, list):
-        return Metric(column, "discrete", allowed, str)
-    if isinstance(allowed, tuple | range):
-        return Metric(column, "numeric", allowed, float)
-    return Metric(column, "ranking", allowed, list) if isinstance(allowed, int) else None
-
-
 def _arguments(
     experiment: PythonExperiment, function: Callable[..., Any], request: RunRequest
 ) -> dict[str, Any]:
@@ -230,10 +218,10 @@ def _arguments(
     if experiment.prompt_parameter is not None:
         known[experiment.prompt_parameter] = str(prompt)
     model = request.models[0] if request.models else None
-    if model is None and experiment.required & set(_MODEL_PARAMETERS):
+    if model is None and experiment.required & set(MODEL_PARAMETERS):
         model = find_project(prompt).settings.default_model
     if model is not None:
-        known |= dict.fromkeys(_MODEL_PARAMETERS, model)
+        known |= dict.fromkeys(MODEL_PARAMETERS, model)
     if request.seed is not None:
         known[_SEED_PARAMETER] = request.seed
     missing = sorted(experiment.required - known.keys())

@@ -26,11 +26,11 @@ from promptls.experiments.python.functions import (
     failed_row,
 )
 from promptls.experiments.python.prepare import PreparedPython, PythonPlan, digest_of_row, python_manifest
+from promptls.experiments.python.program_manifest import metric_of_value
 from promptls.experiments.results_table import good_rows, write_python_table
 from promptls.experiments.run_protocol import Event, Finished
 from promptls.experiments.scores import RowResult, Score, Totals
 from promptls.experiments.unfinished import UnfinishedRun
-from promptls.metrics.metric import Metric
 from promptls.models.keys import key_mask
 from promptls.models.model import ModelError
 from promptls.models.providers import TABLE
@@ -181,7 +181,7 @@ class FunctionJob(Job):
         for result in run.results():
             for name, score in result.scores.items():
                 if name not in metrics and score.value is not None:
-                    metrics[name] = _metric_of(name, score.value)
+                    metrics[name] = metric_of_value(name, score.value)
         totals = Totals(list(metrics.values()), [self._plan.model_name])
         for result in run.results():
             totals.add(result)
@@ -249,14 +249,6 @@ class FunctionJob(Job):
             cost=_number(values.get("cost")),
             digest=digest_of_row(row),
         )
-
-
-def _metric_of(name: str, value: Any) -> Metric:
-    if isinstance(value, list):
-        return Metric(name, "ranking", None, list)
-    if isinstance(value, int | float):
-        return Metric(name, "numeric", None, float)
-    return Metric(name, "discrete", None, str)
 
 
 def _number(value: Any) -> float | None:

@@ -1,0 +1,187 @@
+"""The manifest of a program's own `arun`, so that its results can be compared and reported."""
+
+from __future__ import annotations
+
+import inspect
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import promptls
+from promptls.datasets.backends import LocalBackend
+from promptls.datasets.cells import flat_row, is_score
+from promptls.experiments.manifest import (
+    FORMAT,
+    ended_manifest,
+    git_state,
+    hash_of_file,
+    hash_of_text,
+    relative,
+    write_manifest,
+)
+from promptls.experiments.scores import RowResult, Score, Totals
+from promptls.metrics.metric import Metric
+from promptls.security.files import read_bytes
+from promptls.workspace.python_experiments import PROMPT_PARAMETERS, findings_in_file
+
+MODEL_PARAMETERS: Final = ("model", "model_name")
+"""The parameters that name the model which an experiment asks."""
+
+
+def column_metric(found: Any, column: str) -> Metric | None:
+    """Return a metric of promptls or of Ragas, under the name of its column."""
+    if isinstance(found, Metric):
+        return Metric(column, found.kind, found.allowed_values, found.function, found.lower_is_better)
+    allowed = getattr(found, "allowed_values", None)
+    if isinstance(allowed, list):
+        return Metric(column, "discrete", allowed, str)
+    if isinstance(allowed, tuple | range):
+        return Metric(column, "numeric", allowed, float)
+    return Metric(column, "ranking", allowed, list) if isinstance(allowed, int) else None
+
+
+def metric_of_value(name: str, value: Any) -> Metric:
+    """Return a metric for a score whose metric is not known."""
+    if isinstance(value, list):
+        return Metric(name, "ranking", None, list)
+    if isinstance(value, int | float):
+        return Metric(name, "numeric", None, float)
+    return Metric(name, "discrete", None, str)
+
+
+class Called(NamedTuple):
+    """A function, and what it was called with beside the rows."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    named: Mapping[str, Any]
+
+
+Outcomes: TypeAlias = Sequence[tuple[Any, str | None]]
+"""For each row the result, a mapping or an instance of a model, and the error."""
+
+
+def write_program_manifest(
+    table: Path, called: Called, dataset: Any, outcomes: Outcomes, started: datetime
+) -> None:
+    """Write the manifest of an `arun` beside its table, so that the results can be compared and reported.
+
+    The metrics are those of the function's file whose scores it returns, and all results of metrics.
+    Without the file of the function, as in a notebook, nothing is written. Raises OSError.
+    """
+    file = _file_of(called)
+    if file is None:
+        return
+    folder = table.parent
+    named = _named_arguments(called)
+    prompt = next((path for name in PROMPT_PARAMETERS if (path := _existing(named.get(name)))), file)
+    name = called.function.__name__
+    model = next((str(named[each]) for each in MODEL_PARAMETERS if named.get(each)), name)
+    rows = [result if isinstance(result, dict) else dict(result) for result, _ in outcomes]
+    metrics = _metrics(file, called, rows)
+    totals = Totals(list(metrics.values()), [model])
+    for number, (row, (_, error)) in enumerate(zip(rows, outcomes, strict=True), start=1):
+        totals.add(_program_result(number, row, error, model, metrics))
+    files = {
+        path: hash_of_text(read_bytes(path).decode("utf-8", "surrogateescape")) for path in (prompt, file)
+    }
+    source = _dataset_file(dataset)
+    begun = {
+        "format": FORMAT,
+        "run": table.stem,
+        "experiment": name,
+        "written_in": relative(file, folder),
+        "prompt": relative(prompt, folder),
+        "files": {relative(path, folder): digest for path, digest in files.items()},
+        "prompt_hash": files[prompt],
+        "rendered": {"rows": len(rows), "failing": 0, "over_limit": 0, "tokens": 0},
+        "dataset": {
+            "path": relative(source, folder) if source is not None else None,
+            "sha256": hash_of_file(source) if source is not None else None,
+            "rows": None,
+        },
+        "models": [{"name": model}],
+        "settings": {"metrics": list(metrics)},
+        "git": git_state(file.parent),
+        "versions": {"promptls": promptls.__version__, "python": platform.python_version()},
+        "started": started.isoformat(timespec="seconds"),
+        "continues": None,
+    }
+    write_manifest(table.with_suffix(".json"), ended_manifest(begun, totals.summary()))
+
+
+def _file_of(called: Called) -> Path | None:
+    try:
+        found = Path(inspect.getsourcefile(called.function) or "").absolute()
+    except TypeError:
+        return None
+    return found if found.is_file() else None
+
+
+def _named_arguments(called: Called) -> Mapping[str, Any]:
+    """Return the arguments of each call, with the defaults, by the names of the parameters."""
+    try:
+        bound = inspect.signature(called.function).bind(None, *called.arguments, **called.named)
+    except TypeError:
+        return called.named
+    bound.apply_defaults()
+    return bound.arguments
+
+
+def _existing(value: Any) -> Path | None:
+    path = Path(value).absolute() if isinstance(value, str | Path) and value else None
+    try:
+        return path if path is not None and path.is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _metrics(file: Path, called: Called, rows: Sequence[Mapping[str, Any]]) -> dict[str, Metric]:
+    name = called.function.__name__
+    found = next((each for each in findings_in_file(str(file)).experiments if each.name == name), None)
+    known = getattr(called.function, "__globals__", {})
+    metrics = {
+        column: metric
+        for column, metric_name in (found.scores.items() if found is not None else ())
+        if (metric := column_metric(known.get(metric_name), column)) is not None
+    }
+    for row in rows:
+        for column, value in row.items():
+            if column not in metrics and is_score(value) and value.value is not None:
+                metrics[column] = metric_of_value(column, value.value)
+    return metrics
+
+
+def _program_result(
+    number: int, row: Mapping[str, Any], error: str | None, model: str, metrics: Mapping[str, Metric]
+) -> RowResult:
+    values = flat_row(row)
+    scores = {
+        name: Score(values[name])
+        for name, metric in metrics.items()
+        if name in values and (metric.kind != "numeric" or isinstance(values[name], int | float))
+    }
+    return RowResult(
+        str(values.get("id") or number),
+        number,
+        number - 1,
+        model,
+        1,
+        values,
+        scores=scores if error is None else {},
+        error=error,
+    )
+
+
+def _dataset_file(dataset: Any) -> Path | None:
+    backend = getattr(dataset, "backend", None)
+    if not isinstance(backend, LocalBackend):
+        return None
+    path = backend.path_of(dataset.name, "datasets").absolute()
+    return path if path.is_file() else None
+
+
+def _hash_of(file: Path) -> str:
+    return hash_of_text(read_bytes(file).decode("utf-8", "surrogateescape"))
