@@ -86,3 +86,10 @@ def test_what_opencompass_refuses_is_a_prompt_error(
 def test_an_unknown_meta_template_names_the_others(tmp_path: Path) -> None:
     with pytest.raises(promptls.PromptError, match="there are: none, chat"):
         load(tmp_path, GENERATING).asking(meta_template="cht").render(q="x")
+
+
+def test_a_row_has_the_columns_of_all_rows(tmp_path: Path) -> None:
+    prompt = load(tmp_path, GENERATING.replace("{q}", "{q} {extra}"))
+    rows = [{"q": "x", "a": "1", "extra": "more"}, {"q": "y", "a": "2"}]
+    assert "y None" in prompt.asking(rows=rows).render(rows[1]).string
+    assert "y {extra}" in prompt.render(rows[1]).string

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from promptls.dialects.opencompass.evaluation_prompt import build_evaluation_prompt
 from promptls.dialects.opencompass.failures import OpenCompassError
-from promptls.dialects.opencompass.meta_template import build_meta_template, lay_out
+from promptls.dialects.opencompass.meta_template import MetaTemplate, build_layout, lay_out
 from promptls.dialects.opencompass.prompt_list import Messages, Prompt
 from promptls.lint.rule import Finding
 from promptls.lint.runner import check
-from promptls.rendering.evaluation_asking import is_api
 from promptls.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.thorough
@@ -130,6 +129,8 @@ def is_wrong(config: dict[str, Any]) -> bool:
 def laid_out(prompt: Prompt, config: dict[str, Any], *, weighs_labels: bool) -> str:
     meta = config.get("meta_template")
     # Messages without a meta template are for an API.
-    for_api = is_api(meta) or (meta is None and isinstance(prompt, Messages))
-    made = lay_out(prompt, build_meta_template(meta, is_api=for_api), "ppl" if weighs_labels else "gen")
+    layout = (
+        MetaTemplate(is_api=True) if meta is None and isinstance(prompt, Messages) else build_layout(meta)
+    )
+    made = lay_out(prompt, layout, "ppl" if weighs_labels else "gen")
     return made.text if made.text is not None else str(made.messages)

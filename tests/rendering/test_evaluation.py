@@ -283,3 +283,72 @@ def test_a_prompt_whose_rows_are_compared_may_take_longer(tmp_path: Path) -> Non
     workspace.open(near, FEW_SHOT.replace("FixKRetriever, fix_id_list: [1, 0]", "TopkRetriever"), 1)
     longer = limits_for(workspace.snapshot, near).seconds - limits_for(workspace.snapshot, fixed).seconds
     assert longer == COMPARING_SECONDS
+
+
+RAW = (
+    READER
+    + """\
+path: data
+prompt_template:
+  {type: RawPromptTemplate, messages: [{role: system, content: Add.}, {role: user, content: "{q}"}]}
+"""
+)
+MODELS = """\
+models:
+  - {abbr: api, type: OpenAI, meta_template: {round: [{role: HUMAN}, {role: BOT, generate: true}]}}
+  - {abbr: chat, type: opencompass.models.VLLMwithChatTemplate}
+  - {abbr: base, type: HuggingFaceBaseModel, max_seq_len: 1}
+"""
+
+
+def test_messages_are_shown_without_a_meta_template(render: Render) -> None:
+    made = render(RAW)
+    assert isinstance(made, Rendering)
+    assert made.viewer is not None
+    assert made.viewer["metaTemplate"] == "none"
+    assert made.messages == [{"role": "system", "content": "Add."}, {"role": "user", "content": "three"}]
+
+
+def test_examples_that_are_no_messages_are_shown_as_the_prompt_viewer_prints_them(render: Render) -> None:
+    examples = """\
+ice_template: {template: {round: [{role: HUMAN, prompt: "{q}"}]}}
+retriever: {type: FixKRetriever, fix_id_list: [0]}
+"""
+    made = render(RAW.replace("messages: [", 'messages: ["</E>", ') + examples)
+    assert isinstance(made, Rendering)
+    assert "{'section': 'ice', 'pos': 'begin'}, {'role': 'HUMAN', 'prompt': 'one'}" in made.string
+    assert [problem.line for problem in made.problems] == [4]
+
+
+def test_messages_of_a_meta_template_go_ahead_of_those_of_their_role(render: Render) -> None:
+    model = """\
+models:
+  - {type: OpenAI, meta_template: [{role: system, content: "Be brief. "}, {role: assistant, content: Sure}]}
+"""
+    made = render(RAW + model)
+    assert isinstance(made, Rendering)
+    assert made.messages == [
+        {"role": "system", "content": "Be brief. Add."},
+        {"role": "assistant", "content": "Sure"},
+        {"role": "user", "content": "three"},
+    ]
+
+
+def test_a_model_lays_prompts_out_as_its_class_does(render: Render) -> None:
+    failing = render(DIALOGUE + MODELS)
+    assert isinstance(failing, RenderFailure)
+    assert "api_role" in failing.message
+    made = render(DIALOGUE + MODELS, meta_template="chat")
+    assert isinstance(made, Rendering)
+    assert made.messages == [{"role": "user", "content": "Be brief.\nthree"}]
+    base = render(DIALOGUE + MODELS, meta_template="base")
+    assert isinstance(base, Rendering)
+    assert base.string == "\nBe brief.\nthree\nSo: "
+    assert base.viewer is not None
+    assert base.viewer["metaTemplates"][:3] == ["api", "chat", "base"]
+
+
+def test_an_empty_path_is_no_dataset(render: Render) -> None:
+    made = render(RAW.replace("path: data", 'path: ""'), {"q": "given"})
+    assert isinstance(made, Rendering)
+    assert made.messages[1] == {"role": "user", "content": "given"}

@@ -13,6 +13,7 @@ from promptls.api.error import PromptError
 from promptls.api.rendered import Counting, RenderedPrompt
 from promptls.api.template import PromptTemplate
 from promptls.dialects.opencompass.failures import ConfigPath, OpenCompassError
+from promptls.dialects.opencompass.prompt_list import complete_rows
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.parts import PromptPart
@@ -125,17 +126,19 @@ class EvaluationPrompt(PromptTemplate):
             raise PromptError(error, self._counting.path) from error
         if not isinstance(loaded, Mapping):
             raise self._refused("An evaluation prompt is a mapping with `prompt_template`.")
-        rows, examples = self._given.rows, loaded.get("examples")
-        train = self._given.train
+        rows, examples = complete_rows(self._given.rows), loaded.get("examples")
+        train: Sequence[Mapping[str, Any]] | None = self._given.train
         if train is None:
-            train = tuple(examples) if isinstance(examples, list) and examples else rows
+            train = examples if isinstance(examples, list) and examples else rows
         choices = meta_templates(loaded, {})
         chosen = self._given.meta_template or next(iter(choices))
         if chosen not in choices:
             raise self._refused(f"There is no meta template `{chosen}`; there are: {', '.join(choices)}.")
         try:
             counting = self._counting
-            asking = asking_of(loaded, choices[chosen], (train, rows), counting.count, counting.token_limit)
+            asking = asking_of(
+                loaded, choices[chosen], (complete_rows(train), rows), counting.count, counting.token_limit
+            )
             index, row = asked_row(None, asking, rows, given)
             made = asking.prompts(index, row)
         except OpenCompassError as error:

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import yaml
 
-from promptls.dialects.opencompass.failures import OpenCompassError
+from promptls.dialects.opencompass.failures import ConfigPath, OpenCompassError
+from promptls.dialects.opencompass.prompt_list import Messages
 from promptls.dialects.prompt_poet.document import read
 from promptls.dialects.prompt_poet.render import RenderOptions
 from promptls.rendering.evaluation_asking import (
@@ -22,7 +23,6 @@ from promptls.rendering.evaluation_asking import (
     row_json,
 )
 from promptls.rendering.evaluation_data import rows_of
-from promptls.rendering.evaluation_place import line_at
 from promptls.rendering.job import EvaluationJob, RenderJob
 from promptls.rendering.outcome import (
     EVALUATION_FAILURE,
@@ -36,6 +36,10 @@ from promptls.rendering.source_map.parts import mapped_value, segments_of
 from promptls.rendering.source_map.render import render_mapped
 from promptls.rendering.source_map.rendered import RenderedMap
 from promptls.rendering.source_map.templates import CompiledGroups
+from promptls.semantic.evaluation import evaluation_of
+from promptls.syntax.source import Source
+from promptls.syntax.yaml.nodes import Mapping as MappingNode
+from promptls.syntax.yaml.nodes import Node, Sequence
 from promptls.text.errors import UserError
 from promptls.text.suggest import did_you_mean
 from promptls.tokens.counting import count
@@ -139,7 +143,7 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         shown = asking.prompts(index, row)
     except OpenCompassError as error:
         kind = KIND if error.is_opencompass else "unavailable"
-        return RenderFailure(kind, error.message, job.path, line_at(job.text, error.at))
+        return RenderFailure(kind, error.message, job.path, _line_at(job.text, error.at))
     indices = [index]
     if wanted.rows != 1 and test:
         last = len(asking.test) if wanted.rows == 0 else index + wanted.rows
@@ -203,6 +207,9 @@ def _problems(job: RenderJob, shown: RowPrompts) -> Iterator[RenderFailure]:
             lost = asked.made.ignored[0]
             message = f"A model behind an API does not get the texts outside of roles{label}: {lost!r}."
             yield RenderFailure(KIND, message, job.path)
+        if isinstance(asked.prompt, Messages) and asked.messages is None:
+            message = f"The examples{label} are no messages: write `ice_template` as messages too."
+            yield RenderFailure(KIND, message, job.path, _line_at(job.text, ("ice_template",)))
         if asked.cuts:
             examples = "example does" if len(asked.cuts) == 1 else "examples do"
             message = f"{len(asked.cuts)} {examples} not fit into the prompt{label}: left out."
@@ -214,3 +221,24 @@ def _string(shown: RowPrompts) -> str:
     if len(shown.prompts) == 1 and shown.prompts[0].label is None:
         return shown.prompts[0].text
     return "\n\n".join(f"[{asked.label}]\n{asked.text}" for asked in shown.prompts)
+
+
+def _line_at(text: str, at: ConfigPath) -> int | None:
+    """Return the 0-based line of the value at a path of keys, or of the last key on the way that is there.
+
+    None if the path is empty, or Jinja prints its beginning.
+    """
+    evaluation = evaluation_of(Source.of(text).first_chunk)
+    if evaluation is None or not at:
+        return None
+    node: Node = evaluation.root if at[0] in {"meta_template", "reader_cfg"} else evaluation.holder
+    place: int | None = None
+    for key in at:
+        if isinstance(node, MappingNode) and (entry := node.entry(str(key))):
+            place, node = entry.key.span.start, entry.value
+        elif isinstance(node, Sequence) and isinstance(key, int) and key < len(node.items):
+            node = node.items[key]
+            place = node.span.start
+        else:
+            break
+    return None if place is None else text.count("\n", 0, place)

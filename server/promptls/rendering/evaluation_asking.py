@@ -17,8 +17,15 @@ from packaging.version import Version
 
 from promptls.dialects.opencompass.evaluation_prompt import EvaluationPrompt, build_evaluation_prompt, fitted
 from promptls.dialects.opencompass.failures import OpenCompassError
-from promptls.dialects.opencompass.meta_template import LaidOut, MetaTemplate, build_meta_template, lay_out
-from promptls.dialects.opencompass.prompt_list import Prompt, PromptList, Row
+from promptls.dialects.opencompass.meta_template import (
+    LaidOut,
+    MetaTemplate,
+    build_layout,
+    build_meta_template,
+    lay_out,
+    show_without_model,
+)
+from promptls.dialects.opencompass.prompt_list import Messages, Prompt, PromptList, Row
 from promptls.dialects.opencompass.reader import chosen
 from promptls.dialects.opencompass.retriever import Pick, SentenceModel, Vectors
 from promptls.dialects.opencompass.templates import PromptTemplate
@@ -289,6 +296,8 @@ class Asking:
         return self.numbers[index] if index < len(self.numbers) else index + 1
 
     def _laid_out(self, prompt: Prompt) -> LaidOut:
+        if isinstance(prompt, Messages) and self.meta == MetaTemplate():
+            return show_without_model(prompt)
         return lay_out(prompt, self.meta, "ppl" if self.evaluation.weighs_labels else "gen")
 
     def _tokens(self, prompt: Prompt) -> int:
@@ -347,16 +356,21 @@ CHAT_TEMPLATE: Final[Mapping[str, Any]] = {
 
 
 def meta_templates(loaded: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the meta templates to choose from, by name; the default one first."""
+    """Return the meta templates, or models, to choose from, by name; the default one first."""
     own = loaded.get("meta_template")
     named = loaded.get("meta_templates")
-    return {
-        **({OWN_META_TEMPLATE: own} if isinstance(own, Mapping) else {}),
+    models = loaded.get("models")
+    found = {
+        **({OWN_META_TEMPLATE: own} if isinstance(own, Mapping | list) else {}),
         **(dict(named) if isinstance(named, Mapping) else {}),
+        **{
+            str(model.get("abbr") or model.get("path") or number): model
+            for number, model in enumerate(models if isinstance(models, list) else (), start=1)
+            if isinstance(model, Mapping)
+        },
         **others,
-        NO_META_TEMPLATE: None,
-        CHAT: CHAT_TEMPLATE,
     }
+    return {**found, NO_META_TEMPLATE: None, CHAT: CHAT_TEMPLATE, **found}
 
 
 def asking_of(
@@ -380,8 +394,12 @@ def asking_of(
     evaluation = build_evaluation_prompt(
         infer if isinstance(infer, Mapping) else loaded, reader if isinstance(reader, Mapping) else None
     )
-    limit = evaluation.inferencer.get("max_seq_len")
-    limits = [each for each in (limit, token_limit) if isinstance(each, int) and each > 0]
+    context = meta.get("max_seq_len") if isinstance(meta, Mapping) else None
+    limits = [
+        each
+        for each in (evaluation.inferencer.get("max_seq_len"), context, token_limit)
+        if isinstance(each, int) and each > 0
+    ]
     examples = None if made_up is None else made_up_rows(evaluation, made_up)
     train = (
         examples if examples is not None else chosen(rows[0], evaluation.reader.train_range, "train_range")
@@ -398,7 +416,7 @@ def asking_of(
         pick=evaluation.picks(train, test, model)
         if examples is None
         else lambda _index: list(range(len(train))),
-        meta=build_meta_template(meta, is_api=is_api(meta)),
+        meta=build_layout(meta),
         count=counter,
         limit=min(limits, default=None),
         approximation=_approximation(model, wanted),
@@ -410,18 +428,6 @@ def _approximation(model: SentenceModel | None, wanted: str | None) -> str | Non
         return None
     why = f": {model.reason}" if model.reason else ""
     return f"≈ chosen with {model.name} instead of {wanted}{why}"
-
-
-def is_api(meta: Any) -> bool:
-    """Return whether a meta template is for a model behind an API: a role of it has an `api_role`."""
-    if not isinstance(meta, Mapping):
-        return False
-    roles = [*_listed(meta.get("round")), *_listed(meta.get("reserved_roles"))]
-    return any(isinstance(role, Mapping) and "api_role" in role for role in roles)
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def asked_row(
@@ -437,6 +443,8 @@ def asked_row(
         return index, rows[number - 1]
     if not data and asking.test:
         return 0, asking.test[0]
+    if asking.test:
+        data = {**dict.fromkeys(asking.test[0]), **data}
     index = next((index for index, row in enumerate(asking.test) if row == data), 0)
     return index, data
 

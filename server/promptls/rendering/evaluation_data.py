@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from promptls.datasets.files import SUFFIXES, open_dataset
-from promptls.dialects.opencompass.prompt_list import Row
+from promptls.dialects.opencompass.prompt_list import Row, complete_rows
 from promptls.rendering.job import EvaluationData, EvaluationJob
 from promptls.security.files import is_file, is_folder, kept_by_file
 from promptls.semantic.evaluation import evaluation_of, fields_in, scalars_in
@@ -33,7 +33,7 @@ def evaluation_data(template: Template, path: str) -> EvaluationData:
     splits = {name: str(reader.get(f"{name}_split") or name) for name in USUAL_SPLITS}
     folder = Path(path).parent
     named = declared.data.get("path")
-    named = folder / named if isinstance(named, str) else None
+    named = folder / named if isinstance(named, str) and named else None
     found = {}
     if named is not None and (is_file(named) or is_folder(named)):
         found = {name: _split_file(named, split) for name, split in splits.items()}
@@ -75,7 +75,7 @@ def _split_file(named: Path, split: str) -> Path:
 
 @kept_by_file(8)
 def _rows_of(path: str) -> tuple[Row, ...]:
-    return tuple(dict(row.values) for row in open_dataset(path).rows())
+    return tuple(complete_rows([dict(row.values) for row in open_dataset(path).rows()]))
 
 
 def evaluation_job(

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 from promptls.dialects.opencompass.failures import ConfigPath, OpenCompassError, explained
 from promptls.dialects.opencompass.prompt_list import Messages, Prompt, PromptList
+from promptls.dialects.opencompass.vocabulary import (
+    API_MODELS,
+    BASE_MODELS,
+    CHAT_MODEL_TEMPLATE,
+    CHAT_MODELS,
+    MESSAGE_ROLES,
+)
 
 Roles: TypeAlias = dict[Any, dict[str, Any]]
 """What a meta template says of each role, by the role's name."""
@@ -159,6 +167,8 @@ class MetaTemplate:
     mapping: Mapping[str, Any] | None = None
     is_api: bool = False
     roles: Roles = field(default_factory=dict)
+    messages: tuple[Mapping[str, Any], ...] = ()
+    """Of a meta template that is a list of messages, which go ahead of those of a `RawPromptTemplate`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,14 +184,47 @@ class LaidOut:
 
 
 @explained
-def build_meta_template(mapping: Mapping[str, Any] | None, *, is_api: bool) -> MetaTemplate:
+def build_meta_template(mapping: Any, *, is_api: bool) -> MetaTemplate:
     """Return the meta template that `mapping` describes.
 
     Raises OpenCompassError as OpenCompass's parsers would.
     """
     if not mapping:
         return MetaTemplate(None, is_api)
+    if isinstance(mapping, list) and is_api:
+        if not all(isinstance(item, Mapping) and item.get("role") in MESSAGE_ROLES for item in mapping):
+            roles = ", ".join(MESSAGE_ROLES)
+            raise _wrong(
+                f"A meta template that is a list has messages with a `role`: {roles}.",
+                f"meta_template is {mapping}, not a list of dicts",
+            )
+        return MetaTemplate(None, is_api, messages=tuple(mapping))
     return MetaTemplate(mapping, is_api, roles_of(mapping, is_api=is_api))
+
+
+def build_layout(config: Any) -> MetaTemplate:
+    """Return how a model gets its prompts: `config` is its configuration, or a meta template alone.
+
+    A model's class tells whether it gets messages; otherwise an `api_role` in its meta template does.
+    Raises OpenCompassError as `build_meta_template` does.
+    """
+    meta, name = config, ""
+    if isinstance(config, Mapping) and "round" not in config and config.keys() & {"type", "meta_template"}:
+        meta, name = config.get("meta_template"), str(config.get("type")).rsplit(".", 1)[-1]
+    if name in CHAT_MODELS:
+        return build_meta_template(meta or CHAT_MODEL_TEMPLATE, is_api=True)
+    if name == "HuggingFaceBaseModel":
+        meta = None  # OpenCompass does not hand it on.
+    is_api = name in API_MODELS or (name not in BASE_MODELS and _has_api_roles(meta))
+    return build_meta_template(meta, is_api=is_api)
+
+
+def _has_api_roles(meta: Any) -> bool:
+    """Return whether a role of a meta template has an `api_role`."""
+    if not isinstance(meta, Mapping):
+        return False
+    roles = [item for key in ("round", "reserved_roles") for item in meta.get(key) or ()]
+    return any(isinstance(role, Mapping) and "api_role" in role for role in roles)
 
 
 @explained
@@ -191,6 +234,13 @@ def lay_out(prompt: Prompt, meta: MetaTemplate, mode: Mode) -> LaidOut:
         return LaidOut(prompt)
     if isinstance(prompt, Messages):
         return _messages(prompt, meta)
+    if meta.messages:
+        raise OpenCompassError(
+            "A meta template that is a list of messages is for a `RawPromptTemplate` only.",
+            cause="TypeError",
+            said="list indices must be integers or slices, not str",
+            at=HERE,
+        )
     if meta.mapping is None:
         return LaidOut(_joined(prompt))
     if meta.is_api:
@@ -211,7 +261,34 @@ def _messages(prompt: Messages, meta: MetaTemplate) -> LaidOut:
             cause="AssertionError",
             at=("ice_template",),
         )
-    return LaidOut(None, tuple(dict(item) for item in prompt.items))
+    return LaidOut(None, tuple(_with_meta_messages(prompt.items, meta.messages)))
+
+
+def _with_meta_messages(
+    items: Sequence[Mapping[str, Any]], added: Sequence[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the messages with those of a meta template, each ahead of the text of the next of its role."""
+    rest = deque(items)
+    for each in added:
+        role = each["role"]
+        if any(item["role"] == role for item in rest):
+            while rest[0]["role"] != role:
+                yield dict(rest.popleft())
+            message = rest.popleft()
+            yield {**message, "content": each["content"] + message["content"]}
+        else:
+            yield dict(each)
+    yield from map(dict, rest)
+
+
+def show_without_model(messages: Messages) -> LaidOut:
+    """Return messages as the Prompt Viewer shows them if no model is chosen.
+
+    Examples that are no messages, which no model takes, are printed with them as Python writes them.
+    """
+    if all(isinstance(item, Mapping) and {"role", "content"} <= item.keys() for item in messages.items):
+        return LaidOut(None, tuple(map(dict, messages.items)))
+    return LaidOut(messages.text)
 
 
 def _joined(prompt: PromptList) -> str:

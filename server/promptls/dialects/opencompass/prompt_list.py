@@ -5,7 +5,7 @@ Source: `opencompass.utils.prompt` of OpenCompass 0.5.4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -80,6 +80,14 @@ class Messages:
     def text(self) -> str:
         """The messages as Python writes them: what the Prompt Viewer prints."""
         return str(list(self.items))
+
+
+def complete_rows(rows: Sequence[Row]) -> Sequence[Row]:
+    """Return the rows with the columns of all of them, as datasets have them: None where a row has none."""
+    columns = dict.fromkeys(column for row in rows for column in row)
+    if all(len(row) == len(columns) for row in rows):
+        return rows
+    return [{column: row.get(column) for column in columns} for row in rows]
 
 
 Prompt: TypeAlias = str | PromptList | Messages

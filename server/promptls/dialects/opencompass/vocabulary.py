@@ -51,6 +51,41 @@ MESSAGE_ROLES: Mapping[str, str] = {
 }
 """Roles of the messages of a `RawPromptTemplate`."""
 
+API_MODELS: frozenset[str] = frozenset(
+    {
+        "AI360GPT", "BaiChuan", "BailingAPI", "BaseAPIModel", "BlueLMAPI", "ByteDance", "ClaudeAllesAPIN",
+        "ClaudeSDK", "DeepseekAPI", "Doubao", "ERNIEBot", "Gemini", "GeminiSDK", "HuggingFaceChatGLM3",
+        "Hunyuan", "KrGPT", "LLaMA2AccessoryModel", "LightllmChatAPI", "LiteLLMAPI", "Llama2", "Llama2Chat",
+        "MiniMax", "MiniMaxChatCompletionV2", "Mistral", "Mixtral", "MoonShot", "Nanbeige", "OpenAI",
+        "OpenAISDK", "OpenAISDKResponse", "OpenAISDKRollout", "OpenAISDKStreaming", "PanGu", "Qwen", "Rendu",
+        "SenseTime", "StepFun", "UniGPT", "XunFei", "XunFeiSpark", "Yayi", "YiAPI", "ZhiPuAI", "ZhiPuV2AI",
+    }
+)  # fmt: skip
+"""Model classes that get messages, by the `api_role` of their meta template."""
+
+CHAT_MODELS: frozenset[str] = frozenset(
+    {"HuggingFacewithChatTemplate", "TurboMindModelwithChatTemplate", "VLLMwithChatTemplate"}
+)
+"""Model classes that get messages, also without a meta template."""
+
+BASE_MODELS: frozenset[str] = frozenset(
+    {
+        "AlayaLM", "BaseModel", "GLM130B", "HuggingFace", "HuggingFaceBaseModel", "HuggingFaceCausalLM",
+        "InternLM", "InternTrain", "LightllmAPI", "ModelScope", "ModelScopeCausalLM", "TurboMindAPIModel",
+        "TurboMindModel", "VLLM",
+    }
+)  # fmt: skip
+"""Model classes that get one text."""
+
+CHAT_MODEL_TEMPLATE: Mapping[str, object] = {
+    "round": [
+        {"role": "HUMAN", "api_role": "HUMAN"},
+        {"role": "SYSTEM", "api_role": "HUMAN"},
+        {"role": "BOT", "api_role": "BOT", "generate": True},
+    ]
+}
+"""The meta template that `CHAT_MODELS` have by default: what the system says, the user says."""
+
 USUAL_ICE_MARK = "</E>"
 """The `ice_token`, the mark for in-context examples that configurations use by custom."""
 
@@ -67,6 +102,11 @@ EVALUATION_KEYS: Mapping[str, KeyFact] = table(
         "meta_templates",
         "mapping of names to meta templates",
         ("Meta templates for previews, for example one per model. `meta_template` comes first."),
+    ),
+    optional(
+        "models",
+        "list of mappings",
+        "Models of OpenCompass, each with `abbr`, `type` and `meta_template`: more formats for previews.",
     ),
     optional(
         "path",
