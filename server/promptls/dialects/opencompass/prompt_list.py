@@ -83,7 +83,7 @@ class Messages:
 
 
 def complete_rows(rows: Sequence[Row]) -> Sequence[Row]:
-    """Return the rows with the columns of all of them, as datasets have them: None where a row has none."""
+    """Return the rows with the columns of all of them, as datasets have them: None if a row lacks one."""
     columns = dict.fromkeys(column for row in rows for column in row)
     if all(len(row) == len(columns) for row in rows):
         return rows
