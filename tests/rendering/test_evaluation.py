@@ -340,7 +340,7 @@ def test_a_model_lays_prompts_out_as_its_class_does(render: Render) -> None:
     assert "api_role" in failing.message
     made = render(DIALOGUE + MODELS, meta_template="chat")
     assert isinstance(made, Rendering)
-    assert made.messages == [{"role": "user", "content": "Be brief.\nthree"}]
+    assert made.messages == [{"role": "user", "content": "Be brief.\nthree\n"}]
     base = render(DIALOGUE + MODELS, meta_template="base")
     assert isinstance(base, Rendering)
     assert base.string == "\nBe brief.\nthree\nSo: "
