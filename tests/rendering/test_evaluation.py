@@ -343,7 +343,7 @@ def test_a_model_lays_prompts_out_as_its_class_does(render: Render) -> None:
     assert made.messages == [{"role": "user", "content": "Be brief.\nthree\n"}]
     base = render(DIALOGUE + MODELS, meta_template="base")
     assert isinstance(base, Rendering)
-    assert base.string == "\nBe brief.\nthree\nSo: "
+    assert base.string == "Be brief.\nthree\nSo: "
     assert base.viewer is not None
     assert base.viewer["metaTemplates"][:3] == ["api", "chat", "base"]
 
