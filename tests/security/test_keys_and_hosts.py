@@ -14,11 +14,10 @@ from typing import Any
 
 import pytest
 
-from promptls.models.grants import NotAllowedError, destination_of, granting, missing_grants, ray_grants
+from promptls.models.keys import NotAllowedError, destination_of, granting, missing_grants, ray_grants
 from promptls.models.model import ModelError, ModelReference
-from promptls.models.prices import is_paid
-from promptls.models.providers import TABLE
-from promptls.models.ray_nodes import RayNodes
+from promptls.models.providers import TABLE, is_paid
+from promptls.models.ray_cluster import RayNodes
 from promptls.models.registry import find_model, open_model, opened_model
 from promptls.security.environment import PROVIDER_KEYS
 from promptls.security.trust import KeyGrant, TrustStore

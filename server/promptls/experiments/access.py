@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptls.models.grants import (
+from promptls.models.keys import (
     Destination,
     destination_of,
     granting,
@@ -18,9 +18,9 @@ from promptls.models.grants import (
     missing_grants,
     ray_grants,
     require,
+    variables_named_by,
     what_is_asked,
 )
-from promptls.models.keys import variables_named_by
 from promptls.models.model import ModelReference
 from promptls.security.environment import network_variables, readable_variables, restricted_environment
 from promptls.security.trust import KeyGrant

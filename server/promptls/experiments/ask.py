@@ -31,7 +31,7 @@ from promptls.metrics.metric import Metric
 from promptls.models.embedding import MINILM, open_embeddings
 from promptls.models.keys import KeyMask, key_mask
 from promptls.models.model import Completion, ModelError, ModelReference
-from promptls.models.prices import Price, is_paid, price_of
+from promptls.models.providers import Price, is_paid, price_of
 from promptls.models.registry import open_model, opened_model
 from promptls.models.steady import Pace, SteadyModel
 from promptls.semantic.types.schemas import RUN_SECONDS, SchemaCheck

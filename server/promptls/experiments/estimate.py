@@ -23,7 +23,7 @@ from promptls.metrics.grading import EMBEDDER, JUDGE
 from promptls.metrics.metric import Metric
 from promptls.metrics.registry import BUILTIN_METRICS
 from promptls.models.model import ModelReference
-from promptls.models.prices import is_paid, price_of
+from promptls.models.providers import is_paid, price_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from promptls.metrics.metric import Metric
 from promptls.metrics.registry import BUILTIN_METRICS, judge_calls
 from promptls.models.embedding import SteadyEmbeddings, check_embeddings, find_embeddings
 from promptls.models.model import Completion, ModelError, ModelReference
-from promptls.models.prices import Price
+from promptls.models.providers import Price
 from promptls.models.registry import check_model, find_model
 from promptls.models.steady import SteadyModel
 from promptls.text.errors import FilePlace, UsageError, UserError

@@ -17,9 +17,9 @@ from promptls.experiments.row_rendering import RenderedRow, RenderedRows, RowRen
 from promptls.metrics.binding import check_binding
 from promptls.metrics.loading import load_metric
 from promptls.metrics.metric import Metric
-from promptls.models.grants import missing_among, ray_grants
+from promptls.models.keys import missing_among, ray_grants
 from promptls.models.model import ModelReference
-from promptls.models.ray_nodes import check_cluster
+from promptls.models.ray_cluster import check_cluster
 from promptls.models.registry import check_model
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.suggest import did_you_mean

@@ -28,7 +28,7 @@ from promptls.experiments.run_protocol import Planned, RunRequest
 from promptls.experiments.runner import FROM_THE_START, Continued
 from promptls.experiments.unfinished import UnfinishedRun, read_header, reopen_run
 from promptls.experiments.verdicts import failing_choice
-from promptls.models.prices import is_paid, price_of
+from promptls.models.providers import is_paid, price_of
 from promptls.settings.header import Engine
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import in_dollars

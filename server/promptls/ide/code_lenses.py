@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptls.ide.experiments import ExperimentRuns, change_text, shows_examples
-from promptls.models.grants import Destination
+from promptls.models.keys import Destination
 from promptls.semantic.kind import Kind
 from promptls.text.format import in_dollars
 from promptls.workspace.snapshot import Snapshot

@@ -263,7 +263,7 @@ def names(snapshot: Snapshot, path: str, text: str, keys: Keys, schema: Schema) 
     elif last in {"default_model", "models", "judge"} or is_name(keys):
         yield from _models(snapshot, path)
     elif last == "model" and value_beside(text, keys, "provider") == "local":
-        from promptls.models.weights import LOCAL_MODELS
+        from promptls.models.local import LOCAL_MODELS
 
         yield from ((name, "on this machine") for name in LOCAL_MODELS)
 
@@ -318,7 +318,7 @@ def _metrics(snapshot: Snapshot, path: str, *, with_named: bool) -> Iterator[tup
 
 
 def _models(snapshot: Snapshot, path: str) -> Iterator[tuple[str, str]]:
-    from promptls.models.weights import LOCAL_MODELS
+    from promptls.models.local import LOCAL_MODELS
 
     for name, model in snapshot.project(path).settings.models.items():
         yield name, f"{model.provider}: {model.model}"

@@ -15,7 +15,7 @@ class ModelReference:
 
     `model` is the provider's own name of it; for a file, its path. Prices are US dollars for a million
     tokens, None if the project names none. `from_project` says that the settings of a project chose the
-    server and the variable: then a key is sent only as `promptls.models.grants` allows.
+    server and the variable: then a key is sent only as `promptls.models.keys` allows.
     """
 
     name: str

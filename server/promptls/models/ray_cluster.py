@@ -1,17 +1,278 @@
-"""Models of a run on the nodes of a Ray cluster, with a worker on each that asks them."""
+"""Models on the nodes of a Ray cluster: joining it, its nodes, and asking there."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import socket
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, cast
 
-from promptls.models.grants import check_grants
-from promptls.models.keys import variables_named_by
-from promptls.models.model import Completion, Embeddings, ModelReference
-from promptls.models.ray_nodes import RayNodes
-from promptls.models.ray_worker import ModelWorker
+import promptls
+from promptls.models.keys import check_grants, missing_among, ray_grants, require, variables_named_by
+from promptls.models.model import Completion, Embeddings, ModelError, ModelReference
+from promptls.models.ray_worker import Declined, ModelWorker, Opened
+from promptls.text.errors import UsageError, UserError
+
+# Seconds that a node has for starting a process and loading promptls in it.
+START_SECONDS = 120.0
+
+# Seconds that the head of a cluster has for taking a connection.
+REACH_SECONDS = 5.0
+
+# Bytes for the objects of a cluster that is started here: rows and answers are small, and travel in messages.
+OBJECT_BYTES = 80 * 1024 * 1024
+
+# Seconds that the models of a worker have for ending.
+END_SECONDS = 0.3
+
+# Calls of one worker that may go on at the same time.
+MAX_CALLS = 10_000
+
+# `auto` and `local` are Ray's own words, for the cluster of this machine and for a new one.
+_WORDS = ("auto", "local")
+
+
+class _Worker:
+    """One actor of the cluster, and how many requests each of its models has."""
+
+    def __init__(self, actor: Any, node: str) -> None:
+        self.actor = actor
+        self.node = node
+        self.at_once: Mapping[str, int | None] = {}
+        self.busy: Counter[str] = Counter()
+
+
+class RayNodes:
+    """A connection to a cluster. Every request goes to the worker that has the fewest of its name."""
+
+    def __init__(self, worker: type[Any], opening: tuple[Any, ...], most: int) -> None:
+        """`worker` is what runs on a node: its `open` gets `opening`, and gives `Opened` or `Declined`.
+
+        `most` is how many workers are of any use.
+        """
+        self._worker = worker
+        self._opening = opening
+        self._most = most
+        self._is_own = False
+        self._workers: list[_Worker] = []
+        self._starting = asyncio.Lock()
+
+    @property
+    def count(self) -> int:
+        """How many workers there are."""
+        return len(self._workers)
+
+    async def connect(
+        self, address: str | None, variables: Iterable[str] = (), *, from_project: bool = False
+    ) -> None:
+        """Connect to the cluster at `address` and start the workers.
+
+        Without an address it is the one that the program is connected to already, else that of `RAY_ADDRESS`,
+        else the one that runs on this machine, else a new one that ends with the run. The
+        `variables` are sent to the nodes; with an address `from_project` the user must have allowed that.
+        Raises `UserError` where Ray is not installed or the address cannot be reached,
+        NotAllowedError, and as `start`.
+        """
+        if from_project:
+            require(missing_among(ray_grants(address, variables)))
+        check_cluster(address)
+        # A run tells nobody about itself.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        # What Ray's C++ part warns of goes to the error stream, and says nothing that a failure does not.
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
+        import ray
+
+        # A connection that was made here is closed with the rest.
+        self._is_own = not ray.is_initialized()
+        if self._is_own:
+            await asyncio.to_thread(_connect, address)
+        try:
+            await self.start()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def start(self) -> None:
+        """Open a worker on each node that has processors for Ray.
+
+        Raises `ModelError` where a worker declines to be opened, and `UserError` where a node has
+        no promptls, or another release of it.
+        """
+        import ray
+
+        known: Callable[[], list[dict[str, Any]]] = ray.nodes
+        alive = [node for node in known() if node["Alive"]]
+        nodes = [node for node in alive if node["Resources"].get("CPU")] or alive
+        self._workers = list(await asyncio.gather(*(self._started(node) for node in nodes[: self._most])))
+
+    async def asked(self, name: str, ask: Callable[[Any], Any]) -> Any:
+        """Return what `ask` requests of a worker.
+
+        Raises `ModelError`, one worth a retry where a node was lost.
+        """
+        import ray
+
+        worker = await self._least_busy(name)
+        worker.busy[name] += 1
+        request = ask(worker.actor)
+        try:
+            outcome = await _of(request)
+        except asyncio.CancelledError:
+            ray.cancel(request)
+            raise
+        except ray.exceptions.RayError as error:
+            if worker in self._workers:
+                self._workers.remove(worker)
+            raise ModelError(
+                f"the node {worker.node} of the Ray cluster was lost: {type(error).__name__}",
+                "see `ray status`",
+                retryable=True,
+            ) from None
+        finally:
+            worker.busy[name] -= 1
+        if isinstance(outcome, Declined):
+            raise outcome.error()
+        return outcome
+
+    async def close(self, *, at_once: bool = False) -> None:
+        """Stop the workers, and close a connection that this run opened; `at_once` does not wait."""
+        import ray
+
+        workers, self._workers = self._workers, []
+        ends = [_of(worker.actor.close.remote()) for worker in workers]
+        with suppress(asyncio.TimeoutError, asyncio.CancelledError):
+            await asyncio.wait_for(asyncio.gather(*ends, return_exceptions=True), END_SECONDS)
+        for worker in workers:
+            ray.kill(worker.actor)
+        if self._is_own:
+            ending = asyncio.ensure_future(asyncio.to_thread(ray.shutdown))
+            # Whoever has cancelled a run waits for what it says of its rows, and for no cluster.
+            await asyncio.wait({ending}, timeout=END_SECONDS if at_once else None)
+
+    async def _least_busy(self, name: str) -> _Worker:
+        async with self._starting:
+            if not self._workers:
+                await self.start()
+        return min(self._workers, key=lambda worker: worker.busy[name])
+
+    async def _started(self, node: Mapping[str, Any]) -> _Worker:
+        import ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+        # A worker waits for answers most of the time, and must not wait itself until a processor is free.
+        made = ray.remote(self._worker).options(
+            num_cpus=0, max_concurrency=MAX_CALLS, scheduling_strategy=place
+        )
+        worker = _Worker(made.remote(), str(node["NodeManagerAddress"]))
+        try:
+            # Ray logs the `runtime_env` of an actor, but no arguments of its calls.
+            opening = worker.actor.open.remote(*self._opening)
+            opened = await asyncio.wait_for(_of(opening), START_SECONDS)
+        except (asyncio.TimeoutError, ray.exceptions.RayError) as error:
+            words = str(error).strip().splitlines()
+            raise UserError(
+                f"the node {worker.node} of the Ray cluster starts no worker: "
+                f"{words[-1] if words else type(error).__name__}",
+                remedy=f"install promptls {promptls.__version__} with the same extras on every node",
+            ) from None
+        if isinstance(opened, Declined):
+            raise ModelError(f"{opened.message} (on the node {worker.node})", opened.remedy)
+        opened = cast("Opened", opened)
+        if opened.version != promptls.__version__:
+            raise UserError(
+                f"the node {worker.node} of the Ray cluster has promptls {opened.version}, "
+                f"and this is {promptls.__version__}",
+                remedy="install the same release everywhere",
+            )
+        worker.at_once = opened.max_at_once
+        return worker
+
+
+def check_cluster(address: str | None) -> None:
+    """Raise `UserError` where Ray is not installed, or nothing listens at the address; nothing is started."""
+    if find_spec("ray") is None:
+        raise UserError(
+            "the engine `ray` needs the package `ray`", remedy='run `pip install "promptls[ray]"`'
+        )
+    named = _named(address)
+    if not named or named in _WORDS:
+        return
+    host, _, port = named.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        raise UsageError(
+            f"`{named}` is no address of a Ray cluster",
+            remedy="write it as `host:6379`, or as `ray://host:10001` for a cluster of another network",
+        )
+    # Ray itself would try for half a minute, and then end the whole process.
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACH_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        words = getattr(error, "strerror", None) or str(error)
+        raise UserError(
+            f"no Ray cluster can be reached at `{named}`: {words.lower()}",
+            remedy="check the address with `ray status`, or start a cluster with `ray start --head`",
+        ) from None
+
+
+def _connect(address: str | None) -> None:
+    with _without_error_stream():
+        _initialize(address)
+
+
+@contextmanager
+def _without_error_stream() -> Iterator[None]:
+    """Ray's C++ part tells the error stream of the process which log level it has, whatever that is."""
+    try:
+        kept = os.dup(2)
+    except OSError:
+        yield
+        return
+    try:
+        with Path(os.devnull).open("wb") as nothing:
+            os.dup2(nothing.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _initialize(address: str | None) -> None:
+    import ray
+
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
+    named = _named(address)
+    try:
+        if named and named != "local":
+            ray.init(named, **quiet)
+            return
+        if not named:
+            with suppress(ConnectionError):
+                ray.init("auto", **quiet)
+                return
+        ray.init("local", include_dashboard=False, object_store_memory=OBJECT_BYTES, **quiet)
+    except (ConnectionError, RuntimeError, ValueError, ImportError) as error:
+        words = str(error).strip().splitlines()
+        raise UserError(
+            f"the Ray cluster{f' at `{named}`' if named else ''} takes no connection"
+            f"{f': {words[0]}' if words else ''}",
+            remedy="check that it runs, with the same releases of Ray and Python, with `ray status`",
+        ) from None
+
+
+def _named(address: str | None) -> str:
+    return address or os.environ.get("RAY_ADDRESS", "").strip()
+
+
+def _of(request: Any) -> Awaitable[Any]:
+    return asyncio.wrap_future(request.future())
 
 
 class RayCluster(RayNodes):

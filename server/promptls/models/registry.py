@@ -9,12 +9,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from promptls.models.editor_model import check_editor, is_editor_model
-from promptls.models.grants import check_grants, is_allowed
-from promptls.models.keys import KeyMask, key_mask, key_of, key_remedy
+from promptls.models.keys import KeyMask, check_grants, is_allowed, key_mask, key_of, key_remedy
+from promptls.models.local import LOCAL_MODELS, SUFFIX, is_local_model, weights_file
 from promptls.models.model import Model, ModelError, ModelReference
 from promptls.models.providers import TABLE, Provider
 from promptls.models.steady import Pace, SteadyModel
-from promptls.models.weights import LOCAL_MODELS, SUFFIX, is_local_model, weights_file
 from promptls.settings.project import ModelSettings
 from promptls.text.errors import UsageError
 from promptls.text.suggest import nearest

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 
-from promptls.models.grants import NotAllowedError, check_grants, destination_of
-from promptls.models.keys import key_of
+from promptls.models.keys import NotAllowedError, check_grants, destination_of, key_of
 from promptls.models.model import ModelError, ModelReference
-from promptls.models.prices import MILLION, price_of
-from promptls.models.providers import TABLE
+from promptls.models.providers import MILLION, TABLE, price_of
 from promptls.models.registry import address_of, check_model, open_model
 from promptls.text.errors import UserError
 from promptls.text.format import plural

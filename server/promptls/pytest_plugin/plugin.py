@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 if TYPE_CHECKING:
-    from promptls.pytest_plugin.prompt_tests import PromptTests
-    from promptls.pytest_plugin.runs import Runs
+    from promptls.pytest_plugin.runs import PromptTests, Runs
 
 _ENDINGS: Final = (".yml.j2", ".yaml.j2")
 
@@ -43,7 +42,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PromptTest
     config = parent.config
     if not (config.getoption("--promptls") or config.getini("promptls")):
         return None
-    from promptls.pytest_plugin.prompt_tests import PromptTests
+    from promptls.pytest_plugin.runs import PromptTests
 
     collected: PromptTests = PromptTests.from_parent(parent, path=file_path)
     return collected

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the models; 1 where one that was named or tried cannot be used."""
-    from promptls.models.grants import granting
+    from promptls.models.keys import granting
     from promptls.models.trial import state_of
 
     if arguments.providers:
@@ -72,8 +72,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _references(names: list[str]) -> list[ModelReference]:
+    from promptls.models.local import LOCAL_MODELS
     from promptls.models.registry import find_model
-    from promptls.models.weights import LOCAL_MODELS
     from promptls.workspace.settings import SETTINGS_FILE, find_project
 
     project = find_project(Path.cwd() / SETTINGS_FILE)
@@ -89,7 +89,7 @@ def _references(names: list[str]) -> list[ModelReference]:
 
 def _require_trust(references: list[ModelReference]) -> None:
     """Raise UsageError where a model is to be asked that an untrusted folder defines or holds."""
-    from promptls.models.weights import SUFFIX
+    from promptls.models.local import SUFFIX
     from promptls.workspace.settings import SETTINGS_FILE, find_project, folder_to_trust
 
     settings = find_project(Path.cwd() / SETTINGS_FILE).settings

@@ -37,7 +37,7 @@ def keys_allowed(
     NotAllowedError where the user says no, or nobody can be asked.
     """
     from promptls.experiments.access import limited_to
-    from promptls.models.grants import granting
+    from promptls.models.keys import granting
 
     with granting(grants):
         accesses = [request.access() for request in requests]
@@ -64,7 +64,7 @@ def ask_for_keys(access: Access) -> None:
 
 def sent_lines(sends: Sequence[Mapping[str, Any]], environment: Sequence[str]) -> list[str]:
     """Return what is sent where, and which variables are read, one line for each."""
-    from promptls.models.grants import Destination
+    from promptls.models.keys import Destination
 
     lines = list(dict.fromkeys(Destination(**each).words() for each in sends))
     if environment:
@@ -73,7 +73,7 @@ def sent_lines(sends: Sequence[Mapping[str, Any]], environment: Sequence[str]) -
 
 
 def _ask(question: KeyQuestion) -> None:
-    from promptls.models.grants import NotAllowedError
+    from promptls.models.keys import NotAllowedError
     from promptls.security.trust import TrustStore
 
     sys.stderr.write(f"{question.words()} [y/N] ")

@@ -39,9 +39,9 @@ from promptls.experiments.run_protocol import Planned, RunRequest
 from promptls.experiments.unfinished import UnfinishedRun, reopen_run
 from promptls.experiments.verdicts import failing_choice
 from promptls.metrics.metric import Metric
-from promptls.models.grants import missing_among, ray_grants
-from promptls.models.prices import is_paid
-from promptls.models.ray_nodes import check_cluster
+from promptls.models.keys import missing_among, ray_grants
+from promptls.models.providers import is_paid
+from promptls.models.ray_cluster import check_cluster
 from promptls.models.registry import find_model
 from promptls.security.files import read_bytes
 from promptls.semantic.template import Template

@@ -39,7 +39,7 @@ from promptls.workspace.settings import find_project
 
 if TYPE_CHECKING:
     from promptls.experiments.python.ray_function_worker import SentFunction
-    from promptls.models.ray_nodes import RayNodes
+    from promptls.models.ray_cluster import RayNodes
 
 
 RowCall: TypeAlias = Callable[[Any, int], Awaitable[FunctionOutcome]]
@@ -81,7 +81,7 @@ async def row_caller(plan: PythonPlan, timeout: float | None, most: int) -> Asyn
 @asynccontextmanager
 async def _on_cluster(plan: PythonPlan, timeout: float | None, most: int) -> AsyncIterator[RowCaller]:
     from promptls.experiments.python.ray_function_worker import FunctionWorker
-    from promptls.models.ray_nodes import RayNodes
+    from promptls.models.ray_cluster import RayNodes
 
     sent = _sent(plan, timeout)
     environment = _environment(sent.text)

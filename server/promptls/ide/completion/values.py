@@ -114,8 +114,8 @@ _MAX_PYTHON_FILES: Final = 20
 
 def model_items(request: Request) -> Iterator[Item]:
     """Yield the models that an experiment or a metric may name."""
+    from promptls.models.local import LOCAL_MODELS
     from promptls.models.registry import PROVIDERS
-    from promptls.models.weights import LOCAL_MODELS
 
     settings = request.snapshot.project(request.path).settings
     for name, model in settings.models.items():

@@ -249,8 +249,7 @@ def _builtin_signature(metric: Metric) -> str:
 
 
 def _model(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
-    from promptls.models.prices import price_of, window_of
-    from promptls.models.providers import TABLE
+    from promptls.models.providers import TABLE, price_of, window_of
     from promptls.models.registry import find_model
     from promptls.text.errors import UsageError
 

@@ -111,8 +111,8 @@ def _embeddings_objection(name: str, project: Project) -> Objection | None:
 
 def model_objection(name: str, project: Project) -> Objection | None:
     """Return what is wrong with a model's name; None if a provider or the project's `models` knows it."""
+    from promptls.models.local import LOCAL_MODELS
     from promptls.models.registry import find_model
-    from promptls.models.weights import LOCAL_MODELS
 
     try:
         find_model(name, project.models)
