@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import PurePath
 
+from promptls.ide.raw_templates import WrittenTemplate, findings_in_template, inside, written_templates
 from promptls.lint.analysis.call_objections import Objection, call_objections
 from promptls.lint.analysis.suppression import silenced
 from promptls.lint.rule import Finding, RelatedPlace
@@ -21,16 +23,18 @@ from promptls.workspace.snapshot import Snapshot
 def findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...] | None:
     """Return the diagnostics of the Python file at `path`, with rule and severity, in text order.
 
-    None if nothing in it loads a template of the workspace. A call is left alone where the template
+    Templates that the program writes out itself are checked at their place in it. None if nothing in it
+    loads a template of the workspace, or writes one out. A call is left alone where the template
     itself silences the rule.
     """
     own = severity_of(RULE, snapshot.project(path).settings)
+    templates = written_templates(text, path)
     calls = [
         (target, call)
         for call in calls_in_text(text, path)
         if (target := template_of(snapshot, call)) is not None and snapshot.kind(target) in RULE.kinds
     ]
-    if not calls or snapshot.project(path).excludes(path):
+    if not (calls or templates) or snapshot.project(path).excludes(path):
         return None
     found = {
         finding.of(RULE.name, finding.severity or own): None
@@ -38,7 +42,25 @@ def findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Finding
         if own is not None
         for finding in _found(snapshot, target, call, text)
     }
+    for written in templates:
+        made = inside(snapshot, path, written)
+        if made is None:
+            continue
+        found |= dict.fromkeys(findings_in_template(*made, path, text, written))
+        if own is not None and written.call is not None:
+            for finding in _found(*made, written.call, text):
+                placed = _placed(finding, path, made[1], written)
+                found[placed.of(RULE.name, placed.severity or own)] = None
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.message)))
+
+
+def _placed(finding: Finding, path: str, virtual: str, written: WrittenTemplate) -> Finding:
+    """Return the finding with its related places in the program in place of those in the template."""
+    related = tuple(
+        RelatedPlace(path, written.span(each.span), each.message) if each.path == virtual else each
+        for each in finding.related
+    )
+    return replace(finding, related=related)
 
 
 def _found(snapshot: Snapshot, target: str, call: TemplateCall, text: str) -> Iterator[Finding]:
@@ -52,7 +74,7 @@ def _found(snapshot: Snapshot, target: str, call: TemplateCall, text: str) -> It
 
 
 def _finding(each: Objection, target: str, template: Template, text: str) -> Finding:
-    name = f"`{PurePath(target).name}`"
+    name = f"`{PurePath(target).name}`" if each.call.template else "the template"
     related: tuple[RelatedPlace, ...] = ()
     if each.kind in {"missing", "misfit"}:
         words = template.source.slice(each.span)

@@ -225,7 +225,7 @@ def _signature_help(session: Session, params: types.SignatureHelpParams) -> Any:
 async def _hover(session: Session, params: types.HoverParams) -> Any:
     from promptls.server.requests.hover import hover
 
-    return await hover(session.context, session.renderings, session.runs, params)
+    return await hover(session.context, session.renderings, session.runs, session.auxiliary, params)
 
 
 # -- navigation and rename ------------------------------------------------------------

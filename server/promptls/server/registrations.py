@@ -91,13 +91,17 @@ async def _register_settings_files(context: Context) -> None:
 
 
 DATASET_ENDINGS: Final = (".csv", ".tsv", ".jsonl", ".json")
+PROGRAM_ENDING: Final = ".py"
 
 
 async def _register_datasets(context: Context) -> None:
-    """Register hovers on datasets, if the client supports that; their texts are read from the disk."""
+    """Register hovers on datasets and in programs, if the client supports that.
+
+    The texts of datasets are read from the disk.
+    """
     if not context.capabilities.registers_documents:
         return
-    selector = files_like(*(f"*{ending}" for ending in DATASET_ENDINGS))
+    selector = files_like(*(f"*{ending}" for ending in (*DATASET_ENDINGS, PROGRAM_ENDING)))
     options = types.HoverRegistrationOptions(document_selector=selector)
     await _register_documents(context, "datasets", [(types.TEXT_DOCUMENT_HOVER, options)])
 

@@ -190,8 +190,9 @@ def _folder_of(loader: ast.Call, scope: Scope, file: str) -> str | None:
 
 _LOADERS: Final = frozenset({"Prompt"})
 """The names of what loads a template: Prompt Poet's class."""
-_MARKS: Final = ("template_path", "promptls", "get_template")
+_MARKS: Final = ("template_path", "raw_template", "promptls", "get_template")
 """What a file with such a call holds in any case."""
+_RAW: Final = "raw_template"
 _LIBRARY: Final = "promptls"
 _UNKNOWN_KEYWORDS: Final = frozenset({"package_name", "template_loader", "from_examples", "raw_template"})
 """Arguments with which a path or the data means something else."""
@@ -213,6 +214,17 @@ class TemplateCall(NamedTuple):
     """The values by their keys, as far as they are written out."""
     is_jinja: bool = False
     """Whether Jinja renders the template by itself, without Prompt Poet."""
+
+
+class RawTemplate(NamedTuple):
+    """The expression of a template that a program gives as a text, the scope that it stands in, and its call.
+
+    The call's `template` is empty. It is None if the data of the call cannot be told.
+    """
+
+    node: ast.expr
+    scope: Scope
+    call: TemplateCall | None
 
 
 def python_paths_by_folder(roots: Iterable[str], shallow: Container[str] = ()) -> Iterator[list[str]]:
@@ -256,6 +268,17 @@ def calls_in_file(path: str) -> tuple[TemplateCall, ...]:
     return calls_in_text(content.decode("utf-8", errors="replace"), path)
 
 
+def raw_templates_in(text: str, path: str) -> tuple[RawTemplate, ...]:
+    """Return the templates that calls of Prompt Poet's class in a Python text give as a text."""
+    if _RAW not in text:
+        return ()
+    try:
+        tree = ast.parse(text)
+        return tuple(_raw_templates(tree, text, path))
+    except (SyntaxError, ValueError, RecursionError):
+        return ()
+
+
 def calls_in_text(text: str, path: str) -> tuple[TemplateCall, ...]:
     """Return the same as `calls_in`, without parsing a text that says nothing of templates."""
     return calls_in(text, path) if any(mark in text for mark in _MARKS) else ()
@@ -284,8 +307,42 @@ def data_of(node: ast.Call) -> tuple[ast.expr, ...] | None:
     return tuple(keyword.value for keyword in node.keywords if keyword.arg == "template_data") or None
 
 
-def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
+def _raw_templates(tree: ast.Module, text: str, path: str) -> Iterator[RawTemplate]:
+    for scope in scopes_of(tree):
+        for node in scope.calls:
+            arguments = {keyword.arg: keyword.value for keyword in node.keywords}
+            raw = arguments.get(_RAW)
+            if raw is None or _python_calls_name(node.func) not in _LOADERS:
+                continue
+            span = _name_span(node, text)
+            data = data_of(node)
+            if data is None and None not in arguments and "template_data" not in arguments:
+                data = ()
+            keys = None if data is None else _keys_of(data, node, scope)
+            call = None
+            if keys is not None and span is not None:
+                given = _given(keys, data or (), scope)
+                call = TemplateCall(path, span[0], span[1], "", keys, given)
+            yield RawTemplate(raw, scope, call)
+
+
+def _name_span(node: ast.Call, text: str) -> tuple[Span, int] | None:
+    """Return where the name of a call stands, and its line from 0."""
+    if node.func.end_col_offset is None:
+        return None
     starts = line_starts(text)
+    name = _python_calls_name(node.func)
+    line = (node.func.end_lineno or node.lineno) - 1
+    begin = starts[line] if line < len(starts) else 0
+    # The parser counts bytes, and a name ends where its last byte does.
+    before = text[begin:].encode("utf-8", "surrogatepass")[: node.func.end_col_offset]
+    end = begin + len(before.decode("utf-8", "replace"))
+    return Span(end - len(name), end), line
+
+
+def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
+    for raw in _raw_templates(tree, text, path) if _RAW in text else ():
+        yield raw.call or TemplateCall(path, Span(0, 0), 0, "", frozenset())
     loads = _names_of_load(tree)
     for scope in scopes_of(tree):
         for node in scope.calls:
@@ -294,15 +351,10 @@ def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
                 continue
             data = data_of(node) if template else None
             keys = None if data is None else _keys_of(data, node, scope)
-            if template and keys is not None and node.func.end_col_offset is not None:
-                name = _python_calls_name(node.func)
-                line = (node.func.end_lineno or node.lineno) - 1
-                begin = starts[line] if line < len(starts) else 0
-                # The parser counts bytes, and a name ends where its last byte does.
-                before = text[begin:].encode("utf-8", "surrogatepass")[: node.func.end_col_offset]
-                end = begin + len(before.decode("utf-8", "replace"))
+            span = _name_span(node, text) if template and keys is not None else None
+            if template and keys is not None and span is not None:
                 given = _given(keys, data or (), scope)
-                yield TemplateCall(path, Span(end - len(name), end), line, template, keys, given, is_jinja)
+                yield TemplateCall(path, *span, template, keys, given, is_jinja)
 
 
 def _python_calls_name(function: ast.expr) -> str:

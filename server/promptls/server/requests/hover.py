@@ -10,21 +10,28 @@ from lsprotocol import types
 
 from promptls.ide.hover import hover as hover_at
 from promptls.ide.settings_file import explain_setting, is_settings_file
-from promptls.server.registrations import DATASET_ENDINGS
+from promptls.server.registrations import DATASET_ENDINGS, PROGRAM_ENDING
 from promptls.server.to_proto import from_position, hover_contents, to_range
 from promptls.server.uris import path_of
 
 if TYPE_CHECKING:
     from promptls.server.context import Context
+    from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
     from promptls.server.state.renderings import Renderings
     from promptls.server.state.runs import Runs
 
 
 async def hover(
-    context: Context, renderings: Renderings, runs: Runs, params: types.HoverParams
+    context: Context,
+    renderings: Renderings,
+    runs: Runs,
+    auxiliary: AuxiliaryDocuments,
+    params: types.HoverParams,
 ) -> types.Hover | None:
     """Explain what is at the position."""
     path = path_of(params.text_document.uri)
+    if path.endswith(PROGRAM_ENDING):
+        return _hover_program(context, auxiliary, path, params.position)
     is_settings = is_settings_file(path)
     if not is_settings and context.prompt_path(params.text_document.uri) is None:
         return _hover_dataset(context, runs, params)
@@ -38,6 +45,25 @@ async def hover(
         found = explain_setting(snapshot, path, offset)
     else:
         found = hover_at(snapshot, path, offset, rendering, partial(runs.current, path))
+    if found is None:
+        return None
+    return types.Hover(
+        hover_contents(context, found.markdown), to_range(template.source, found.span, context.encoding)
+    )
+
+
+def _hover_program(
+    context: Context, auxiliary: AuxiliaryDocuments, path: str, position: types.Position
+) -> types.Hover | None:
+    """Explain what is at the position in a template that a program writes out."""
+    from promptls.ide.raw_templates import hover_in_program
+
+    auxiliary.flush(PROGRAM_ENDING)
+    snapshot = context.snapshot
+    template = snapshot.template(path)
+    if template is None:
+        return None
+    found = hover_in_program(snapshot, path, from_position(template.source, position, context.encoding))
     if found is None:
         return None
     return types.Hover(

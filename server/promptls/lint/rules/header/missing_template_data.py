@@ -10,8 +10,9 @@ hint, a key that nothing in the template reads. What the template reads under a 
 `message.role == "tool"` is asked for in such rows alone. Only calls whose path and data are written out
 are looked at; Python files are read, and never run.
 
-The same is told in the Python file, where an editor has it open or `promptls check` is given its name.
-There, a comment `# promptls: ignore[missing-template-data]` silences it.
+The same is told in the Python file, where an editor has it open or `promptls check` is given its name;
+there, also of templates that the program writes out, `Prompt(raw_template="…", template_data={…})`.
+A comment `# promptls: ignore[missing-template-data]` silences it.
 
 ## Why is this bad?
 

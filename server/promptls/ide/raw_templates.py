@@ -1,0 +1,194 @@
+"""Templates that a Python program writes out itself: `Prompt(raw_template="…")`; nothing of them is run."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final
+
+from promptls.convert.opencompass_python import PythonPlaces
+from promptls.ide.hover import Hover, hover
+from promptls.lint.rule import Edit, Finding, Fix, RelatedPlace
+from promptls.lint.runner import check
+from promptls.semantic.kind import Kind
+from promptls.semantic.names.template_names import leading_references
+from promptls.semantic.template import Template
+from promptls.syntax.source import Source
+from promptls.text.positions import Span
+from promptls.workspace.python_calls import TemplateCall, raw_templates_in
+from promptls.workspace.python_scopes import Scope, attribute_value
+from promptls.workspace.snapshot import OpenFile, Snapshot
+
+_INCLUDES: Final = frozenset({"unresolved-include", "unresolved-import"})
+_NO_FOLDER: Final = "a `raw_template` has no folder to include files from: load a file with `template_path`"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTemplate:
+    """A template in a program: its text, and where each of its characters stands in the program."""
+
+    text: str
+    characters: tuple[Span, ...]
+    call: TemplateCall | None
+    """The call that gives it data, if that can be told."""
+    number: int
+
+    def span(self, span: Span) -> Span:
+        """Return the place in the program of a place in the template."""
+        last = len(self.characters) - 1
+        if span.is_empty():
+            at = self.characters[min(span.start, last)]
+            place = at.start if span.start <= last else at.end
+            return Span(place, place)
+        first = self.characters[min(span.start, last)].start
+        return Span(first, self.characters[min(span.end - 1, last)].end)
+
+    def offset(self, place: int) -> int | None:
+        """Return the place in the template of one in the program; None if it is elsewhere."""
+        found = (index for index, span in enumerate(self.characters) if span.start <= place < span.end)
+        return next(found, None)
+
+
+@lru_cache(maxsize=32)
+def written_templates(text: str, path: str) -> tuple[WrittenTemplate, ...]:
+    """Return the templates in a Python text that stands in the file at `path`."""
+    found = []
+    seen: set[int] = set()
+    places = PythonPlaces(text, begin=int(text.startswith("\ufeff")))
+    with warnings.catch_warnings():
+        # What Python says about a text's escapes is for whoever runs it.
+        warnings.simplefilter("ignore")
+        for number, raw in enumerate(raw_templates_in(text.removeprefix("\ufeff"), path), start=1):
+            made = _written(raw.node, raw.scope, places)
+            if made is not None and made[0] and made[1][0].start not in seen:
+                seen.add(made[1][0].start)
+                found.append(WrittenTemplate(made[0], tuple(made[1]), raw.call, number))
+    return tuple(found)
+
+
+def _written(node: ast.expr, scope: Scope, places: PythonPlaces) -> tuple[str, list[Span]] | None:
+    """Return the text that an expression writes out with the places of its characters."""
+    match node:
+        case ast.Constant(value=str() as text):
+            spans = places.characters(node, text)
+            return None if spans is None else (text, list(spans))
+        case ast.Name(id=name):
+            value = scope.value_of(name)
+            return None if value is None or isinstance(value, ast.Name) else _written(value, scope, places)
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+            value = attribute_value(scope, name, attribute)
+            return None if value is None else _written(value, scope, places)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            one, other = _written(left, scope, places), _written(right, scope, places)
+            return None if one is None or other is None else (one[0] + other[0], one[1] + other[1])
+        case ast.Call(func=ast.Attribute(value=inner, attr=method), args=[], keywords=[]) if method in {
+            "strip",
+            "lstrip",
+            "rstrip",
+        }:
+            made = _written(inner, scope, places)
+            return None if made is None else _stripped(*made, method)
+        case ast.Call(func=function, args=[inner], keywords=[]) if _is_dedent(function):
+            made = _written(inner, scope, places)
+            return None if made is None else _dedented(*made)
+    return None
+
+
+def _stripped(text: str, spans: list[Span], method: str) -> tuple[str, list[Span]]:
+    made = str(getattr(text, method)())
+    start = text.index(made) if made else 0
+    return made, spans[start : start + len(made)]
+
+
+def _is_dedent(function: ast.expr) -> bool:
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name == "dedent"
+
+
+def _dedented(text: str, spans: list[Span]) -> tuple[str, list[Span]] | None:
+    made: list[Span] = []
+    at = 0
+    shorter = textwrap.dedent(text)
+    for line, kept in zip(text.split("\n"), shorter.split("\n"), strict=True):
+        if not line.endswith(kept):
+            return None
+        made += spans[at + len(line) - len(kept) : at + len(line) + 1]
+        at += len(line) + 1
+    return shorter, made
+
+
+def inside(snapshot: Snapshot, path: str, written: WrittenTemplate) -> tuple[Snapshot, str] | None:
+    """Return a snapshot in which the template is a file, and its path; None for what is no parts template."""
+    virtual = f"{path}:{written.number}.yml.j2"
+    template = Template(Source.of(written.text))
+    if template.kind is not Kind.PARTS:
+        return None
+    opened = {**snapshot.open_files, virtual: OpenFile(template, 0)}
+    return replace(snapshot, open_files=opened), virtual
+
+
+def hover_in_program(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
+    """Return what is known of what stands at `offset` in a template that the program at `path` writes out."""
+    program = snapshot.template(path)
+    for written in written_templates(program.source.text, path) if program is not None else ():
+        at = written.offset(offset)
+        made = inside(snapshot, path, written) if at is not None else None
+        if made is not None and at is not None:
+            found = hover(*made, at, None)
+            return None if found is None else replace(found, span=written.span(found.span))
+    return None
+
+
+def findings_in_template(
+    snapshot: Snapshot, virtual: str, path: str, text: str, written: WrittenTemplate
+) -> Iterator[Finding]:
+    """Yield the diagnostics of a template that a program writes out, at their places in the program.
+
+    `snapshot` and `virtual` are what `inside` returns; `text` is that of the program at `path`.
+    """
+    for finding in check(snapshot, virtual):
+        if finding.rule not in _INCLUDES:
+            yield _in_program(finding, path, virtual, text, written)
+    template = snapshot.template(virtual)
+    for reference in leading_references(template) if template is not None else ():
+        rule = "unresolved-import" if reference.keyword in {"import", "from"} else "unresolved-include"
+        yield Finding(written.span(reference.span), _NO_FOLDER, rule=rule, severity="error")
+
+
+def _in_program(finding: Finding, path: str, virtual: str, text: str, written: WrittenTemplate) -> Finding:
+    related = tuple(
+        RelatedPlace(path, written.span(each.span), each.message) if each.path == virtual else each
+        for each in finding.related
+    )
+    fixes = tuple(led for fix in finding.fixes if (led := _fix(fix, path, text, written)) is not None)
+    span = written.span(finding.span)
+    return replace(finding, span=span, related=related, fixes=fixes)
+
+
+def _fix(fix: Fix, path: str, text: str, written: WrittenTemplate) -> Fix | None:
+    """Return the fix in the program, if the template is then what the fix makes of it."""
+    edits = tuple(Edit(written.span(each.span), _escaped(each.text, text, written)) for each in fix.edits)
+    changed = _edited(text, edits)
+    expected = _edited(written.text, fix.edits)
+    start = written.characters[0].start
+    again = (each for each in written_templates(changed, path) if each.characters[0].start == start)
+    found = next(again, None)
+    return Fix(fix.title, edits, fix.preferred) if found is not None and found.text == expected else None
+
+
+def _escaped(added: str, text: str, written: WrittenTemplate) -> str:
+    """Return what is added as it stands in the literal, which is checked afterwards."""
+    quotes = text[: written.characters[0].start].rstrip("\\\n\r")[-3:]
+    if quotes in {'"""', "'''"}:
+        return added
+    return added.replace("\\", "\\\\").replace("\n", "\\n").replace(quotes[-1:], f"\\{quotes[-1:]}")
+
+
+def _edited(text: str, edits: tuple[Edit, ...]) -> str:
+    for edit in sorted(edits, key=lambda each: each.span, reverse=True):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    return text

@@ -1,0 +1,123 @@
+"""Templates that a Python program gives to Prompt Poet as a text: checked and explained at their places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.ide.opencompass_python import findings_of_file
+from promptls.ide.raw_templates import hover_in_program
+from promptls.lint.rule import Finding
+from promptls.workspace.workspace import Workspace
+
+GOOD = """
+- name: system instructions
+  role: system
+  content: "You are {{ escape_special_characters(name) }}."
+"""
+
+
+def checked(folder: Path, program: str) -> tuple[str, tuple[Finding, ...]]:
+    file = folder / "app.py"
+    file.write_text(program, "utf-8")
+    return program, findings_of_file(Workspace([folder]).snapshot, str(file)).findings
+
+
+def spoken_of(folder: Path, program: str) -> list[tuple[str, str]]:
+    """The words under each finding, and its rule."""
+    text, findings = checked(folder, program)
+    return [(text[each.span.start : each.span.end], each.rule) for each in findings]
+
+
+def test_a_good_template_with_its_data_has_no_findings(tmp_path: Path) -> None:
+    program = f"raw = '''{GOOD}'''\nPrompt(raw_template=raw, template_data={{'name': 'Ada'}})\n"
+    assert spoken_of(tmp_path, program) == []
+
+
+WRITTEN = {
+    "long quotes": 'Prompt(raw_template="""{}""", template_data=data)',
+    "a name": "raw = '''{}'''\nPrompt(raw_template=raw, template_data=data)",
+    "behind a mark": "\ufeffPrompt(raw_template='''{}''', template_data=data)",
+    "stripped": 'Prompt(raw_template="""{}""".strip(), template_data=data)',
+    "indented less": 'Prompt(raw_template=textwrap.dedent("""{}"""), template_data=data)',
+    "a longer text": "raw = '''{}''' + \"- name: last\\n  content: x\\n\"\nPrompt(raw_template=raw)",
+    "another letter ahead": "x = '🎉'; Prompt(raw_template='''{}''', template_data=data)",
+}
+
+
+@pytest.mark.parametrize("shape", WRITTEN.values(), ids=WRITTEN)
+def test_a_mistake_is_at_its_place_in_the_text(tmp_path: Path, shape: str) -> None:
+    program = shape.replace("{}", GOOD.replace("role: system", "role: systm"))
+    assert ("systm", "unknown-role") in spoken_of(tmp_path, program)
+
+
+def test_escapes_of_python_do_not_move_the_places(tmp_path: Path) -> None:
+    program = r'Prompt(raw_template="- name: \"a\"\n  role: systm\n  content: x\n", template_data=data)'
+    assert spoken_of(tmp_path, program) == [("systm", "unknown-role")]
+
+
+def test_each_fix_gives_the_template_that_it_is_meant_to(tmp_path: Path) -> None:
+    program, (finding,) = checked(
+        tmp_path, r'Prompt(raw_template="- name: a\n  role: systm\n  content: x\n")'
+    )
+    (fix,) = finding.fixes
+    (edit,) = fix.edits
+    assert program[: edit.span.start] + edit.text + program[edit.span.end :] == program.replace(
+        "systm", "system"
+    )
+
+
+def test_data_that_the_call_lacks_and_does_not_need_are_reported(tmp_path: Path) -> None:
+    program = f"Prompt(raw_template='''{GOOD}''', template_data={{'nmae': 'Ada'}})\n"
+    text, (finding,) = checked(tmp_path, program)
+    assert finding.message == "`name` is not given to the template; `nmae` is, which it does not read"
+    (related,) = finding.related
+    assert (related.path, text[related.span.start : related.span.end]) == (str(tmp_path / "app.py"), "name")
+
+
+def test_a_call_without_data_lacks_all(tmp_path: Path) -> None:
+    assert spoken_of(tmp_path, f"Prompt(raw_template='''{GOOD}''')") == [("Prompt", "missing-template-data")]
+
+
+def test_data_that_nobody_can_tell_is_left_alone(tmp_path: Path) -> None:
+    assert spoken_of(tmp_path, f"Prompt(raw_template='''{GOOD}''', template_data=data())") == []
+
+
+def test_includes_are_errors_because_a_text_has_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "there.yml.j2").write_text("- name: b\n  content: x\n", "utf-8")
+    program = "Prompt(raw_template='''- name: a\n  content: x\n{% include \"there.yml.j2\" %}\n''')"
+    assert spoken_of(tmp_path, program) == [('"there.yml.j2"', "unresolved-include")]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        'raw_template = """{{ broken """',
+        "Prompt(raw_template=load(), template_data={})",
+        'Prompt(raw_template=f"- name: {x}")',
+        'raw = "- name: a"\nraw = "- nam: b"\nPrompt(raw_template=raw)',
+        "Prompt(raw_template=",
+        'Prompt(raw_template="")',
+    ],
+)
+def test_what_is_no_written_template_is_left_alone(tmp_path: Path, program: str) -> None:
+    assert spoken_of(tmp_path, program) == []
+
+
+def test_a_comment_silences_a_line(tmp_path: Path) -> None:
+    program = (
+        "# promptls: ignore[missing-template-data]\nPrompt(raw_template='- name: a\\n  content: {{ x }}\\n')"
+    )
+    assert "missing-template-data" not in {rule for _, rule in spoken_of(tmp_path, program)}
+
+
+def test_names_in_the_text_are_explained(tmp_path: Path) -> None:
+    program = f"raw = '''{GOOD}'''\nPrompt(raw_template=raw, template_data={{'name': 'Ada'}})\n"
+    (tmp_path / "app.py").write_text(program, "utf-8")
+    snapshot = Workspace([tmp_path]).snapshot
+    at = program.index("escape_special")
+    found = hover_in_program(snapshot, str(tmp_path / "app.py"), at)
+    assert found is not None
+    assert program[found.span.start : found.span.end] == "escape_special_characters"
+    assert hover_in_program(snapshot, str(tmp_path / "app.py"), 0) is None
