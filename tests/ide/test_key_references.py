@@ -95,7 +95,7 @@ examples:
 {#---
 samples: samples.json
 experiments:
-  first: {dataset: rows.csv}
+  first: {dataset: rows.jsonl}
 ---#}
 {% set groups = turns | groupby('role') %}
 {% for role, those in groups %}
@@ -114,11 +114,9 @@ experiments:
 - name: c
   content: "{{ found.text }}{{ (turns | map(attribute='by') | first).text }}"
 {% endfor %}
--- rows.csv --
-id,turns,text
-1,"[{""role"": ""user"", ""text"": ""Hi""}]",text
-                           ^^^^ write
-2,not read: text,x
+-- rows.jsonl --
+{"turns": [{"role": "user", "text": "Hi"}], "text": 1}
+                             ^^^^ write
 -- samples.json --
 {"turns": [{"text": "Hi"}], "text": 1}
              ^^^^ write

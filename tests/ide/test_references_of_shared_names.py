@@ -70,14 +70,10 @@ metrics:
 - name: a
   content: label
 -- m.py --
-def right(expected_label, row): return expected_label, row.get("label"), label
-                   ^^^^^ read
-                                                ^^^^^ read
-                                                                ^^^^^ read
+def right(response, row): return row["label"], row.get("label"), label
+                                      ^^^^^ read
+                                                        ^^^^^ read
 def wrong(label=1): return {"label": 2}
-          ^^^^^ read
-def other(label): return right.score(expected_label=1), right(label=2)
-                                              ^^^^^ read
 -- rows.jsonl --
 {"id": 1, "label": 2, "more": {"label": 3}}
            ^^^^^ write

@@ -83,9 +83,8 @@ id,{subject},label
 one: {{subject}: subject}
 -- metrics.py --
 from promptls import numeric_metric
-def right(response, {subject}): return {subject} == "subject"
+def right(response, row): return row['{subject}'] == "subject"
 def far(response, text): return text
-def test(): right(response=1, {subject}=2); far(subject=3)
 -- app.py --
 import promptls
 promptls.load("main.yml.j2").render({"{subject}": subject}, other=1)
@@ -121,9 +120,8 @@ metrics:
 {"text": "label", "{label}": "x", "more": {"label": 1}}
 {"text": "b", "{label}": "y"}
 -- metrics.py --
-def right(response, expected_{label}, row): return expected_{label} == row["{label}"] == label
+def right(response, row): return row["{label}"] == label
 def far(response, text): return text
-def test(): return right.score(response=1, expected_{label}=2)
 -- evals.py --
 from promptls import Dataset, experiment
 @experiment()
@@ -199,30 +197,6 @@ EXPERIMENT_PLACES = {
     "its def": ("def {triage}(", "def tri<CURSOR>age("),
     "another file": ("\n{triage}.arun", "\ntria<CURSOR>ge.arun"),
 }
-KEY = """\
-{#---
-samples: samples.json
-input_keys: {user: {type: object, properties: {{name}: {type: string}}}}
-experiments: {e: {dataset: rows.csv}}
----#}
-- name: name
-  content: "{{ user.{name} }}{% include 'part.yml.j2' %}"
--- part.yml.j2 --
-{{ user['{name}'] }}
--- samples.json --
-{"one": {"user": {"{name}": "name"}}}
--- rows.csv --
-id,user
-1,"{""{name}"": ""name""}"
--- app.py --
-import promptls
-promptls.load("main.yml.j2").render(user={"{name}": "name"})
-"""
-KEY_PLACES = {
-    "a sample": ('"user": {"{name}"', '"user": {"na<CURSOR>me"'),
-    "a cell": ('{""{name}""', '{""na<CURSOR>me""'),
-    "a call": ('user={"{name}"', 'user={"na<CURSOR>me"'),
-}
 PROJECT = """\
 - name: a
   content: "{{ {subject} }} {{ escape_special_characters(other) }}"
@@ -242,8 +216,8 @@ metrics = ["metrics.py:right", "mine"]
 -- rows.csv --
 {subject},other
 -- metrics.py --
-def right(response, expected_{subject}): return 1
-def far(response, text, {subject}=1): return 1
+def right(response, row): return row.get("{subject}")
+def far(response, text): return 1
 """
 PROJECT_PLACES = {
     "the dataset": ("{subject},other", "sub<CURSOR>ject,other"),
@@ -266,7 +240,6 @@ CASES = [
             NAMED_METRIC_PLACES,
         ),
         ("an experiment", EXPERIMENT, "triage", "sort", EXPERIMENT_PLACES),
-        ("a key", KEY, "name", "title", KEY_PLACES),
     )
     for place, cursor in places.items()
 ]

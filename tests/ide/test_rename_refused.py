@@ -42,30 +42,6 @@ REFUSED = {
         "`x` is taken",
     ),
     "a filter": ("- name: a\n  content: '{{ a | tr<CURSOR>im }}'\n", "x", "`trim` cannot be renamed"),
-    "a key of what a macro is given beside other things": (
-        """\
-{#---
-input_keys: {who: {type: object, properties: {name: {type: string}}}}
----#}
-{% macro m(p) %}{{ p.name }}{% endmacro %}
-- name: a
-  content: '{{ m(who) }}{{ m({"name": 1}) }}{{ who.na<CURSOR>me }}'
-""",
-        "title",
-        "cannot be followed",
-    ),
-    "a key of what a macro prints": (
-        """\
-{#---
-input_keys: {who: {type: object, properties: {name: {type: string}}}}
----#}
-{% macro m(p) %}{{ p | tojson }}{% endmacro %}
-- name: a
-  content: '{{ m(who) }}{{ who.na<CURSOR>me }}'
-""",
-        "title",
-        "uses `p` as a whole",
-    ),
     "a keyword": ("- name: a\n  content: '{% i<CURSOR>f a %}{% endif %}'\n", "x", "`if` cannot be renamed"),
     "prompt poet's": (
         "- name: a\n  content: '{{ escape_special_<CURSOR>characters(a) }}'\n",
@@ -149,49 +125,10 @@ Prompt(template_path="main.yml.j2", template_data={"text": 1, "ticket": 2})
         "b",
         "`b` is taken",
     ),
-    "a key that nothing gives": (
+    "a key of an input's value": (
         "- name: a\n  content: '{{ a.na<CURSOR>me }}'\n",
         "x",
-        "nothing declares it",
-    ),
-    "a key of a value that is printed whole": (
-        "{#---\nexamples: [{a: {b: 1}}]\n---#}\n- name: a\n  content: '{{ a.b<CURSOR> }}{{ a }}'\n",
-        "x",
-        "main.yml.j2, line 5, uses `a` as a whole",
-    ),
-    "a key of a mapping that a loop goes through": (
-        (
-            "{#---\nexamples: [{a: {b: 1}}]\n---#}\n"
-            "- name: a\n  content: '{{ a.b<CURSOR> }}{% for k in a %}{{ k }}{% endfor %}'\n"
-        ),
-        "x",
-        "uses `a` as a whole",
-    ),
-    "a key of what may be the same value": (
-        (
-            "{#---\nexamples: [{a: {b: 1}}]\n---#}\n{% if y %}{% set c = a %}{% endif %}\n"
-            "- name: a\n  content: '{{ a.b<CURSOR> }}{{ c.b }}'\n"
-        ),
-        "x",
-        "of what may be the same value",
-    ),
-    "a key of an object of the program": (
-        (
-            "{#---\nexamples: [{a: {b: 1}}]\n---#}\n- name: a\n  content: '{{ a.b<CURSOR> }}'\n"
-            "-- app.py --\nimport promptls\npromptls.load('main.yml.j2').render(a=make())\n"
-        ),
-        "x",
-        "app.py, line 2, gives a value whose keys are not written there",
-    ),
-    "a key that is there already": (
-        "{#---\nexamples: [{a: {b: 1}}]\n---#}\n- name: a\n  content: '{{ a.b<CURSOR> }}{{ a.x }}'\n",
-        "x",
-        "`x` is taken",
-    ),
-    "a method's name for a key": (
-        "{#---\nexamples: [{a: {b: 1}}]\n---#}\n- name: a\n  content: '{{ a.b<CURSOR> }}'\n",
-        "items",
-        "a method of every mapping",
+        "it is a key of a value that the caller passes",
     ),
     "a metric whose name a program gives to something else": (
         """\
@@ -287,28 +224,20 @@ i<CURSOR>d,label
         "a,b",
         "is no column's name",
     ),
-    "a parameter of a metric that other datasets give": (
+    "a column that a metric's function takes by its name": (
         """\
 {#---
 experiments: {e: {dataset: d.csv, metrics: ["m.py:right"]}}
 ---#}
 - name: a
   content: x
--- second.yml.j2 --
-{#---
-experiments: {e: {dataset: e.csv, metrics: ["m.py:right"]}}
----#}
-- name: a
-  content: x
 -- d.csv --
 id,la<CURSOR>bel
--- e.csv --
-label
 -- m.py --
 def right(response, expected_label): return 1
 """,
         "answer",
-        "`right` takes the column by its parameter's name, for second.yml.j2 too",
+        "the metric `m.py:right` takes the column by its name: give it its column under",
     ),
     "a dataset in Python": (
         """\

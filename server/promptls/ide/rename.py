@@ -14,7 +14,6 @@ from promptls.dialects.prompt_poet.vocabulary import DICT_METHODS
 from promptls.ide.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
 from promptls.ide.symbols.columns import column_doubt_steps, packed_with
 from promptls.ide.symbols.jinja import is_handed_on, namespace_of
-from promptls.ide.symbols.keys import data_keys, doubt_steps
 from promptls.ide.symbols.occurrences import holds_prompt, symbol_variable
 from promptls.ide.symbols.python_functions import programs_with, uses_in
 from promptls.ide.symbols.variables import imported_file, shared_variable
@@ -80,8 +79,8 @@ def renamable_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Symbol 
         raise UsageError(f"{name} is a function of Python code: rename it there")
     if symbol.kind == "file":
         raise UsageError("a file is renamed among the files, not in what names it")
-    if symbol.kind == "key" and (reason := (yield from doubt_steps(snapshot, symbol))):
-        raise UsageError(f"{name} cannot be renamed: {reason}")
+    if symbol.kind == "key":
+        raise UsageError(f"{name} cannot be renamed: it is a key of a value that the caller passes")
     if symbol.kind == "attribute" and (reason := _handed_on(snapshot, symbol)):
         raise UsageError(f"{name} cannot be renamed: {reason}")
     if _is_lost_import(snapshot, symbol):
@@ -102,19 +101,18 @@ def refuse_places_steps(snapshot: Snapshot, symbol: Symbol, places: Iterable[Occ
         yield
         if reason := _unchangeable(snapshot, path):
             raise UsageError(f"{name} cannot be renamed: {reason}")
-    if symbol.kind not in {"input", "key"}:
+    if symbol.kind != "input":
         return
     prompts = tuple(dict.fromkeys(each.path for each in places if each.where in {"template", "header"}))
-    keys = (symbol.name,) if symbol.kind == "input" else data_keys(symbol.way)
     for path in prompts:
         yield
         template = snapshot.template(path)
-        packed = packed_with(snapshot, path, template, keys) if template is not None else None
+        packed = packed_with(snapshot, path, template, symbol.name) if template is not None else None
         if packed is not None:
             raise UsageError(
                 f"{name} cannot be renamed: it stands in {packed.name}, which is no text to edit"
             )
-    if symbol.kind == "input" and (reason := (yield from column_doubt_steps(snapshot, symbol, prompts))):
+    if reason := (yield from column_doubt_steps(snapshot, symbol, prompts)):
         raise UsageError(f"{name} cannot be renamed: {reason}")
 
 
@@ -231,12 +229,9 @@ def _refuse_in_templates(snapshot: Snapshot, symbol: Symbol, new: str, places: I
     shown = f"`{new}`"
     if new in KEYWORDS | _OPERATORS:
         raise UsageError(f"{shown} is a word of Jinja's own")
-    if symbol.kind == "key" and new in DICT_METHODS:
-        raise UsageError(f"{shown} is a method of every mapping")
     if symbol.kind in {"attribute", "block"}:
         return
-    if symbol.kind != "key":
-        _refuse_hiding(snapshot, symbol, new)
+    _refuse_hiding(snapshot, symbol, new)
     if new.lower() in _YAML_WORDS and any(each.where in {"header", "data"} for each in places):
         raise UsageError(f"{shown} is no text in YAML, where the name stands too")
 

@@ -66,12 +66,6 @@ def macro_called(snapshot: Snapshot, path: str, callee: Path) -> NamedMacro | No
     return NamedMacro(path, name) if is_own else None
 
 
-def is_followed(snapshot: Snapshot, path: str, callee: Path) -> bool:
-    """Return whether it is known what becomes of an argument: a macro or a call block takes it."""
-    is_caller = len(callee) == 1 and str(callee[0].key).endswith("(caller")
-    return is_caller or macro_called(snapshot, path, callee) is not None
-
-
 def calls_of(snapshot: Snapshot, macro: NamedMacro) -> Iterator[tuple[str, Pass]]:
     """Yield what calls hand to a macro in its own file and in those that import it, each with the caller."""
     for path in (macro.path, *sorted(snapshot.includers(macro.path) - {macro.path})):

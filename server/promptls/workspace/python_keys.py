@@ -20,19 +20,14 @@ def key_spans(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> tu
     `keys` are those of the dicts that lead to it, itself last; None stands for any, and lists in
     between count as none. None if the text is another one than that in which the call was found.
     """
-    return tuple(span for span in _found(text, call, keys) if span is not None)
-
-
-def is_written_out(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> bool:
-    """Return whether all dicts that may hold the key in the data of a call are written out in its file."""
-    return all(span is not None for span in _found(text, call, keys))
-
-
-def _found(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> Iterator[Span | None]:
+    if keys[0] is not None and keys[0] not in call.keys:
+        return ()
     places = _Places(text)
-    if keys[0] is None or keys[0] in call.keys:
-        for each, scope in _data(text, call, places):
-            yield from _keys(each, scope, places, keys, is_data=True)
+    return tuple(
+        span
+        for each, scope in _data(text, call, places)
+        for span in _keys(each, scope, places, keys, is_data=True)
+    )
 
 
 def _data(text: str, call: TemplateCall, places: _Places) -> Iterator[tuple[ast.expr, Scope]]:
@@ -51,27 +46,21 @@ def _data(text: str, call: TemplateCall, places: _Places) -> Iterator[tuple[ast.
 
 def _keys(
     data: ast.expr, scope: Scope, places: _Places, keys: tuple[str | None, ...], *, is_data: bool = False
-) -> Iterator[Span | None]:
-    """Yield the places of a key in an expression.
-
-    None for each value that is not written out where it may be.
-    """
+) -> Iterator[Span]:
+    """Yield the places of a key in an expression, as far as it is written out."""
     written = scope.constant_of(data.id) if isinstance(data, ast.Name) else data
     if isinstance(written, ast.Dict):
         for key, value in zip(written.keys, written.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
-                yield None
-            elif keys[0] in {None, key.value}:
-                yield from (
-                    _keys(value, scope, places, keys[1:])
-                    if len(keys) > 1
-                    else (places.inside_quotes(key, key.value),)
-                )
+                continue
+            if keys[0] in {None, key.value}:
+                if len(keys) > 1:
+                    yield from _keys(value, scope, places, keys[1:])
+                elif (span := places.inside_quotes(key, key.value)) is not None:
+                    yield span
     elif isinstance(written, ast.Call) and (is_data or _is_dict(written)):
         for keyword in written.keywords:
-            if keyword.arg is None:
-                yield None
-            elif keys[0] in {None, keyword.arg}:
+            if keyword.arg is not None and keys[0] in {None, keyword.arg}:
                 start = places.offset(keyword.lineno, keyword.col_offset)
                 yield from (
                     _keys(keyword.value, scope, places, keys[1:])
@@ -81,8 +70,6 @@ def _keys(
     elif isinstance(written, (ast.List, ast.Tuple)):
         for item in written.elts:
             yield from _keys(item, scope, places, keys)
-    elif not isinstance(written, ast.Constant):
-        yield None
 
 
 def _is_dict(call: ast.Call) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.ide.key_facts import bare_span
-from promptls.ide.symbols.data_keys import DATA_ENDINGS, DataKeys, key_at, key_spans
-from promptls.ide.symbols.declared import function_named, is_settings_file, prompts_naming
+from promptls.ide.symbols.data_keys import DATA_ENDINGS, key_at, key_spans
+from promptls.ide.symbols.declared import function_named, is_settings_file
 from promptls.ide.symbols.inputs import (
     PACKED_ENDINGS,
     column_places,
@@ -19,11 +19,9 @@ from promptls.ide.symbols.inputs import (
     input_names,
     prompts_by,
 )
-from promptls.ide.symbols.keys import data_keys, schema_ways
-from promptls.ide.symbols.python_functions import FUNCTIONS, parsed, place_in, programs_with, uses_in
+from promptls.ide.symbols.python_functions import FUNCTIONS, parsed, place_in
 from promptls.ide.symbols.symbol import Occurrence, Symbol
 from promptls.lint.analysis.experiments import taken_by
-from promptls.semantic.flow.keys import Way, keys_named
 from promptls.semantic.template import Template
 from promptls.settings.header import NamedMetric
 from promptls.syntax.source import Source
@@ -33,52 +31,6 @@ from promptls.workspace.contract import needs_of
 from promptls.workspace.python_experiments import RowColumn, experiments_for
 from promptls.workspace.settings import PYPROJECT_FILE, TomlName, toml_names
 from promptls.workspace.snapshot import Snapshot
-
-
-class Taken(NamedTuple):
-    """An input of the file at `home`, or with a `way` a key of its value."""
-
-    home: str
-    way: Way = ()
-
-    def symbol(self, name: str, path: str, span: Span) -> Symbol:
-        """Return the symbol at a place that names it."""
-        return Symbol("key" if self.way else "input", name, path, span, self.home, None, self.way)
-
-
-def taken_as(
-    snapshot: Snapshot, prompt: str, name: str, stands_at: Callable[[DataKeys], bool]
-) -> Taken | None:
-    """Return what the prompt at `prompt`, which is given some data, takes from under a key of this name.
-
-    `stands_at` says of the keys that lead to one whether the key in question is that one.
-    """
-    for home in _takers(snapshot, prompt, name):
-        if stands_at((name,)):
-            return Taken(home)
-    for home in snapshot.included(prompt):
-        for way in _ways(snapshot, home, name):
-            if stands_at(data_keys(way)):
-                return Taken(home, way)
-    return None
-
-
-def _takers(snapshot: Snapshot, prompt: str, name: str) -> Iterator[str]:
-    """Yield the files that take an input of this name from the caller of the prompt."""
-    template = snapshot.template(prompt)
-    if template is not None and (name in input_names(template) or any(column_places(template, prompt, name))):
-        yield prompt
-    for need in needs_of(snapshot, prompt).by_name.get(name, ()):
-        yield need.path
-
-
-def _ways(snapshot: Snapshot, path: str, name: str) -> Iterator[Way]:
-    """Yield the ways to keys of this name that a file reads or declares, each once."""
-    template = snapshot.template(path)
-    if template is None:
-        return
-    reads = (read.way for read in keys_named(template, name) if len(read.way) > 1)
-    yield from dict.fromkeys((*reads, *schema_ways(template, name)))
 
 
 def row_column_places(snapshot: Snapshot, path: str, template: Template, name: str) -> Iterator[Occurrence]:
@@ -149,13 +101,8 @@ def metric_column_places(
         program = snapshot.template(found.home) if found is not None else None
         if found is None or program is None:
             continue
-        for use in _uses(program.source.text, found.name, column):
-            if use.parameter == _ROW or metric.takes(use.parameter, column):
-                yield Occurrence(found.home, use.span, "read", "python")
-        for parameter in (column, f"{_EXPECTED}{column}"):
-            takes = any(use.parameter == parameter for use in _uses(program.source.text, found.name, column))
-            if takes and metric.takes(parameter, column):
-                yield from _argument_places(snapshot, found.home, found.name, parameter, len(column))
+        for span in _row_keys(program.source.text, found.name, column):
+            yield Occurrence(found.home, span, "read", "python")
 
 
 def column_doubt(snapshot: Snapshot, path: str, template: Template, column: str) -> str:
@@ -164,34 +111,24 @@ def column_doubt(snapshot: Snapshot, path: str, template: Template, column: str)
     if column == settings.output_key and settings.experiments:
         return f"it is the `output_key` of {Path(path).name}, by which metrics find what is expected"
     for metric in used_metrics(snapshot, path, template):
-        found = function_named(snapshot, metric.named_in, metric.function)
-        taken = taken_by(metric.function, Path(metric.named_in).parent)
-        names = {*taken.names} if taken is not None else set()
-        if metric.chosen is not None:
-            names -= {*metric.chosen.columns, *metric.chosen.options}
+        names = _parameters(snapshot, metric)
         is_reference = column in _REFERENCES and bool(names & _REFERENCES)
-        if is_reference or (found is None and any(metric.takes(name, column) for name in names)):
+        if is_reference or any(metric.takes(name, column) for name in names):
             remedy = "give it its column under `metrics: … columns` first"
             return f"the metric `{metric.named}` takes the column by its name: {remedy}"
     return ""
 
 
-def prompts_with_same_parameter(
-    snapshot: Snapshot, path: str, template: Template, column: str
-) -> Iterator[tuple[str, str]]:
-    """Yield the prompt files whose experiments use a function that takes the column by its parameter's name.
-
-    Each comes with the name of the function, which gets another parameter when the column is renamed.
-    """
-    for metric in used_metrics(snapshot, path, template):
-        found = function_named(snapshot, metric.named_in, metric.function)
-        program = snapshot.template(found.home) if found is not None else None
-        if found is None or program is None:
-            continue
-        uses = _uses(program.source.text, found.name, column)
-        if any(use.parameter != _ROW and metric.takes(use.parameter, column) for use in uses):
-            for prompt in prompts_naming(snapshot, found):
-                yield prompt, found.name
+def _parameters(snapshot: Snapshot, metric: UsedMetric) -> set[str]:
+    """Return the parameters of a metric that get a column by their names."""
+    found = function_named(snapshot, metric.named_in, metric.function)
+    program = snapshot.template(found.home) if found is not None else None
+    if found is not None and program is not None:
+        names = set(_arguments(_function(program.source.text, found.name)))
+    else:
+        taken = taken_by(metric.function, Path(metric.named_in).parent)
+        names = {*taken.names} if taken is not None else set()
+    return names - {*metric.chosen.columns, *metric.chosen.options} if metric.chosen is not None else names
 
 
 # -- options -------------------------------------------------------------------------
@@ -258,54 +195,34 @@ def _options_in_settings(text: str, path: str) -> Iterator[tuple[str, TomlName]]
 # -- functions -----------------------------------------------------------------------
 
 
-class _ColumnUse(NamedTuple):
-    """A place in a function that names a column, by which parameter."""
+def _function(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """Return a top-level function of a Python text."""
+    tree = parsed(text)
+    functions = (each for each in (tree.body if tree else ()) if isinstance(each, FUNCTIONS))
+    return next((each for each in functions if each.name == name), None)
 
-    span: Span
-    parameter: str
+
+def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef | None) -> Iterator[str]:
+    if node is not None:
+        arguments = node.args
+        yield from (each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
 
 
 @lru_cache(maxsize=16)
-def _uses(text: str, function: str, column: str) -> tuple[_ColumnUse, ...]:
-    """Return the parameters of a function that are called as a column, and what reads them.
-
-    Keys of its row.
-    """
-    tree = parsed(text)
-    node = next(
-        (
-            each
-            for each in (tree.body if tree else ())
-            if isinstance(each, FUNCTIONS) and each.name == function
-        ),
-        None,
-    )
-    if node is None:
+def _row_keys(text: str, function: str, column: str) -> tuple[Span, ...]:
+    """Return where a function reads the column of its `row`."""
+    node = _function(text, function)
+    if node is None or _ROW not in _arguments(node):
         return ()
     source = Source.plain(text)
-    placed = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    names = {each.arg for each in placed}
-    found = [
-        _ColumnUse(_ending(place_in(source, each.lineno, each.col_offset, each.arg), column), each.arg)
-        for each in placed
-        if each.arg in {column, f"{_EXPECTED}{column}"}
-    ]
-    taken = {use.parameter for use in found}
+    found = []
     for each in ast.walk(node):
-        if isinstance(each, ast.Name) and each.id in taken:
-            span = place_in(source, each.lineno, each.col_offset, each.id)
-            found.append(_ColumnUse(_ending(span, column), each.id))
-        key = _key_of_row(each) if _ROW in names else None
+        key = _key_of_row(each)
         if key is not None and key.value == column:
             start = place_in(source, key.lineno, key.col_offset, "").start + 1
             if text[start : start + len(column)] == column:
-                found.append(_ColumnUse(Span(start, start + len(column)), _ROW))
+                found.append(Span(start, start + len(column)))
     return tuple(found)
-
-
-def _ending(span: Span, column: str) -> Span:
-    """Return the column's name in a parameter's, which may begin with `expected_`."""
-    return Span(span.end - len(column), span.end)
 
 
 def _key_of_row(node: ast.AST) -> ast.Constant | None:
@@ -322,31 +239,15 @@ def _key_of_row(node: ast.AST) -> ast.Constant | None:
     return key if is_row and isinstance(key, ast.Constant) and isinstance(key.value, str) else None
 
 
-def _argument_places(
-    snapshot: Snapshot, home: str, function: str, parameter: str, length: int
-) -> Iterator[Occurrence | None]:
-    """Yield the keywords of calls that pass the parameter: `function(name=…)`, `function.score(name=…)`."""
-    for path in (yield from programs_with(snapshot, parameter)):
-        yield None
-        program = snapshot.template(path)
-        meant = {span for span, _ in uses_in(snapshot, path, home, function).certain}
-        tree = parsed(program.source.text) if program is not None and meant else None
-        for node in ast.walk(tree) if tree is not None else ():
-            if not isinstance(node, ast.Call) or program is None:
-                continue
-            for keyword in node.keywords if _calls(program.source, node.func, function, meant) else ():
-                if keyword.arg == parameter:
-                    span = place_in(program.source, keyword.lineno, keyword.col_offset, parameter)
-                    yield Occurrence(path, Span(span.end - length, span.end), "read", "python")
+# -- datasets ------------------------------------------------------------------------
 
 
-def _calls(source: Source, called: ast.expr, function: str, meant: set[Span]) -> bool:
-    """Return whether what is called is the function, or a method of the metric that it is."""
-    for node in (called, called.value if isinstance(called, ast.Attribute) else called):
-        end = place_in(source, node.end_lineno or node.lineno, node.end_col_offset or 0, "").start
-        if Span(end - len(function), end) in meant:
-            return True
-    return False
+def input_home(snapshot: Snapshot, prompt: str, name: str) -> str | None:
+    """Return the file that takes an input of this name from the caller of the prompt; None if none does."""
+    template = snapshot.template(prompt)
+    if template is not None and (name in input_names(template) or any(column_places(template, prompt, name))):
+        return prompt
+    return next((need.path for need in needs_of(snapshot, prompt).by_name.get(name, ())), None)
 
 
 class SharedColumn(NamedTuple):
@@ -449,9 +350,6 @@ def column_doubt_steps(snapshot: Snapshot, symbol: Symbol, homes: tuple[str, ...
         reason = column_doubt(snapshot, path, template, symbol.name)
         if reason:
             return reason
-        for other, function in prompts_with_same_parameter(snapshot, path, template, symbol.name):
-            if other not in prompts:
-                return f"`{function}` takes the column by its parameter's name, for {Path(other).name} too"
     return ""
 
 
@@ -472,16 +370,16 @@ def _columns(held: Template, file: str, name: str) -> Iterator[Span]:
         yield from key_spans(Path(file).suffix.lower(), text, (name,), frozenset({name}))
 
 
-def packed_with(snapshot: Snapshot, path: str, template: Template, keys: DataKeys) -> Path | None:
-    """Return the file of samples or rows that holds a key of the prompt's data, and no text to change."""
+def packed_with(snapshot: Snapshot, path: str, template: Template, name: str) -> Path | None:
+    """Return the packed file of samples or rows that has the input or column, and no text to change."""
     for file in data_files(snapshot, path, template):
         if file.suffix.lower() == ".parquet":
-            if len(keys) == 1 and _has(snapshot, str(file), str(keys[0])):
+            if _has(snapshot, str(file), name):
                 return file
         elif file.name.lower().endswith(PACKED_ENDINGS):
             held = snapshot.template(str(file))
-            inputs = input_names(template) | {str(keys[0])}
-            if held is not None and any(key_spans(".json", held.source.text, keys, inputs)):
+            inputs = input_names(template) | {name}
+            if held is not None and any(key_spans(".json", held.source.text, (name,), inputs)):
                 return file
     return None
 
@@ -492,9 +390,9 @@ def is_data_file(path: str) -> bool:
 
 
 def data_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
-    """Return the symbol of the key at `offset`.
+    """Return the input or column whose name is at `offset` of a data file.
 
-    None if no prompt file names the file, or takes the key.
+    None if no prompt file names the file.
     """
     held = snapshot.template(path)
     prompts = finished(prompts_on(snapshot, path)) if held is not None else []
@@ -508,13 +406,10 @@ def data_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
     for prompt in prompts:
         template = snapshot.template(prompt)
         assert template is not None
-        inputs = input_names(template) | {key.name}
-
-        def stands_at(keys: DataKeys, inputs: frozenset[str] = inputs) -> bool:
-            return key.span in key_spans(suffix, text, keys, inputs)
-
-        taken = taken_as(snapshot, prompt, key.name, stands_at)
-        if taken is not None:
-            return taken.symbol(key.name, path, key.span)
-        is_column = is_column or (path in datasets_of(snapshot, prompt, template) and stands_at((key.name,)))
+        if key.span not in key_spans(suffix, text, (key.name,), input_names(template) | {key.name}):
+            continue
+        home = input_home(snapshot, prompt, key.name)
+        if home is not None:
+            return Symbol("input", key.name, path, key.span, home)
+        is_column = is_column or path in datasets_of(snapshot, prompt, template)
     return Symbol("column", key.name, path, key.span, path) if is_column else None

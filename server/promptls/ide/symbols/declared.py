@@ -274,18 +274,6 @@ def function_named(snapshot: Snapshot, path: str, name: str) -> Function | None:
     return Function(home, name.rpartition(":")[2]) if home is not None else None
 
 
-def prompts_naming(snapshot: Snapshot, function: Function) -> tuple[str, ...]:
-    """Return the prompt files that name a function as a metric, themselves or by their settings."""
-    found = []
-    for path in finished(prompts_with(snapshot, function.name)):
-        for each in declared_names(snapshot, path):
-            meant = _meant(snapshot, path, each) if each.what == "metric" else None
-            if meant is not None and (meant.home, meant.name) == function:
-                found.append(path)
-                break
-    return tuple(found)
-
-
 def _is_same(one: Symbol, other: Symbol) -> bool:
     return (one.kind, one.home, one.name) == (other.kind, other.home, other.name)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.ide.key_facts import bare_span
-from promptls.ide.symbols.data_keys import csv_cells, json_keys, key_spans
+from promptls.ide.symbols.data_keys import csv_header, json_keys, key_spans
 from promptls.ide.symbols.symbol import Occurrence
 from promptls.semantic.evaluation import Evaluation, evaluation_of, fields_in, scalars_in
 from promptls.semantic.kind import Kind
@@ -110,8 +110,8 @@ def columns_in(snapshot: Snapshot, file: str) -> frozenset[str]:
 
 def _columns(file: str, text: str) -> Iterator[str]:
     if file.lower().endswith(".csv"):
-        for cell in next(csv_cells(text), ()):
-            yield text[cell.span.start : cell.span.end]
+        for span in csv_header(text):
+            yield text[span.start : span.end]
         return
     first = text.lstrip().partition("\n")[0] if file.lower().endswith(".jsonl") else text
     yield from (key.name for key in json_keys(first) if not key.path)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Generator, Iterator
 
 from promptls.ide.key_facts import bare_span
 from promptls.ide.symbols.data_keys import DataKeys, key_spans, yaml_key_spans
 from promptls.ide.symbols.inputs import PACKED_ENDINGS, data_files, input_names
 from promptls.ide.symbols.symbol import Occurrence, Symbol
 from promptls.ide.symbols.variables import shared_key_steps
-from promptls.semantic.flow.keys import ValueRead, Way, key_read_at, keys_named, values_used
+from promptls.semantic.flow.keys import Way, key_read_at, keys_named
 from promptls.semantic.flow.paths import Each
 from promptls.semantic.template import Template
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Sequence, key_text, scalar_text
-from promptls.text.positions import Span
-from promptls.text.steps import Steps
 from promptls.workspace.callers import calls_to
-from promptls.workspace.contract import needs_of
-from promptls.workspace.macro_calls import is_followed
-from promptls.workspace.python_keys import is_written_out
 from promptls.workspace.python_keys import key_spans as python_key_spans
 from promptls.workspace.snapshot import Snapshot
 
@@ -48,7 +42,7 @@ def key_places(
     """
     yield None
     shared = shared_key_steps(snapshot, symbol.home, symbol.way)
-    for path, way in (yield from shared).ways:
+    for path, way in (yield from shared):
         yield None
         template = snapshot.template(path)
         if template is None:
@@ -137,31 +131,6 @@ def _declared_ways(template: Template, offset: int) -> Iterator[Way]:
             yield from _value_ways(Mapping(example.span, example.entries), offset, ())
 
 
-def schema_ways(template: Template, name: str) -> Iterator[Way]:
-    """Yield the ways to keys of this name in the schemas of the inputs that a file declares."""
-    tree = template.declarations.tree
-    inputs = tree.value("input_keys") if tree is not None else None
-    for entry in inputs.entries if isinstance(inputs, Mapping) else ():
-        top = key_text(entry)
-        if top is not None:
-            yield from (way for way in _ways_below(entry.value, (top,)) if way[-1] == name)
-
-
-def _ways_below(schema: Node, way: Way) -> Iterator[Way]:
-    if not isinstance(schema, Mapping):
-        return
-    properties = schema.value("properties")
-    for entry in properties.entries if isinstance(properties, Mapping) else ():
-        name = key_text(entry)
-        if name is not None:
-            yield (*way, name)
-            yield from _ways_below(entry.value, (*way, name))
-    for key, step in (("items", Each.ELEMENT), ("additionalProperties", Each.VALUE)):
-        below = schema.value(key)
-        if below is not None:
-            yield from _ways_below(below, (*way, step))
-
-
 def _schema_ways(schema: Node, offset: int, way: Way) -> Iterator[Way]:
     if not isinstance(schema, Mapping):
         return
@@ -199,75 +168,3 @@ def _value_ways(node: Node, offset: int, way: Way) -> Iterator[Way]:
                 yield (*way, name)
         elif entry.value.span.contains(offset):
             yield from _value_ways(entry.value, offset, (*way, name))
-
-
-def doubt_steps(snapshot: Snapshot, symbol: Symbol) -> Steps[str]:
-    """Yield the first reason for which places of a key may be unknown, as a sentence.
-
-    Empty where all are known.
-    """
-    shared = yield from shared_key_steps(snapshot, symbol.home, symbol.way)
-    if shared.lost_in:
-        return f"{Path(shared.lost_in[0]).name} hands the value on as something that cannot be followed"
-    seen: set[str] = set()
-    for path, way in shared.ways:
-        yield
-        template = snapshot.template(path)
-        if template is not None:
-            others: Iterable[str] = (
-                _in_unknown_values(template, path, symbol.name) if path not in seen else ()
-            )
-            seen.add(path)
-            for reason in (*others, *_of_file(snapshot, template, path, way)):
-                return reason
-    is_given = False
-    for each in key_places(snapshot, symbol):
-        if each is None:
-            yield
-        elif each.use != "read":
-            is_given = True
-    return "" if is_given else "nothing declares it or gives it a value, so whoever does keeps its name"
-
-
-def _of_file(snapshot: Snapshot, template: Template, path: str, way: Way) -> Iterator[str]:
-    """Yield the reasons that one file gives."""
-    if Each.VALUE in way:
-        yield f"the keys of a mapping that lead to it are not written out in {Path(path).name}"
-    yield from _as_a_whole(snapshot, template, path, way)
-    if not needs_of(snapshot, path).is_whole:
-        yield f"{Path(path).name} includes a file that cannot be found"
-    for call in calls_to(snapshot, path):
-        program = snapshot.template(call.file)
-        if program is not None and not is_written_out(program.source.text, call, data_keys(way)):
-            where = f"{Path(call.file).name}, line {call.line + 1},"
-            yield f"{where} gives a value whose keys are not written there"
-
-
-def _in_unknown_values(template: Template, path: str, name: str) -> Iterator[str]:
-    """Yield keys of this name of a value that nobody knows: it may be the same one."""
-    for read in keys_named(template, name):
-        if not read.way and not _is_loops_own(template, read.span):
-            yield f"{_place(template, path, read.span)} reads a `{name}` of what may be the same value"
-
-
-def _is_loops_own(template: Template, span: Span) -> bool:
-    return template.source.slice(Span(max(span.start - len("loop."), 0), span.start)) == "loop."
-
-
-def _as_a_whole(snapshot: Snapshot, template: Template, path: str, way: Way) -> Iterator[str]:
-    for read in values_used(template, str(way[0])):
-        if len(read.way) < len(way) and way[: len(read.way)] == read.way and _shows_keys(read, way):
-            if read.handling == "handed" and is_followed(snapshot, path, read.callee):
-                continue
-            text = template.source.slice(read.span)
-            yield f"{_place(template, path, read.span)} uses `{text}` as a whole, with all its keys"
-
-
-def _shows_keys(read: ValueRead, way: Way) -> bool:
-    if read.handling == "iterated":  # going through a mapping gives its keys
-        return way[len(read.way)] not in {Each.ELEMENT, Each.VALUE}
-    return read.handling in {"whole", "handed"}
-
-
-def _place(template: Template, path: str, span: Span) -> str:
-    return f"{Path(path).name}, line {template.source.place(span.start).line + 1},"

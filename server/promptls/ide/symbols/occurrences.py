@@ -10,12 +10,11 @@ from promptls.ide.symbols.columns import (
     data_column_places,
     data_symbol_at,
     datasets_of,
+    input_home,
     is_data_file,
     option_symbol_at,
     reads_rows_of,
-    taken_as,
 )
-from promptls.ide.symbols.data_keys import DataKeys
 from promptls.ide.symbols.declared import (
     NAMED_KINDS,
     declared_symbol_at,
@@ -71,7 +70,6 @@ from promptls.text.positions import Span, word_at
 from promptls.text.steps import Steps, finished
 from promptls.workspace.callers import template_of
 from promptls.workspace.contract import function_names
-from promptls.workspace.python_calls import TemplateCall
 from promptls.workspace.python_keys import key_spans
 from promptls.workspace.snapshot import Snapshot
 
@@ -98,18 +96,14 @@ def python_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | Non
 
 
 def _passed(snapshot: Snapshot, path: str, text: str, word: Span, name: str) -> Symbol | None:
-    """Return what a call gives to a template under this name."""
+    """Return the input that a call passes to a template under this name."""
     for call in snapshot.calls.get(path, ()):
-        target = template_of(snapshot, call) if call.keys else None
-        if target is None:
+        target = template_of(snapshot, call) if name in call.keys else None
+        if target is None or word not in key_spans(text, call, (name,)):
             continue
-
-        def stands_at(keys: DataKeys, call: TemplateCall = call) -> bool:
-            return word in key_spans(text, call, keys)
-
-        taken = taken_as(snapshot, target, name, stands_at)
-        if taken is not None:
-            return taken.symbol(name, path, word)
+        home = input_home(snapshot, target, name)
+        if home is not None:
+            return Symbol("input", name, path, word, home)
     return None
 
 
@@ -124,9 +118,9 @@ def _column(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
             template = snapshot.template(prompt)
             if template is None or not reads_rows_of(snapshot, path, column, prompt, template):
                 continue
-            taken = taken_as(snapshot, prompt, column.name, lambda keys: len(keys) == 1)
-            if taken is not None:
-                return taken.symbol(column.name, path, column.span)
+            home = input_home(snapshot, prompt, column.name)
+            if home is not None:
+                return Symbol("input", column.name, path, column.span, home)
             for file in datasets_of(snapshot, prompt, template):
                 if file.rpartition("/")[2].startswith(f"{stem}."):
                     return Symbol("column", column.name, path, column.span, file)

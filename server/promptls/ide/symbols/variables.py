@@ -206,17 +206,9 @@ class WayIn(NamedTuple):
     way: Way
 
 
-class SharedKey(NamedTuple):
-    """Every way to one key, and the files that hand the value on in a way that nobody can follow."""
-
-    ways: tuple[WayIn, ...]
-    lost_in: tuple[str, ...]
-
-
-def shared_key_steps(snapshot: Snapshot, path: str, way: Way) -> Steps[SharedKey]:
+def shared_key_steps(snapshot: Snapshot, path: str, way: Way) -> Steps[tuple[WayIn, ...]]:
     """Yield the ways that lead to what `way` leads to in the file at `path`, which comes first."""
     found: dict[WayIn, None] = {}
-    lost: dict[str, None] = {}
     waiting = [WayIn(path, way)]
     while waiting:
         yield
@@ -230,19 +222,13 @@ def shared_key_steps(snapshot: Snapshot, path: str, way: Way) -> Steps[SharedKey
             yield
             if outer.way:
                 waiting.append(outer)
-            else:
-                lost[outer.path] = None
-        for macro_way in _through_macros(snapshot, template, *current):
-            if macro_way.way:
-                waiting.append(macro_way)
-            else:
-                lost[macro_way.path] = None
+        waiting += (each for each in _through_macros(snapshot, template, *current) if each.way)
         root = str(current.way[0])
         if is_no_input(root):
             continue
         beside = yield from inputs_beside(snapshot, current.path, root)
         waiting += [WayIn(other, current.way) for other, _ in beside]
-    return SharedKey(tuple(found), tuple(lost))
+    return tuple(found)
 
 
 def _shared_keys_above(snapshot: Snapshot, path: str, way: Way) -> Iterator[WayIn]:

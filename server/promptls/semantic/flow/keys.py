@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from promptls.semantic.flow.expression_paths import VIEWS, named_key, path_of
 from promptls.semantic.flow.paths import (
@@ -11,10 +11,8 @@ from promptls.semantic.flow.paths import (
     Path,
     Step,
     View,
-    along,
     extended,
     is_macro,
-    used_whole,
     without_views,
 )
 from promptls.semantic.flow.shapes import resolved_at, stretches
@@ -30,28 +28,17 @@ from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Call,
-    Conditional,
     Constant,
     Expression,
     Filter,
     Item,
     Keyword,
-    Name,
     Operation,
     Statement,
-    Test,
     children,
 )
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
-
-Handling = Literal["asked", "iterated", "bound", "handed", "whole"]
-"""What is done with a value: its truth or length is asked for, its elements are gone through, another
-name stands for it, it is an argument of a call, or it is taken as it is, with all that it holds."""
-_COUNTING: Final = frozenset({"length", "count"})
-_COMPARING: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "or", "not"})
-_BY_KEY: Final = frozenset({"map", "join", "sum"})
-"""Filters that give nothing but what stands under the key that they are told."""
 
 
 class KeyPlace(NamedTuple):
@@ -63,30 +50,16 @@ class KeyPlace(NamedTuple):
     is_quoted: bool
 
 
-class ValueUse(NamedTuple):
-    """What a tag does with the value at the end of a path; `span` is that of the expression.
-
-    `callee` is the path to what a value that is `handed` on is handed to.
-    """
-
-    path: Path
-    span: Span
-    handling: Handling
-    callee: Path = ()
-
-
 class TagKeys(NamedTuple):
-    """The keys and values that one tag of a chunk reads; `end` is where the tag ends in the chunk.
+    """The keys that one tag of a chunk reads; `end` is where the tag ends in the chunk.
 
-    What is read `inside` means what the tag's own names stand for: the condition of a loop.
+    Keys read `inside` see the tag's own names: the condition of a loop.
     """
 
     start: int
     end: int
     keys: tuple[KeyPlace, ...]
-    uses: tuple[ValueUse, ...]
     keys_inside: tuple[KeyPlace, ...] = ()
-    uses_inside: tuple[ValueUse, ...] = ()
 
 
 @chunk_fact
@@ -109,76 +82,43 @@ key_names: Final = summary(_names_in, union, of_tags=True)
 
 def _of_statement(statement: Statement, text: str, start: int, end: int) -> TagKeys:
     reader = _Reader(text, start)
-    handling: Handling = "whole"
-    if statement.keyword in {"if", "elif"}:
-        handling = "asked"
-    elif statement.keyword == "for":
-        handling = "iterated"
-    elif statement.keyword in {"set", "with"} and all(isinstance(each, Name) for each in statement.targets):
-        handling = "bound"
     for expression in statement.expressions:
-        reader.read(expression, handling)
+        reader.read(expression)
     if statement.keyword == "elif":  # what the branch above has bound is not known in this one
-        return TagKeys(start, end, (), (), tuple(reader.keys), tuple(reader.uses))
+        return TagKeys(start, end, (), tuple(reader.keys))
     inside = _Reader(text, start)
     if statement.loop_test is not None:
-        inside.read(statement.loop_test, "asked")
-    return TagKeys(start, end, tuple(reader.keys), tuple(reader.uses), tuple(inside.keys), tuple(inside.uses))
+        inside.read(statement.loop_test)
+    return TagKeys(start, end, tuple(reader.keys), tuple(inside.keys))
 
 
 class _Reader:
-    """Collects keys and uses in the expressions of one tag."""
+    """Collects the keys in the expressions of one tag."""
 
     def __init__(self, text: str, start: int) -> None:
         self._text: Final = text
         self._start: Final = start
         self.keys: list[KeyPlace] = []
-        self.uses: list[ValueUse] = []
 
-    def read(self, node: Expression, handling: Handling, callee: Path = ()) -> None:
-        """Take in an expression with whose value this is done."""
-        path = path_of(node)
-        if path:
-            self.uses.append(ValueUse(path, node.span.shifted(self._start), handling, callee))
+    def read(self, node: Expression) -> None:
+        """Collect the keys of an expression."""
+        if path_of(node):
             self._along(node)
             return
         match node:
-            case Attribute(target=target, name=""):  # somebody is writing it
-                self.read(target, "asked")
-            case Operation():
-                self._operands(node, handling)
-            case Conditional(then=then, test=test, otherwise=otherwise):
-                self.read(test, "asked")
-                branches = (then,) if otherwise is None else (then, otherwise)
-                self._read_all(branches, "whole" if handling == "bound" else handling)
-            case Test(target=target, arguments=arguments):
-                self.read(target, "asked")
-                self._read_all(arguments)
             case Filter(target=target):
                 self._filter(node)
-                is_narrow = node.name in _COUNTING or (node.name in _BY_KEY and bool(named_key(node)))
-                self._read_all(() if target is None else (target,), "asked" if is_narrow else "whole")
+                self._read_all(() if target is None else (target,))
             case Call(function=Attribute(target=target, name=name), arguments=arguments) if (
                 name in METHOD_SHAPES
             ):
                 self._read_all((target, *arguments))
-            case Call(function=function, arguments=arguments) if callee := path_of(function):
-                self._read_all((function,))
-                for each in arguments:
-                    self.read(each.value if isinstance(each, Keyword) else each, "handed", callee)
             case _:
                 self._read_all(children(node))
 
-    def _operands(self, node: Operation, handling: Handling) -> None:
-        """Visit the operands: a comparison tests its operand, `and` and `or` give one of their values."""
-        operators = set(node.operators)
-        is_given = operators <= {"and", "or"} and handling != "asked"
-        asks = operators <= _COMPARING and not is_given
-        self._read_all(node.operands, "asked" if asks else "whole")
-
-    def _read_all(self, nodes: tuple[Expression, ...], handling: Handling = "whole") -> None:
+    def _read_all(self, nodes: tuple[Expression, ...]) -> None:
         for each in nodes:
-            self.read(each, handling)
+            self.read(each)
 
     def _along(self, node: Expression) -> None:
         """Visit the keys on the way to the value of a path expression."""
@@ -212,14 +152,10 @@ class _Reader:
         for argument in node.arguments:
             value = argument.value if isinstance(argument, Keyword) else argument
             if key and way and isinstance(value, Constant) and value.value == key:
-                element = extended(way, Step(Each.ELEMENT))
-                self._dotted(value, element)
-                found = along(element, *map(Step, key.split(".")))
-                if found and not path_of(node):
-                    self.uses.append(ValueUse(found, node.span.shifted(self._start), "whole"))
+                self._dotted(value, extended(way, Step(Each.ELEMENT)))
                 key = ""
             else:
-                self.read(value, "whole")
+                self.read(value)
 
     def _dotted(self, node: Constant, way: Path) -> None:
         """Visit the keys of a text such as `author.name`, one after the other."""
@@ -238,7 +174,7 @@ class _Reader:
             if inside is not None:
                 self._key(node.value, inside, path, is_quoted=True)
         else:
-            self.read(node, "whole")
+            self.read(node)
 
     def _inside_quotes(self, node: Constant) -> Span | None:
         """Return the span of a text between its quotes; None if it is not written as it is."""
@@ -265,18 +201,6 @@ class KeyRead(NamedTuple):
     is_quoted: bool
 
 
-class ValueRead(NamedTuple):
-    """What is done at `span` of the file with the value at the end of a way from an input.
-
-    `callee` is what a value that is `handed` on is handed to.
-    """
-
-    way: Way
-    span: Span
-    handling: Handling
-    callee: Path = ()
-
-
 def way_of(path: Path) -> Way:
     """Return a path as a way.
 
@@ -299,9 +223,8 @@ def path_along(way: Way) -> Path:
 def keys_named(template: Template, name: str) -> Iterator[KeyRead]:
     """Yield every key of this name that the template reads, in order."""
     for located, walk in _chunks(template.source.root, lambda piece: name in key_names(piece), Walk()):
-        for what, way in _resolved(located.chunk, walk, name):
-            if isinstance(what, KeyPlace):
-                yield KeyRead(way, what.span.shifted(located.start), name, what.is_quoted)
+        for key, way in _resolved(located.chunk, walk, name):
+            yield KeyRead(way, key.span.shifted(located.start), name, key.is_quoted)
 
 
 def key_read_at(template: Template, offset: int) -> KeyRead | None:
@@ -323,15 +246,6 @@ def key_read_at(template: Template, offset: int) -> KeyRead | None:
     return None
 
 
-def values_used(template: Template, root: str) -> Iterator[ValueRead]:
-    """Yield every use of a value that comes from the input `root`, in order. Goes over the whole file."""
-    for located, walk in _chunks(template.source.root, lambda _: True, Walk()):
-        for what, way in _resolved(located.chunk, walk):
-            if isinstance(what, ValueUse) and way[:1] == (root,):
-                span = what.span.shifted(located.start)
-                yield ValueRead(way, span, what.handling, walk.resolved(what.callee) if what.callee else ())
-
-
 def _chunks(chunks: ChunkList, holds: Callable[[Piece], bool], walk: Walk) -> Iterator[tuple[Located, Walk]]:
     """Yield the chunks for which `holds` is true, each with the blocks that are open at its beginning.
 
@@ -346,29 +260,18 @@ def _chunks(chunks: ChunkList, holds: Callable[[Piece], bool], walk: Walk) -> It
             walk.take(stretches(located.chunk))
 
 
-def _resolved(chunk: Chunk, walk: Walk, name: str | None = None) -> Iterator[tuple[KeyPlace | ValueUse, Way]]:
-    """Yield the uses of a chunk, or its keys of this name, with their ways.
-
-    Leads the walk through the chunk.
-    """
+def _resolved(chunk: Chunk, walk: Walk, name: str) -> Iterator[tuple[KeyPlace, Way]]:
+    """Yield the keys of a chunk with this name and their ways; lead the walk through the chunk."""
     for tag, read in zip(chunk_uses(chunk), chunk_keys(chunk), strict=True):
-        outer, inner = (read.keys, read.keys_inside) if name is not None else (read.uses, read.uses_inside)
-        yield from _with_ways(outer, walk, name)
+        yield from _with_ways(read.keys, walk, name)
         for event in tag.events:
             if not isinstance(event, Use):
                 walk.step(event)
-        yield from _with_ways(inner, walk, name)
+        yield from _with_ways(read.keys_inside, walk, name)
 
 
-def _with_ways(
-    found: tuple[KeyPlace, ...] | tuple[ValueUse, ...], walk: Walk, name: str | None
-) -> Iterator[tuple[KeyPlace | ValueUse, Way]]:
-    for each in found:
-        if name is None or (isinstance(each, KeyPlace) and each.name == name):
-            path = walk.resolved(each.path)
-            if isinstance(each, KeyPlace):
-                way = way_of(path)
-                yield each, way if way[-1:] == (each.name,) else ()
-            else:
-                is_view = used_whole(path) != path and each.handling == "iterated"
-                yield each._replace(handling="asked") if is_view else each, way_of(used_whole(path))
+def _with_ways(keys: tuple[KeyPlace, ...], walk: Walk, name: str) -> Iterator[tuple[KeyPlace, Way]]:
+    for key in keys:
+        if key.name == name:
+            way = way_of(walk.resolved(key.path))
+            yield key, way if way[-1:] == (name,) else ()

@@ -122,13 +122,6 @@ def is_looked_up(path: Path) -> bool:
     return any(isinstance(step.key, View) and step.key.kind == "looked up" for step in path)
 
 
-def used_whole(path: Path) -> Path:
-    """Return the path to what is used as a whole where the value at a path is, which may be a view."""
-    while path and isinstance(path[-1].key, View) and path[-1].key.kind in {"keyed", "pieces"}:
-        path = extended(path, _ELEMENT)
-    return without_views(path)
-
-
 def in_place(path: Path, shape: Shape) -> Iterator[tuple[Path, Shape]]:
     """Yield what a use of the value at a path as `shape` says of the values that it is a view of."""
     plain = without_views(path)
