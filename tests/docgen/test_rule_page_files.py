@@ -6,8 +6,8 @@ import pytest
 
 import promptls.lint
 from promptls.docgen.files import RULE_PAGES, stale_files
-from promptls.lint.page_files import page_file
 from promptls.lint.registry import RULES
+from promptls.lint.rule import page_file
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 

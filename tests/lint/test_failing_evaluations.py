@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.lint.renderings import check_rendering
+from promptls.lint.runner import check_rendering
 from promptls.rendering.execute import execute
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.make import job_for

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from promptls.lint.renderings import check_rendering
 from promptls.lint.rule import Finding
+from promptls.lint.runner import check_rendering
 from promptls.rendering.file_rendering import FileRendering, RowTokens
 from support.fixture import opened
 from support.rendered import rendered

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from promptls.lint.renderings import check_rendering
+from promptls.lint.runner import check_rendering
 from promptls.semantic.kind import Kind
 from support.fixture import opened
 from support.rendered import rendered

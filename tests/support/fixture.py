@@ -17,10 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from promptls.experiments.history import RunSummary
-from promptls.lint.renderings import RENDERING_RULES, check_rendering
 from promptls.lint.rule import Finding
-from promptls.lint.runner import check
-from promptls.lint.runs import check_runs
+from promptls.lint.runner import RENDERING_RULES, check, check_rendering, check_runs
 from promptls.rendering.make import RENDERED_KINDS
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot

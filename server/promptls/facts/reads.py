@@ -65,6 +65,8 @@ class Reads:
         `asked` holds the answers of questions that were asked about `subject` a moment ago, and gets those
         that are asked now: many results depend on the same few questions.
         """
+        if not self.answers:
+            return True
         if asked is None:
             asked = {}
         with ignoring_reads():

@@ -162,7 +162,7 @@ def run_findings(snapshot: Snapshot, path: str, runs: Iterable[ExperimentRuns]) 
     newest_first = [run for each in runs for run in each.newest_first]
     if not newest_first:
         return ()
-    from promptls.lint.runs import check_runs
+    from promptls.lint.runner import check_runs
 
     return check_runs(snapshot, path, newest_first)
 

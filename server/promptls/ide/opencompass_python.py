@@ -29,15 +29,17 @@ from promptls.convert.python_values import Names, Reader, Symbol
 from promptls.ide.call_findings import findings_in_calls
 from promptls.lint.analysis.suppression import silenced_by
 from promptls.lint.registry import RULES
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix
+from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix
 from promptls.lint.runner import check, severity_of
 from promptls.semantic.kind import Kind
+from promptls.semantic.template import Template
 from promptls.settings.project import Project
 from promptls.syntax.source import Source
 from promptls.text.errors import UserError
 from promptls.text.positions import Span, line_starts, place_of
 from promptls.workspace.beside import beside
 from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.workspace import Workspace
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NO_TEXT_IN_YAML: Final = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
@@ -323,7 +325,7 @@ _MARKS: Final = ("infer_cfg", "meta_template")
 _KEYS: Final = ("reader_cfg", "infer_cfg")
 _MAX_PROMPTS: Final = 400
 _MAX_VALUES: Final = 100_000
-_RULES: Final = tuple(rule for rule in RULES if rule.kinds == EVALUATION_KINDS and rule.check_chunk)
+_RULES: Final = tuple(rule for rule in RULES if rule.kinds == EVALUATION_KINDS)
 
 
 def is_configuration(text: str) -> bool:
@@ -385,12 +387,13 @@ def _found(prompt: Mapping[str, Any], project: Project, leading: LeadingBack) ->
         written = written_dataset(prompt)
     except RecursionError:
         return
-    chunk = Source.of(written.text).first_chunk
+    template = Template(Source.of(written.text))
+    file = File(Workspace().snapshot, "", template, Kind.EVALUATION, project)
     for rule in _RULES:
         severity = severity_of(rule, project)
-        if severity is None or rule.check_chunk is None:
+        if severity is None:
             continue
-        for finding in rule.check_chunk(chunk, project):
+        for finding in rule.check(file):
             led = leading.finding(finding, written)
             if led is not None:
                 yield led.of(rule.name, finding.severity or severity)

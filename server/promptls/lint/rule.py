@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, wraps
 from inspect import cleandoc
+from pathlib import Path
 from sys import modules
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from promptls.semantic.header import Declarations, Example
+from promptls.semantic.header import Example
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.chunk_list import Piece
+from promptls.syntax.chunk_list import ChunkList
+from promptls.syntax.facts import chunk_fact_given
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from promptls.experiments.history import RunSummary
     from promptls.rendering.file_rendering import FileRendering
 
+Basis = TypeVar("Basis")
 Severity = Literal["error", "warning", "information", "hint"]
 
 
@@ -92,74 +95,70 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class FileContext:
-    """What a rule may ask about the file that it checks."""
+class File:
+    """What a rule may ask about the file that it checks.
+
+    What a check reads of these is recorded, and its findings are reused until some of that changes.
+    `rendering` and `runs` are there for rules that need them.
+    """
 
     snapshot: Snapshot
     path: str
     template: Template
     kind: Kind
     project: Project
+    rendering: FileRendering | None = None
+    """What the file was rendered to; it may be the failure of that."""
+    found: tuple[Finding, ...] = ()
+    """With a rendering, what the rules find that need none."""
+    runs: tuple[RunSummary, ...] = ()
+    """The last runs of the file's experiments."""
+
+    @property
+    def chunks(self) -> ChunkList:
+        """The chunks of the file."""
+        return self.template.source.root
 
 
-class CheckNames(NamedTuple):
-    """How a rule looks at a chunk that needs to know what some names mean in the file.
-
-    `facts` gives what the rule needs to know of each name. `check` looks at one chunk, as `Rule.check_chunk`
-    does, and is given the facts of the names that `mentioned` gives for the chunk.
-    """
-
-    facts: Callable[[FileContext], Mapping[str, object]]
-    mentioned: Callable[[Piece], frozenset[str]]
-    check: Callable[[Chunk, Mapping[str, Any]], Iterable[Finding]]
+Check = Callable[[File], Iterable[Finding]]
+"""Return the findings of one rule in a file."""
 
 
-class CheckExamples(NamedTuple):
-    """How a rule looks at each of the examples that a file declares, by itself.
-
-    `basis` gives what the rule needs to know of the file, or None if it has nothing to look for; two are
-    the same when they are equal. `check` looks at one example, as `Rule.check` does at a file; what it finds
-    depends on the example and the basis alone, and is kept with the example. Its number may stand in messages.
-    """
-
-    basis: Callable[[FileContext], object]
-    check: Callable[[str, Example, Any], Iterable[Finding]]
-    """Given the text of the file, an example, and the basis."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
-    """One rule. Its page is the docstring of the module that declares it.
+    """One rule: a function that checks a file.
 
-    `check` looks at a whole file; it runs again when something that it has read is different.
-    `check_chunk` looks at one chunk, with spans that count from the chunk's start; `check_declared` too,
-    beside what the file declares, and `check_names` beside what the names in the chunk mean.
-    `check_examples` looks at one example at a time. `check_rendering` looks at what a file was rendered to,
-    once the typing pauses. `reads_prose` is false if `check_chunk` finds the same whatever the prose
-    between the tags of a content says; `reads_values` too if it finds the same whatever is printed in lines
-    of prose.
+    Its name is that of the module with the function, its page the docstring of that module, and its summary the
+    first line of the page. `needs` names what must be there before the rule can run.
     """
 
-    name: str
-    summary: str
+    check: Check
     severity: Severity
-    module: str
     kinds: frozenset[Kind]
-    check: Callable[[FileContext], Iterable[Finding]] | None = None
-    check_chunk: Callable[[Chunk, Project], Iterable[Finding]] | None = None
-    reads_prose: bool = True
-    reads_values: bool = True
-    check_declared: Callable[[Chunk, Declarations, Project], Iterable[Finding]] | None = None
-    check_names: CheckNames | None = None
-    check_examples: CheckExamples | None = None
-    check_rendering: Callable[[FileContext, FileRendering], Iterable[Finding]] | None = None
-    check_runs: Callable[[FileContext, Sequence[RunSummary]], Iterable[Finding]] | None = None
+    needs: Literal["rendering", "runs"] | None = None
     since: str = "0.1.0"
+
+    @cached_property
+    def name(self) -> str:
+        """The name that findings, settings and suppressions use."""
+        return self.check.__module__.rpartition(".")[2].replace("_", "-")
 
     @cached_property
     def page(self) -> str:
         """The rule's documentation, in Markdown."""
-        return cleandoc(modules[self.module].__doc__ or "")
+        return cleandoc(modules[self.check.__module__].__doc__ or "")
+
+    @cached_property
+    def summary(self) -> str:
+        """What the rule reports, in a few words."""
+        return self.page.partition("\n")[0].rstrip(".")
+
+
+@cache
+def page_file(rule: str) -> Path | None:
+    """Return the file with a rule's page, for links to it; None if the installed package has no such file."""
+    file = Path(__file__).with_name("pages") / f"{rule}.md"
+    return file if file.is_file() else None
 
 
 PARTS_KINDS = frozenset({Kind.PARTS, Kind.SECTION})
@@ -174,3 +173,76 @@ YAML_KINDS = PARTS_KINDS | OBJECT_KINDS | EVALUATION_KINDS
 """The kinds that are YAML under their Jinja."""
 DECLARING_KINDS = YAML_KINDS | {Kind.TEXT}
 """The kinds that can declare inputs and examples: every prompt file."""
+
+
+# -- checks of one thing at a time -----------------------------------------------------------
+
+
+def each_chunk(find: Callable[[Chunk], Iterable[Finding]]) -> Check:
+    """Make a check of a function that looks at one chunk; an edit has only the edited chunk checked again.
+
+    Its spans count from the start of the chunk.
+    """
+    return each_chunk_given(_nothing)(wraps(find)(lambda chunk, _: find(chunk)))
+
+
+def each_chunk_given(
+    basis: Callable[[File], Basis],
+) -> Callable[[Callable[[Chunk, Basis], Iterable[Finding]]], Check]:
+    """Make a check of a function that looks at one chunk and at something else, which `basis` returns.
+
+    All chunks are checked again if that is another object, or a tuple with another object in it.
+    """
+
+    def decorate(find: Callable[[Chunk, Basis], Iterable[Finding]]) -> Check:
+        @chunk_fact_given
+        def in_chunk(chunk: Chunk, given: Basis) -> tuple[Finding, ...]:
+            return tuple(find(chunk, given))
+
+        @wraps(find)
+        def check(file: File) -> Iterator[Finding]:
+            given = basis(file)
+            for start, chunk in zip(file.chunks.starts, file.chunks.chunks, strict=False):
+                for finding in in_chunk(chunk, given):
+                    yield finding.shifted(start)
+
+        return check
+
+    return decorate
+
+
+def _nothing(_file: File) -> None:
+    return None
+
+
+def each_example(
+    basis: Callable[[File], Basis | None],
+) -> Callable[[Callable[[str, Example, Basis], Iterable[Finding]]], Check]:
+    """Make a check of a function that looks at one example and at something else, which `basis` returns.
+
+    The function gets the text of the file, too. Examples are not checked if there is nothing else, and again
+    only if that, the example or its number is different.
+    """
+
+    def decorate(find: Callable[[str, Example, Basis], Iterable[Finding]]) -> Check:
+        @wraps(find)
+        def check(file: File) -> Iterator[Finding]:
+            examples = file.template.declarations.examples
+            given = basis(file) if examples else None
+            if given is None:
+                return
+            text = file.template.source.text
+            for example in examples:
+                core = example.node.core
+                if core.kept is None:
+                    core.kept = {}
+                known: Any = core.kept.get(find)
+                if known is None or known[0] != given or (known[3] and known[1] != example.number):
+                    found = tuple(find(text, example, given))
+                    known = core.kept[find] = (given, example.number, example.node.span.start, found)
+                for finding in known[3]:
+                    yield finding.shifted(example.node.span.start - known[2])
+
+        return check
+
+    return decorate

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 
 from promptls.facts.reads import Reads, recording
-from promptls.lint.page_files import page_file
+from promptls.lint.rule import page_file
 from promptls.server.to_proto import SEVERITIES, range_json
 from promptls.server.uris import uri_of
 

@@ -27,7 +27,7 @@ def findings_of_renderings(
     Functions files are run only if the snapshot is trusted. Otherwise, checking a prompt runs nothing but
     its template, in the sandbox, and the rules leave out what functions of the user would change.
     """
-    from promptls.lint.renderings import RENDERING_RULES, check_rendering, needs_rendering
+    from promptls.lint.runner import RENDERING_RULES, check_rendering, needs_rendering
     from promptls.rendering.folder_code import code_of_rendering
 
     if not any(rule.name in rules for rule in RENDERING_RULES):

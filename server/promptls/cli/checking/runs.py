@@ -15,7 +15,7 @@ def findings_of_runs(
 ) -> dict[str, tuple[Finding, ...]]:
     """Return the findings of those `rules` that look at runs, by file; of runs of a prompt as it is now."""
     from promptls.ide.experiments import experiment_runs, run_findings
-    from promptls.lint.runs import RUN_RULES
+    from promptls.lint.runner import RUN_RULES
 
     if not any(rule.name in rules for rule in RUN_RULES):
         return {}

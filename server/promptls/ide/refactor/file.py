@@ -11,7 +11,7 @@ from promptls.dialects.ragas.saved_prompt import form_of
 from promptls.ide.contract import input_schema
 from promptls.ide.refactor.refactoring import Change, Offer, Place, line_break, refused
 from promptls.lint.fixes.inputs import added_input
-from promptls.lint.rule import Edit, FileContext
+from promptls.lint.rule import Edit, File
 from promptls.semantic.header import OPENING
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.events import chunk_events
@@ -135,7 +135,7 @@ def declare_input(place: Place) -> Offer | None:
     tree = template.declarations.tree
     if tree is not None and tree.entry("input_keys") is not None:
         project = place.snapshot.project(place.path).settings
-        context = FileContext(place.snapshot, place.path, template, place.kind, project)
+        context = File(place.snapshot, place.path, template, place.kind, project)
         fixes = added_input(context, name)
         return Offer(title, "refactor.rewrite", lambda: Change(fixes[0].edits)) if fixes else None
     if template.header is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from promptls.lint.rule import Edit, FileContext, Finding, Fix, Severity
+from promptls.lint.rule import Edit, File, Finding, Fix, Severity
 from promptls.semantic.names.events import chunk_events
 from promptls.semantic.names.file_names import FileNames, chunk_bindings
 from promptls.semantic.names.references import TemplateReference
@@ -131,10 +131,10 @@ def bound_names(names: FileNames) -> frozenset[str]:
     return union([names.bound_names(kind) for kind in _KINDS])
 
 
-def callees_of(context: FileContext, called: frozenset[str]) -> Callees:
+def callees_of(file: File, called: frozenset[str]) -> Callees:
     """Return what those of the called names lead to that mean one thing all over the file, by name."""
-    names = context.template.names
-    imported, macros = names.bound_names("import"), _own_macros(context.template.source.root)
+    names = file.template.names
+    imported, macros = names.bound_names("import"), _own_macros(file.template.source.root)
     otherwise = union([names.bound_names(kind) for kind in _KINDS if kind not in {"macro", "import"}])
     found: dict[str, Callee] = {
         name: callee
@@ -147,12 +147,12 @@ def callees_of(context: FileContext, called: frozenset[str]) -> Callees:
             bindings.setdefault(binding.name, []).append(binding)
     for name in (called & bindings.keys()) - macros.keys() - otherwise:
         if len(bindings[name]) == 1:
-            callee = _imported(context, bindings[name][0])
+            callee = _imported(file, bindings[name][0])
             if callee is not None:
                 found[name] = callee
     rest = called - bindings.keys() - macros.keys() - otherwise
-    file = functions_path(context.snapshot, context.path) if rest else None
-    functions = functions_in(file) if file else None
+    named_file = functions_path(file.snapshot, file.path) if rest else None
+    functions = functions_in(named_file) if named_file else None
     for function in functions or ():
         if function.name in rest:
             is_known = bool(function.signature) and not function.decorators and function.name not in found
@@ -161,15 +161,15 @@ def callees_of(context: FileContext, called: frozenset[str]) -> Callees:
     return found
 
 
-def _imported(context: FileContext, binding: Binding) -> Callee | None:
+def _imported(file: File, binding: Binding) -> Callee | None:
     """Return what an imported name leads to."""
-    statement = statement_at(context.template, binding.span.start)
+    statement = statement_at(file.template, binding.span.start)
     node = statement.template if statement else None
     if statement is None or not isinstance(node, Constant) or not isinstance(node.value, str):
         return None
     reference = TemplateReference(statement.keyword, node.value, node.span)
-    target = context.snapshot.resolve(context.path, reference)
-    template = context.snapshot.template(target) if target else None
+    target = file.snapshot.resolve(file.path, reference)
+    template = file.snapshot.template(target) if target else None
     if template is None:
         return None
     if statement.keyword == "import":

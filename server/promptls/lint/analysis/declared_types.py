@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import Edit, FileContext, Finding, Fix
+from promptls.lint.rule import Edit, File, Finding, Fix
 from promptls.semantic.flow.paths import Each, Path, Step
 from promptls.semantic.flow.tags import unplaced_events
 from promptls.semantic.flow.use import Compared, Use
@@ -327,13 +327,13 @@ def _unquoted(compared: Compared, types: frozenset[str]) -> Iterator[Fix]:
         yield Fix("Remove the quotes", (Edit(compared.span, compared.value.strip()),), preferred=True)
 
 
-def may_differ(context: FileContext, typed: Mapping[str, InputKey]) -> bool:
+def may_differ(file: File, typed: Mapping[str, InputKey]) -> bool:
     """Return whether a comparison in the file could be at odds with what is declared; said without going over it."""
     bound: frozenset[str] | None = None
     below: list[tuple[str, Any]] | None = None
-    for path, value in _compared(context.template.source.root):
+    for path, value in _compared(file.template.source.root):
         name = str(path[0].key)
-        bound = context.template.names.all_bound_names if bound is None else bound
+        bound = file.template.names.all_bound_names if bound is None else bound
         if name not in bound:
             schema = _schema_at(typed[name].schema, path) if name in typed else None
             if schema is not None and _is_refused(schema, value):

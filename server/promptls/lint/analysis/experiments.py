@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from promptls.lint.rule import Edit, FileContext, Finding, Fix
+from promptls.lint.rule import Edit, File, Finding, Fix
 from promptls.security.files import read_text
 from promptls.semantic.template import Template
 from promptls.settings.header import ExperimentKey
@@ -17,7 +17,7 @@ from promptls.text.suggest import is_close, nearest
 from promptls.workspace.python_functions import functions_in
 
 if TYPE_CHECKING:
-    from promptls.lint.rule import FileContext
+    from promptls.lint.rule import File
     from promptls.settings.header import ExperimentKey, NamedMetric
 
 
@@ -28,9 +28,9 @@ class DeclaredExperiment(NamedTuple):
     declared: ExperimentKey
     dataset: Path
 
-    def span(self, context: FileContext, *path: str | int) -> Span | None:
+    def span(self, file: File, *path: str | int) -> Span | None:
         """Return where the value under a key of the experiment stands."""
-        return context.template.declarations.value_span("experiments", self.name, *path)
+        return file.template.declarations.value_span("experiments", self.name, *path)
 
 
 class Objection(NamedTuple):
@@ -50,16 +50,16 @@ class Objection(NamedTuple):
         """The message, with a question for what was meant."""
         return self.message if self.meant is None else f"{self.message}; did you mean `{self.meant}`?"
 
-    def finding(self, context: FileContext, span: Span) -> Finding:
+    def finding(self, file: File, span: Span) -> Finding:
         """Return the finding at the name, which offers what was meant."""
-        fixes = () if self.meant is None else (_changed_to(context, span, self.meant),)
+        fixes = () if self.meant is None else (_changed_to(file, span, self.meant),)
         return Finding(span, self.text, fixes)
 
 
-def declared_experiments(context: FileContext) -> Iterator[DeclaredExperiment]:
+def declared_experiments(file: File) -> Iterator[DeclaredExperiment]:
     """Yield the experiments of the file itself, in order; none that the project declares."""
-    for name, declared in (context.template.declarations.settings.experiments or {}).items():
-        yield DeclaredExperiment(name, declared, Path(context.path).parent / declared.dataset)
+    for name, declared in (file.template.declarations.settings.experiments or {}).items():
+        yield DeclaredExperiment(name, declared, Path(file.path).parent / declared.dataset)
 
 
 def name_span(template: Template, name: str) -> Span | None:
@@ -70,9 +70,9 @@ def name_span(template: Template, name: str) -> Span | None:
     return entry.key.span if entry else None
 
 
-def _changed_to(context: FileContext, span: Span, meant: str) -> Fix:
+def _changed_to(file: File, span: Span, meant: str) -> Fix:
     """Return the fix that puts another value in the place of one, between the same quotes."""
-    written = context.template.source.slice(span)
+    written = file.template.source.slice(span)
     quote = written[:1] if written[:1] in {"'", '"'} else ""
     is_sure = is_close(written.strip("'\""), meant)
     return Fix(f"Change to `{meant}`", (Edit(span, f"{quote}{meant}{quote}"),), preferred=is_sure)
@@ -108,10 +108,10 @@ class WrongOption(NamedTuple):
     below: bool
 
 
-def named_metrics(context: FileContext) -> dict[str, NamedMetric]:
+def named_metrics(file: File) -> dict[str, NamedMetric]:
     """Return the metrics with options that the file may use: its own, then those of its project."""
-    own = context.template.declarations.settings.metrics or {}
-    return {**context.project.metrics, **own}
+    own = file.template.declarations.settings.metrics or {}
+    return {**file.project.metrics, **own}
 
 
 def taken_by(use: str, folder: Path) -> Taken | None:

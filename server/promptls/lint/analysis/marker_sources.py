@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 from promptls.lint.analysis.printed_values import flowing
-from promptls.lint.rule import FileContext
+from promptls.lint.rule import File
 from promptls.semantic.contents import chunk_contents
 from promptls.semantic.kind import Kind
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -116,28 +116,28 @@ _has_markers: Final = summary(lambda chunk: bool(marked_elsewhere(chunk)), any)
 """Whether a piece has such markers."""
 
 
-def reaching_markers(context: FileContext) -> Iterator[Marked]:
+def reaching_markers(file: File) -> Iterator[Marked]:
     """Yield the markers that are printed; spans count from the file's start."""
-    root = context.template.source.root
+    root = file.template.source.root
     if not _has_markers(root):
         return
     printed = _reached(_names(root))
-    is_library = context.kind in {Kind.SECTION, Kind.TEXT} and not context.template.has_parts
+    is_library = file.kind in {Kind.SECTION, Kind.TEXT} and not file.template.has_parts
     for located in root.where(_has_markers):
         for each in marked_elsewhere(located.chunk):
             is_reached = (
                 each.kind == "printed" or each.owner in printed or (is_library and each.kind == "macro")
             )
-            if is_reached or (each.kind == "text" and is_library and _is_included(context)):
+            if is_reached or (each.kind == "text" and is_library and _is_included(file)):
                 yield each._replace(span=each.span.shifted(located.start))
 
 
-def _is_included(context: FileContext) -> bool:
+def _is_included(file: File) -> bool:
     """Return whether the text of the file becomes text of another one."""
-    snapshot = context.snapshot
+    snapshot = file.snapshot
     return any(
-        reference.keyword == "include" and snapshot.resolve(path, reference) == context.path
-        for path in sorted(snapshot.includers(context.path))
+        reference.keyword == "include" and snapshot.resolve(path, reference) == file.path
+        for path in sorted(snapshot.includers(file.path))
         if (template := snapshot.template(path)) is not None
         for reference in template.references
     )

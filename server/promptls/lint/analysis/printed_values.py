@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
-from promptls.lint.rule import Edit, FileContext, Finding, Fix
+from promptls.lint.rule import Edit, File, Finding, Fix
 from promptls.semantic.contents import chunk_contents
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import chunk_items
@@ -141,9 +141,9 @@ class BoundValues:
             lambda chunk: frozenset(name for name, _ in self._names_in(chunk)), union
         )
 
-    def values(self, context: FileContext) -> Iterator[tuple[str, Printed]]:
+    def values(self, file: File) -> Iterator[tuple[str, Printed]]:
         """Yield the texts assigned to those variables, each once, with its variable; spans in the file."""
-        template = context.template
+        template = file.template
         if self._named(template.source.root).isdisjoint(name for name, _ in _words(template.source.root)):
             return
         seen: set[Span] = set()
@@ -281,9 +281,9 @@ def printed_values_of_keys(chunk: Chunk) -> Iterator[Finding]:
                     yield Finding(printed.span, _message(printed))
 
 
-def bound_priorities(context: FileContext) -> Iterator[Finding]:
+def bound_priorities(file: File) -> Iterator[Finding]:
     """Yield the values of variables that are priorities and no numbers."""
-    for name, printed in BOUND_PRIORITIES.values(context):
+    for name, printed in BOUND_PRIORITIES.values(file):
         if printed.text and _tag(printed.text) not in _NUMBERS:
             yield Finding(printed.span, f"`{name}` is a priority: {_message(printed)}")
 

@@ -8,9 +8,12 @@ does the same, also in the header. With `ignore-file` the rules are silenced in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
 from typing import Final, NamedTuple
 
+from promptls.lint.rule import File, Finding
 from promptls.semantic.header import OPENING as HEADER
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import placed_items, summary
@@ -162,3 +165,37 @@ def _shifted(comment: _Comment, by: int) -> _Comment:
 
 _names: Final = summary(_without_places, tuple[object, ...])
 _comments: Final = placed_items(_in_chunk, _shifted)
+
+
+def shows_all(file: File, rule: str) -> bool:
+    """Return whether a hint is shown at all of its places: its severity is set higher, or the file silences some."""
+    return file.project.rules.get(rule, "hint") != "hint" or silenced(file.template.source).speaks_of(rule)
+
+
+class Place(NamedTuple):
+    """A finding about a `subject`, which counts for so many `places`."""
+
+    subject: Hashable
+    finding: Finding
+    places: int = 1
+
+
+def first_of_each(file: File, rule: str, places: Iterable[Place]) -> Iterator[Finding]:
+    """Yield the first finding about each subject, with the number of other places in its message.
+
+    For hints about a habit, which would cover the file.
+    """
+    if shows_all(file, rule):
+        yield from (place.finding for place in places)
+        return
+    first: dict[Hashable, Finding] = {}
+    others: Counter[Hashable] = Counter()
+    for subject, finding, number in places:
+        others[subject] += number if subject in first else number - 1
+        first.setdefault(subject, finding)
+    for subject, finding in first.items():
+        if others[subject]:
+            message = f"{finding.message}, and {others[subject]} more in this file"
+            yield replace(finding, message=message)
+        else:
+            yield finding

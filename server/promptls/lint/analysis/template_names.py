@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import Edit, FileContext, Finding, Fix, RelatedPlace
+from promptls.lint.rule import Edit, File, Finding, Fix, RelatedPlace
 from promptls.security.files import current_scope, folder_changed
 from promptls.semantic.names.references import TemplateReference, choices
 from promptls.semantic.names.template_names import statement_at, written_names
@@ -28,48 +28,48 @@ _MAX_SIBLINGS: Final = 500
 _FILE_NAME: Final = re.compile(r"[\w./-]+\.\w+")
 
 
-def unresolved(context: FileContext, keywords: frozenset[str]) -> Iterator[Finding]:
+def unresolved(file: File, keywords: frozenset[str]) -> Iterator[Finding]:
     """Yield a finding for each template name of a tag with one of the keywords that leads to no file."""
-    for reference in context.template.references:
+    for reference in file.template.references:
         if reference.keyword not in keywords:
             continue
         if reference.is_choice:
-            yield from _without_else(context, reference)
-        unquoted = _unquoted(context, reference) if reference.name is None else None
+            yield from _without_else(file, reference)
+        unquoted = _unquoted(file, reference) if reference.name is None else None
         if unquoted is not None:
             yield unquoted  # `ignore missing` does not help, either: the variables are not there
         elif reference.ignore_missing:
             continue
         elif reference.name is None:
-            yield from _by_variable(context, reference)
-        elif context.snapshot.resolve(context.path, reference) is None:
-            yield _finding(context, reference, reference.name)
+            yield from _by_variable(file, reference)
+        elif file.snapshot.resolve(file.path, reference) is None:
+            yield _finding(file, reference, reference.name)
         elif not reference.alternatives:
-            yield from _from_entries(context, reference, reference.name)
+            yield from _from_entries(file, reference, reference.name)
 
 
-def _without_else(context: FileContext, reference: TemplateReference) -> Iterator[Finding]:
+def _without_else(file: File, reference: TemplateReference) -> Iterator[Finding]:
     """Yield a diagnostic for a tag without a name if its condition is false, at the first name."""
-    statement = statement_at(context.template, reference.span.start)
+    statement = statement_at(file.template, reference.span.start)
     chosen = statement.template if statement is not None else None
     if statement is None or not isinstance(chosen, Conditional) or chosen.otherwise is not None:
         return
     start = reference.span.start - next(choices(chosen)).span.start
     if chosen.then.span.shifted(start) != reference.span:
         return
-    test = context.template.source.slice(chosen.test.span.shifted(start))
+    test = file.template.source.slice(chosen.test.span.shifted(start))
     message = (
         f"where `{test}` is false, this {reference.keyword} has no name, and rendering fails: add an `else`"
     )
     yield Finding(chosen.span.shifted(start), message, severity="warning")
 
 
-def _unquoted(context: FileContext, reference: TemplateReference) -> Finding | None:
+def _unquoted(file: File, reference: TemplateReference) -> Finding | None:
     """Return a diagnostic for an unquoted name of an existing file, which Jinja reads as variables."""
-    written = context.template.source.slice(reference.span)
+    written = file.template.source.slice(reference.span)
     if not _FILE_NAME.fullmatch(written):
         return None
-    if context.snapshot.resolve(context.path, reference._replace(name=written)) is None:
+    if file.snapshot.resolve(file.path, reference._replace(name=written)) is None:
         return None
     fix = Fix("Quote it", (Edit(reference.span, f"'{written}'"),), preferred=True)
     return Finding(
@@ -77,96 +77,93 @@ def _unquoted(context: FileContext, reference: TemplateReference) -> Finding | N
     )
 
 
-def _by_variable(context: FileContext, reference: TemplateReference) -> Iterator[Finding]:
+def _by_variable(file: File, reference: TemplateReference) -> Iterator[Finding]:
     """Yield a finding for each name that a variable of the file hands to the tag, at its own place."""
     if reference.is_unfinished:
         return
     seen: set[Span] = set()
-    for written in written_names(context.template, reference):
+    for written in written_names(file.template, reference):
         names = tuple(name for name in written.names if name)
         alternatives = names if len(written.names) > 1 else ()
         named = reference._replace(name=names[0] if names else None, alternatives=alternatives)
-        if not names or written.span in seen or context.snapshot.resolve(context.path, named) is not None:
+        if not names or written.span in seen or file.snapshot.resolve(file.path, named) is not None:
             continue
         seen.add(written.span)
-        found = _finding(context, named._replace(span=written.span), names[0])
-        place = RelatedPlace(context.path, reference.span, f"the {reference.keyword} that gets this name")
+        found = _finding(file, named._replace(span=written.span), names[0])
+        place = RelatedPlace(file.path, reference.span, f"the {reference.keyword} that gets this name")
         fixes = found.fixes if written.is_whole else ()
         yield Finding(found.span, found.message, fixes, (place,) if written.is_variable else ())
 
 
-def _finding(context: FileContext, reference: TemplateReference, name: str) -> Finding:
+def _finding(file: File, reference: TemplateReference, name: str) -> Finding:
     if reference.alternatives:
         listed = ", ".join(f"`{each}`" for each in reference.alternatives)
         return Finding(reference.span, f"none of these files is there: {listed}")
-    meant = _meant(context, name)
-    fixes = _fixes(context, reference, meant) if meant else ()
+    meant = _meant(file, name)
+    fixes = _fixes(file, reference, meant) if meant else ()
     question = f"; did you mean `{meant}`?" if meant else ""
     if parts_of_name(name) is None:
         message = f"Jinja refuses `{name}`: names have no `..` and count from the entry template"
     elif "\\" in name:
         message = f"there is no file `{name}`: folders are parted by `/`"
     else:
-        entries = context.snapshot.entries(context.path)
-        alone = entries == (context.path,)
+        entries = file.snapshot.entries(file.path)
+        alone = entries == (file.path,)
         where = "beside this template" if alone else "beside the templates that lead here"
         message = f"there is no file `{name}` {where}"
     return Finding(reference.span, f"{message}{question}", fixes)
 
 
-def _from_entries(context: FileContext, reference: TemplateReference, name: str) -> Iterator[Finding]:
+def _from_entries(file: File, reference: TemplateReference, name: str) -> Iterator[Finding]:
     """Yield a diagnostic for an including template in a folder from which the name does not resolve."""
-    snapshot = context.snapshot
-    extra = _template_paths(context)
-    for entry in sorted(snapshot.includers(context.path)):
+    snapshot = file.snapshot
+    extra = _template_paths(file)
+    for entry in sorted(snapshot.includers(file.path)):
         folder = str(Path(entry).parent)
-        if snapshot.includers(entry) or folder == str(Path(context.path).parent):
+        if snapshot.includers(entry) or folder == str(Path(file.path).parent):
             continue
         includes = snapshot.template(entry)
         is_strict = includes is not None and any(
-            each.name is not None and path_in(folder, each.name) == context.path
-            for each in includes.references
+            each.name is not None and path_in(folder, each.name) == file.path for each in includes.references
         )
         candidates = [path_in(each, name) for each in (folder, *extra)]
         if not is_strict or any(found and snapshot.exists(found) for found in candidates):
             continue
-        meant = _name_from((folder,), str(snapshot.resolve(context.path, reference)))
+        meant = _name_from((folder,), str(snapshot.resolve(file.path, reference)))
         question = f"; did you mean `{meant}`?" if meant else ""
         message = f"`{Path(entry).name}` includes this file, and from its folder there is no file `{name}`"
-        yield Finding(
-            reference.span, f"{message}{question}", _fixes(context, reference, meant) if meant else ()
-        )
+        yield Finding(reference.span, f"{message}{question}", _fixes(file, reference, meant) if meant else ())
         return
 
 
-def _template_paths(context: FileContext) -> list[str]:
-    project = context.snapshot.project(context.path)
+def _template_paths(file: File) -> list[str]:
+    project = file.snapshot.project(file.path)
     return [str(project.root / folder) for folder in project.settings.template_paths]
 
 
-def _fixes(context: FileContext, reference: TemplateReference, meant: str) -> tuple[Fix, ...]:
-    quote = context.template.source.slice(reference.span)[:1]
+def _fixes(file: File, reference: TemplateReference, meant: str) -> tuple[Fix, ...]:
+    quote = file.template.source.slice(reference.span)[:1]
     if quote not in {"'", '"'} or quote in meant:
         return ()
     return (Fix(f"Change to `{meant}`", (Edit(reference.span, f"{quote}{meant}{quote}"),), preferred=True),)
 
 
-def _meant(context: FileContext, name: str) -> str | None:
+def _meant(file: File, name: str) -> str | None:
     """Return the name of an existing file as it must be written here; None if none is similar."""
-    folders = context.snapshot.search_folders(context.path)
-    circular = {context.path, *context.snapshot.includers(context.path)}
+    folders = file.snapshot.search_folders(file.path)
+    circular = {file.path, *file.snapshot.includers(file.path)}
     written = name.replace("\\", "/")
-    beside = os.path.normpath(Path(context.path).parent / written)
+    beside = os.path.normpath(Path(file.path).parent / written)
     for candidate in (beside, *filter(None, (path_in(folder, written) for folder in folders))):
-        is_there = candidate not in circular and context.snapshot.exists(candidate)
+        is_there = candidate not in circular and file.snapshot.exists(candidate)
         found = _name_from(folders, candidate) if is_there else None
         if found is not None and found != name:
             return found
     plain = PurePath(*(part for part in written.split("/") if part not in {"", ".", ".."}))
     for folder in folders:
         parent = Path(folder) / plain.parent
-        names = {name for name in _names_in(context, str(parent)) if str(parent / name) not in circular}
-        near = _like(plain.name, names - {PurePath(context.path).name})
+        names = {name for name in _names_in(file, str(parent)) if str(parent / name) not in circular}
+        near = _like(plain.name, names - {PurePath(file.path).name})
         if near is not None:
             return (plain.parent / near).as_posix()
     return None
@@ -190,10 +187,10 @@ def _name_from(folders: tuple[str, ...], path: str) -> str | None:
     return None
 
 
-def _names_in(context: FileContext, folder: str) -> set[str]:
+def _names_in(file: File, folder: str) -> set[str]:
     """Return the names of the files in a folder, the unsaved ones too."""
     names = {
-        PurePath(path).name for path in context.snapshot.open_paths() if str(PurePath(path).parent) == folder
+        PurePath(path).name for path in file.snapshot.open_paths() if str(PurePath(path).parent) == folder
     }
     if not current_scope().allows(folder):
         return names
@@ -208,27 +205,27 @@ def _names_in(context: FileContext, folder: str) -> set[str]:
     return names
 
 
-def lacking_imports(context: FileContext) -> Iterator[Finding]:
+def lacking_imports(file: File) -> Iterator[Finding]:
     """Yield the names in `from … import` that the file behind it neither defines nor sets."""
-    for reference in context.template.references:
+    for reference in file.template.references:
         if reference.keyword != "from" or reference.alternatives or reference.is_choice:
             continue
-        statement = statement_at(context.template, reference.span.start)
-        exported = _exports(context, reference)
+        statement = statement_at(file.template, reference.span.start)
+        exported = _exports(file, reference)
         if statement is None or exported is None:
             continue
         tag_start = reference.span.start - (statement.template.span.start if statement.template else 0)
-        file, known = exported
+        named_file, known = exported
         for each in statement.imported:
             if each.name not in known:
-                message = f"`{file}` has no macro or variable `{each.name}`"
+                message = f"`{named_file}` has no macro or variable `{each.name}`"
                 yield misspelt(each.span.shifted(tag_start), message, each.name, known)
 
 
-def modules(context: FileContext) -> dict[str, object]:
+def modules(file: File) -> dict[str, object]:
     """Return what is in the files behind the imported names of which the file asks something."""
-    names = context.template.names
-    imported = owner_names(context.template.source.root) & names.bound_names("import")
+    names = file.template.names
+    imported = owner_names(file.template.source.root) & names.bound_names("import")
     if not imported:
         return {}
     bindings = [binding for binding in names.bindings_of("import") if binding.name in imported]
@@ -236,11 +233,11 @@ def modules(context: FileContext) -> dict[str, object]:
     for name in imported:
         own = [binding for binding in bindings if binding.name == name]
         is_plain = len(own) == 1 and not any(name in names.bound_names(kind) for kind in _OTHERWISE)
-        statement = statement_at(context.template, own[0].span.start) if is_plain else None
+        statement = statement_at(file.template, own[0].span.start) if is_plain else None
         node = statement.template if statement else None
         if statement is None or statement.keyword != "import" or not isinstance(node, Constant):
             continue
-        exported = _exports(context, TemplateReference("import", str(node.value), node.span))
+        exported = _exports(file, TemplateReference("import", str(node.value), node.span))
         if exported is not None:
             found[name] = exported
     return found
@@ -254,10 +251,10 @@ def lacking_members(chunk: Chunk, known: Mapping[str, Any]) -> Iterator[Finding]
     for member in _members(chunk):
         if member.owner not in known or member.name.startswith("_"):
             continue
-        file, members = known[member.owner]
+        named_file, members = known[member.owner]
         if member.name not in members:
             what = "macro" if member.is_called else "macro or variable"
-            yield misspelt(member.span, f"`{file}` has no {what} `{member.name}`", member.name, members)
+            yield misspelt(member.span, f"`{named_file}` has no {what} `{member.name}`", member.name, members)
 
 
 class _Member(NamedTuple):
@@ -299,10 +296,10 @@ owner_names: Final = summary(
 """The names of which a piece asks attributes."""
 
 
-def _exports(context: FileContext, reference: TemplateReference) -> tuple[str, frozenset[str]] | None:
+def _exports(file: File, reference: TemplateReference) -> tuple[str, frozenset[str]] | None:
     """Return the imported file's name and what it exports; None if that is unknown."""
-    path = context.snapshot.resolve(context.path, reference)
-    template = context.snapshot.template(path) if path else None
+    path = file.snapshot.resolve(file.path, reference)
+    template = file.snapshot.template(path) if path else None
     if path is None or template is None or template.syntax_problems or _extends(template):
         return None
     return PurePath(path).name, template.names.bound_names("macro") | template.names.bound_names("set")

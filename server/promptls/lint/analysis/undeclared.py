@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from promptls.lint.fixes.inputs import added_input
 from promptls.lint.fixes.jinja import tag_at
-from promptls.lint.rule import Edit, FileContext, Finding, Fix, RelatedPlace
+from promptls.lint.rule import Edit, File, Finding, Fix, RelatedPlace
 from promptls.semantic.names.events import chunk_events
 from promptls.semantic.names.file_names import FileNames
 from promptls.semantic.names.references import TemplateReference
@@ -45,9 +45,9 @@ _WORD: Final = re.compile(r"[^\W\d]\w*")
 _BIND_NOTHING: Final = frozenset({"if", "elif", "include", "extends"})
 
 
-def broken_names(context: FileContext) -> frozenset[str]:
+def broken_names(file: File) -> frozenset[str]:
     """Return the words in the broken tags of the file that may be meant to bind names."""
-    return _words(context.template.source.root)
+    return _words(file.template.source.root)
 
 
 def _chunk_words(chunk: Chunk) -> frozenset[str]:
@@ -89,23 +89,23 @@ class Undeclared(NamedTuple):
     elsewhere: Binding | None
 
 
-def undeclared_readings(context: FileContext) -> Iterator[Undeclared]:
+def undeclared_readings(file: File) -> Iterator[Undeclared]:
     """Yield the readings of variables in a file that declares its inputs, of names that nothing declares.
 
     Calls are left out, and so are `loop` and what a broken tag may bind. None in a file that declares no inputs.
     """
-    declared = declared_names(context)
+    declared = declared_names(file)
     if declared is None:
         return
-    names = context.template.names
-    functions = function_names(context.snapshot, context.path) or frozenset()
-    for name in sorted(names.input_names - declared - functions - broken_names(context) - {"loop"}):
+    names = file.template.names
+    functions = function_names(file.snapshot, file.path) or frozenset()
+    for name in sorted(names.input_names - declared - functions - broken_names(file) - {"loop"}):
         elsewhere = binding_of(names, name)
         for reading in names.readings_of(name):
             if reading.binding is not None or reading.how == "call":
                 continue
             meant = None
-            if elsewhere is not None and _is_own_value(context, name, elsewhere, reading):
+            if elsewhere is not None and _is_own_value(file, name, elsewhere, reading):
                 yield Undeclared(reading, None, None)
                 continue
             if elsewhere is None:
@@ -114,11 +114,11 @@ def undeclared_readings(context: FileContext) -> Iterator[Undeclared]:
             yield Undeclared(reading, meant, elsewhere)
 
 
-def _is_own_value(context: FileContext, name: str, binding: Binding, reading: Reading) -> bool:
+def _is_own_value(file: File, name: str, binding: Binding, reading: Reading) -> bool:
     """Return whether a `set` reads the name that it sets, as one does to give an input a default."""
-    if name in context.template.names.bound_names("for") or binding.kind != "set":
+    if name in file.template.names.bound_names("for") or binding.kind != "set":
         return False
-    located = context.template.source.located(reading.span.start)
+    located = file.template.source.located(reading.span.start)
     inside = reading.span.start - located.start
     for tag in located.chunk.tags:
         if tag.span.start <= inside < tag.span.end:
@@ -131,9 +131,9 @@ def _can_be_meant(name: str, known: str) -> bool:
     return known.isidentifier() and (known not in IMPLIED or is_typo(name, known))
 
 
-def declared_names(context: FileContext) -> frozenset[str] | None:
+def declared_names(file: File) -> frozenset[str] | None:
     """Return the inputs that the file declares; None if it declares none."""
-    inputs = context.template.declarations.inputs
+    inputs = file.template.declarations.inputs
     return None if inputs is None else frozenset(key.name for key in inputs)
 
 
@@ -156,9 +156,9 @@ def names_in_scope(names: FileNames, offset: int) -> frozenset[str]:
     return frozenset(name for scope in resolver.scopes for name in scope.bound)
 
 
-def out_of_scope(context: FileContext, binding: Binding, read: Span) -> str:
+def out_of_scope(file: File, binding: Binding, read: Span) -> str:
     """Return why a name that the file binds is not there where it is read."""
-    line = context.template.source.place(binding.span.start).line + 1
+    line = file.template.source.place(binding.span.start).line + 1
     match binding.kind:
         case "for":
             where = f"is the variable of the loop in line {line}, and nothing outside of it"
@@ -173,11 +173,11 @@ def out_of_scope(context: FileContext, binding: Binding, read: Span) -> str:
     return f"`{binding.name}` {where}"
 
 
-def foreign_constants(context: FileContext) -> Iterator[Finding]:
+def foreign_constants(file: File) -> Iterator[Finding]:
     """Yield a finding for each constant of another language that nothing binds or declares."""
-    names = context.template.names
+    names = file.template.names
     for name in sorted(FOREIGN_CONSTANTS.keys() & names.read_names):
-        if name in (declared_names(context) or ()) or binding_of(names, name) is not None:
+        if name in (declared_names(file) or ()) or binding_of(names, name) is not None:
             continue
         meant = FOREIGN_CONSTANTS[name]
         for reading in names.readings_of(name):
@@ -185,13 +185,13 @@ def foreign_constants(context: FileContext) -> Iterator[Finding]:
                 continue
             message = f"nothing is named `{name}`: Jinja writes `{meant}`"
             # A default that is not there prints nothing; `none` would print the word.
-            is_default = name not in {"TRUE", "FALSE"} and _is_handed_to_a_filter(context, reading)
+            is_default = name not in {"TRUE", "FALSE"} and _is_handed_to_a_filter(file, reading)
             fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), preferred=not is_default)
             yield Finding(reading.span, message, (fix,))
 
 
-def _is_handed_to_a_filter(context: FileContext, reading: Reading) -> bool:
-    located = context.template.source.located(reading.span.start)
+def _is_handed_to_a_filter(file: File, reading: Reading) -> bool:
+    located = file.template.source.located(reading.span.start)
     return any(
         isinstance(argument, Name) and argument.span.shifted(located.start + start) == reading.span
         for start, node in expressions_in(located.chunk)
@@ -215,17 +215,17 @@ class Unprovided(NamedTuple):
     meant: str | None
 
 
-def unprovided_readings(context: FileContext) -> Iterator[Unprovided]:
+def unprovided_readings(file: File) -> Iterator[Unprovided]:
     """Yield the readings of names that an entry template leading here declares its inputs without.
 
     Calls are left out, and so is `loop`. None in a file that declares inputs itself.
     """
-    if declared_names(context) is not None:
+    if declared_names(file) is not None:
         return
-    ways = [way for way in ways_to(context.snapshot, context.path) if way.reference is not None]
+    ways = [way for way in ways_to(file.snapshot, file.path) if way.reference is not None]
     if not any(way.declares for way in ways):
         return
-    names = context.template.names
+    names = file.template.names
     for name in sorted(names.input_names - {"loop"}):
         lacking = tuple(way for way in ways if way.declares and name not in way.provided)
         if not lacking or binding_of(names, name) is not None:
@@ -255,13 +255,13 @@ def include_places(found: Unprovided) -> tuple[RelatedPlace, ...]:
     return tuple(RelatedPlace(path, span, "the file is included here") for path, span in places)
 
 
-def undeclared_in_includes(context: FileContext) -> Iterator[Finding]:
+def undeclared_in_includes(file: File) -> Iterator[Finding]:
     """Yield a finding at each include whose file reads an input that this file does not declare."""
-    declared = declared_names(context)
-    if declared is None or not context.template.references:
+    declared = declared_names(file)
+    if declared is None or not file.template.references:
         return
-    needs = needs_of(context.snapshot, context.path).by_name
-    ways = ways_to(context.snapshot, context.path)
+    needs = needs_of(file.snapshot, file.path).by_name
+    ways = ways_to(file.snapshot, file.path)
     for name, readers in needs.items():
         if name in declared or any(not way.declares or name in way.provided for way in ways):
             continue
@@ -270,13 +270,13 @@ def undeclared_in_includes(context: FileContext) -> Iterator[Finding]:
             reference = need.reference
             if reference is None or reference in seen or not need.is_free:
                 continue
-            if name in names_bound_at(context.template, reference):
+            if name in names_bound_at(file.template, reference):
                 continue
-            place = _first_reading(context, need, name)
+            place = _first_reading(file, need, name)
             if place is not None:
                 seen.add(reference)
                 message = f"`{PurePath(need.path).name}` reads `{name}`, which is not in `input_keys`"
-                fixes = () if nearest(name, declared) else added_input(context, name)
+                fixes = () if nearest(name, declared) else added_input(file, name)
                 yield Finding(reference.span, message, fixes, related=(place,))
 
 
@@ -287,8 +287,8 @@ def _is_unfinished(template: Template, span: Span) -> bool:
     return number is not None and bool(located.chunk.tags[number].unclosed)
 
 
-def _first_reading(context: FileContext, need: Need, name: str) -> RelatedPlace | None:
-    template = context.snapshot.template(need.path)
+def _first_reading(file: File, need: Need, name: str) -> RelatedPlace | None:
+    template = file.snapshot.template(need.path)
     if template is None:
         return None
     for reading in template.names.readings_of(name):
@@ -297,25 +297,25 @@ def _first_reading(context: FileContext, need: Need, name: str) -> RelatedPlace 
     return None
 
 
-def needed_inputs(context: FileContext, given: frozenset[str]) -> list[str]:
+def needed_inputs(file: File, given: frozenset[str]) -> list[str]:
     """Return the inputs that data with the names in `given` lacks, sorted or as they are declared.
 
     Those that are declared, but for those with a `default`; where nothing is declared, those that the
     file and its includes read and do not reckon to be without. Functions are none.
     """
-    declared = context.template.declarations.inputs
+    declared = file.template.declarations.inputs
     if declared is not None:
         return [key.name for key in declared if key.name not in given and "default" not in key.schema]
-    needs = needs_of(context.snapshot, context.path).by_name
+    needs = needs_of(file.snapshot, file.path).by_name
     # What a file may bind ahead of its reading, be it in a branch, need not come from the data.
     names = {
         name
         for name, each in needs.items()
-        if name not in given and certain_place(context.snapshot, name, each) is not None
+        if name not in given and certain_place(file.snapshot, name, each) is not None
     }
-    names -= (function_names(context.snapshot, context.path) or frozenset()) if names else frozenset()
+    names -= (function_names(file.snapshot, file.path) or frozenset()) if names else frozenset()
     if not names:
         return []
-    shapes = needed_shapes(context.snapshot, context.path)
+    shapes = needed_shapes(file.snapshot, file.path)
     found = ((name, shapes.get(name, UNKNOWN)) for name in sorted(names))
     return [name for name, shape in found if not shape.optional and shape.kind != "callable"]

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import Edit, FileContext, Finding, Fix
+from promptls.lint.rule import Edit, File, Finding, Fix
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.chunk_list import Piece
 from promptls.syntax.facts import summary
@@ -89,13 +89,13 @@ class Unknown:
             of_tags=True,
         )
 
-    def check(self, context: FileContext) -> Iterator[Finding]:
+    def check(self, file: File) -> Iterator[Finding]:
         """Yield an error where loading fails, a warning where only a branch does."""
-        for located in context.template.source.root.where(self._uses):
+        for located in file.template.source.root.where(self._uses):
             for use in self._in_chunk(located.chunk):
                 is_soft = use.is_soft
                 if is_soft is None:
-                    blocks = context.template.branches.at(located.start + use.tag)
+                    blocks = file.template.branches.at(located.start + use.tag)
                     frames = [block.keyword for block in blocks if block.keyword in _FRAMES]
                     is_soft = frames[-1:] == ["if"]
                 message = f"Jinja has no {self._word} `{use.name}`"

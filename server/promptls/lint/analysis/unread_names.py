@@ -8,7 +8,7 @@ from typing import Final
 
 from promptls.lint.analysis.undeclared import declared_names, names_in_scope
 from promptls.lint.fixes.jinja import tag_at
-from promptls.lint.rule import Edit, FileContext, Fix
+from promptls.lint.rule import Edit, File, Fix
 from promptls.semantic.names.scopes import Binding, Reading
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.template import Template
@@ -26,19 +26,19 @@ _MAX_BEHIND: Final = 2_000
 """How many characters behind a broken tag a name is looked for in."""
 
 
-def unread(context: FileContext, kind: str) -> Iterator[Binding]:
+def unread(file: File, kind: str) -> Iterator[Binding]:
     """Yield the bindings of a kind whose names neither the file nor anything it includes reads.
 
     None if an include cannot be followed, or where another file names this one and may import what
     it binds. In a file with syntax errors, a name that stands anywhere else counts as read.
     """
-    names = context.template.names
+    names = file.template.names
     unread_here = names.bound_names(kind) - names.read_names
-    if not unread_here or context.snapshot.includers(context.path):
+    if not unread_here or file.snapshot.includers(file.path):
         return
-    if not contract_of(context.snapshot, context.path).is_whole:
+    if not contract_of(file.snapshot, file.path).is_whole:
         return
-    read = names_handed_on(context.snapshot, context.path)
+    read = names_handed_on(file.snapshot, file.path)
     if unread_here <= read:
         return
     for binding in names.bindings_of(kind):
@@ -46,18 +46,18 @@ def unread(context: FileContext, kind: str) -> Iterator[Binding]:
             continue
         if binding.name in CONSTANTS:
             continue  # that nothing can be assigned to it is told
-        if not may_be_read_in_broken_text(context, binding.name, binding.span):
+        if not may_be_read_in_broken_text(file, binding.name, binding.span):
             yield binding
 
 
-def may_be_read_in_broken_text(context: FileContext, name: str, known: Span) -> bool:
+def may_be_read_in_broken_text(file: File, name: str, known: Span) -> bool:
     """Return whether an error in a tag may hide that a name is read: it stands in that tag or behind it on its line.
 
     The place `known`, where the name is bound, is no reading. A raw block that is never closed may hide what stands behind it.
     """
-    source = context.template.source
+    source = file.template.source
     found = False
-    problems = context.template.syntax_problems
+    problems = file.template.syntax_problems
     if len(problems) > _MAX_PROBLEMS:
         return True
     for problem in problems:
@@ -85,21 +85,21 @@ _SHORTEST: Final = 4
 """How many letters a name has at least that another one can be a typo of."""
 
 
-def typos_of_loop_variables(context: FileContext) -> Iterator[tuple[Reading, Binding]]:
+def typos_of_loop_variables(file: File) -> Iterator[tuple[Reading, Binding]]:
     """Yield the readings that are typos of a loop's variable, with it, in a file that declares no inputs.
 
     Any name may be an input there. One that is read in the loop alone, and is like a variable of the loop
     that nobody reads, is none.
     """
-    if declared_names(context) is not None:
+    if declared_names(file) is not None:
         return
-    names = context.template.names
-    for binding in unread(context, "for"):
+    names = file.template.names
+    for binding in unread(file, "for"):
         for name in sorted(names.input_names):
             if not _is_like(name, binding.name):
                 continue
             readings = list(names.readings_of(name))
-            if all(_is_inside(context, reading, binding) for reading in readings):
+            if all(_is_inside(file, reading, binding) for reading in readings):
                 yield from ((reading, binding) for reading in readings)
 
 
@@ -108,10 +108,10 @@ def _is_like(name: str, known: str) -> bool:
     return len(known) >= _SHORTEST and not is_plural and is_typo(name, known) and is_close(name, known)
 
 
-def _is_inside(context: FileContext, reading: Reading, binding: Binding) -> bool:
+def _is_inside(file: File, reading: Reading, binding: Binding) -> bool:
     if reading.binding is not None or reading.how == "call":
         return False
-    return binding.name in names_in_scope(context.template.names, reading.span.start)
+    return binding.name in names_in_scope(file.template.names, reading.span.start)
 
 
 def adds_up(template: Template, name: str, outer: Binding, inner: Span) -> bool:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Items
 
-from promptls.lint.rule import Edit, FileContext, Fix
+from promptls.lint.rule import Edit, File, Fix
 from promptls.semantic.header import InputKey
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping, Node, Sequence
 from promptls.text.positions import Span
 
 
-def added_input(context: FileContext, name: str) -> tuple[Fix, ...]:
+def added_input(file: File, name: str) -> tuple[Fix, ...]:
     """Return a fix that adds `name` behind the last input key; none if its place cannot be told."""
-    declarations = context.template.declarations
+    declarations = file.template.declarations
     entry = declarations.tree.entry("input_keys") if declarations.tree else None
     if entry is None:
         return ()
-    edit = _edit(context.template.source, entry.value, name)
+    edit = _edit(file.template.source, entry.value, name)
     return (Fix(f"Add `{name}` to `input_keys`", (edit,)),) if edit else ()
 
 
@@ -54,9 +54,9 @@ def _line_behind(source: Source, last: int, first: int, written: str) -> Edit:
     return Edit(Span(end, end), f"\n{' ' * source.place(first).column}{written}")
 
 
-def removed_input(context: FileContext, key: InputKey, *, preferred: bool = False) -> tuple[Fix, ...]:
+def removed_input(file: File, key: InputKey, *, preferred: bool = False) -> tuple[Fix, ...]:
     """Return a fix that takes `key` out of `input_keys`; none if its place cannot be told."""
-    tree = context.template.declarations.tree
+    tree = file.template.declarations.tree
     node = tree.value("input_keys") if tree else None
     if isinstance(node, Sequence):
         spans = [item.span for item in node.items]
@@ -70,7 +70,7 @@ def removed_input(context: FileContext, key: InputKey, *, preferred: bool = Fals
     index = next((number for number, span in enumerate(spans) if span.start == key.span.start), None)
     if index is None:
         return ()
-    source = context.template.source
+    source = file.template.source
     is_flow = source.slice(Span(node.span.start, node.span.start + 1)) in {"[", "{"}
     removed = _in_brackets(spans, index) if is_flow else _on_lines(source, spans, index)
     if removed is None:

@@ -60,7 +60,7 @@ async def _of_rendering(context: Context, renderings: Renderings, path: str) -> 
 
     None for an open one, of which it is known.
     """
-    from promptls.lint.renderings import check_rendering, needs_rendering
+    from promptls.lint.runner import check_rendering, needs_rendering
 
     snapshot = context.snapshot
     if path in snapshot.open_files:

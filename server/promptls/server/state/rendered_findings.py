@@ -48,7 +48,7 @@ class RenderedFindings:
 
     def on_render(self, snapshot: Snapshot, path: str, made: FileRendering) -> None:
         """Take the findings of a rendering, unless it is of a former text of the file or of its includes."""
-        from promptls.lint.renderings import check_rendering
+        from promptls.lint.runner import check_rendering
 
         current = self._context.snapshot
         if path not in current.open_files:

@@ -1,4 +1,4 @@
-"""An example that stands in the dataset it is scored on.
+"""Example that is also in the dataset it is scored on.
 
 ## What it does
 
@@ -60,19 +60,19 @@ from pathlib import Path
 from typing import Any
 
 from promptls.lint.analysis.experiments import DeclaredExperiment, declared_experiments
-from promptls.lint.rule import FileContext, Finding, Rule
+from promptls.lint.rule import File, Finding, Rule
 from promptls.semantic.kind import Kind
 from promptls.semantic.object_data import is_printed
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the examples that are rows of a dataset."""
-    examples = context.template.declarations.examples
+    examples = file.template.declarations.examples
     if not examples:
         return
-    output = context.template.declarations.data.get("output_key")
+    output = file.template.declarations.data.get("output_key")
     seen: set[tuple[int, Path]] = set()
-    for experiment in declared_experiments(context):
+    for experiment in declared_experiments(file):
         for number, example in enumerate(examples):
             inputs = {key: value for key, value in example.data.items() if key != output}
             if (number, experiment.dataset) in seen or not inputs:
@@ -100,11 +100,4 @@ def _row_of(experiment: DeclaredExperiment, inputs: dict[Any, Any]) -> int | Non
     return place.number if place else None
 
 
-RULE = Rule(
-    name="example-in-dataset",
-    summary="example that is also in the dataset it is scored on",
-    severity="warning",
-    module=__name__,
-    kinds=frozenset({Kind.PARTS, Kind.OBJECT}),
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=frozenset({Kind.PARTS, Kind.OBJECT}))

@@ -1,4 +1,4 @@
-"""Rows of a dataset that failed in the last run of an experiment.
+"""Dataset rows that failed in the last run of an experiment.
 
 ## What it does
 
@@ -64,7 +64,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptls.lint.analysis.experiments import name_span
-from promptls.lint.rule import FileContext, Finding, Rule
+from promptls.lint.rule import File, Finding, Rule
 from promptls.semantic.kind import Kind
 
 if TYPE_CHECKING:
@@ -91,14 +91,14 @@ class RowFinding(NamedTuple):
     response: str
 
 
-def check(context: FileContext, runs: Sequence[RunSummary]) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the experiments whose last run has rows without an answer."""
-    for run in runs:
+    for run in file.runs:
         if run.rows_chosen is not None and any(
-            run.experiment == other.experiment and other.rows_chosen is None for other in runs
+            run.experiment == other.experiment and other.rows_chosen is None for other in file.runs
         ):
             continue
-        span = name_span(context.template, run.experiment)
+        span = name_span(file.template, run.experiment)
         if run.failed and span is not None:
             message = (
                 f"{run.failed} of {run.rows} rows failed in the last run, `{run.name}`: its results say why"
@@ -128,11 +128,4 @@ def rows_in_datasets(newest_first: Sequence[RunSummary]) -> Iterator[RowFinding]
             )
 
 
-RULE = Rule(
-    name="failing-row",
-    summary="dataset rows that failed in the last run of an experiment",
-    severity="information",
-    module=__name__,
-    kinds=frozenset({Kind.PARTS, Kind.OBJECT}),
-    check_runs=check,
-)
+RULE = Rule(check, severity="information", kinds=frozenset({Kind.PARTS, Kind.OBJECT}), needs="runs")

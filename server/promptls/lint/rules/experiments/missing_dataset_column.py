@@ -1,4 +1,4 @@
-"""A dataset without a column that the experiment needs.
+"""Dataset without a column that the experiment needs.
 
 ## What it does
 
@@ -63,31 +63,31 @@ from promptls.lint.analysis.experiments import (
     needed_columns,
 )
 from promptls.lint.analysis.undeclared import needed_inputs
-from promptls.lint.rule import FileContext, Finding, Rule
+from promptls.lint.rule import File, Finding, Rule
 from promptls.semantic.kind import Kind
 from promptls.text.suggest import did_you_mean
 
 _PARTING: Final = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the columns that datasets lack."""
     found: list[Finding] = []
-    for experiment in declared_experiments(context):
+    for experiment in declared_experiments(file):
         columns = _columns(experiment)
         if columns is not None:
-            missing = [*_without_inputs(context, experiment, columns)]
-            missing += _without_parameters(context, experiment, columns)
+            missing = [*_without_inputs(file, experiment, columns)]
+            missing += _without_parameters(file, experiment, columns)
             is_one = bool(missing) and len(columns) == 1
-            found += (_parted(context, experiment, columns) if is_one else []) or missing
+            found += (_parted(file, experiment, columns) if is_one else []) or missing
     # Experiments that share what they declare, by an alias of YAML, have one mistake together.
     yield from dict.fromkeys(found)
-    yield from _of_project(context)
+    yield from _of_project(file)
 
 
-def _parted(context: FileContext, experiment: DeclaredExperiment, columns: tuple[str, ...]) -> list[Finding]:
+def _parted(file: File, experiment: DeclaredExperiment, columns: tuple[str, ...]) -> list[Finding]:
     """Return a finding at a CSV file whose values are parted by something else than commas."""
-    span = experiment.span(context, "dataset")
+    span = experiment.span(file, "dataset")
     mark = next((mark for mark in _PARTING if mark in columns[0]), None)
     if span is None or mark is None or experiment.dataset.suffix.lower() != ".csv":
         return []
@@ -105,11 +105,11 @@ def _question(name: str, columns: tuple[str, ...]) -> str:
     return did_you_mean(name, columns)
 
 
-def _of_project(context: FileContext) -> Iterator[Finding]:
+def _of_project(file: File) -> Iterator[Finding]:
     """Yield the inputs for which experiments of the project have no column, at their declarations."""
-    inputs = {key.name: key.span for key in context.template.declarations.inputs or ()}
-    project = context.snapshot.project(context.path)
-    own = context.template.declarations.settings.experiments or {}
+    inputs = {key.name: key.span for key in file.template.declarations.inputs or ()}
+    project = file.snapshot.project(file.path)
+    own = file.template.declarations.settings.experiments or {}
     if not inputs or project.path is None:
         return
     for name, declared in project.settings.experiments.items():
@@ -118,7 +118,7 @@ def _of_project(context: FileContext) -> Iterator[Finding]:
         columns = _columns(DeclaredExperiment(name, declared, project.root / declared.dataset))
         if not columns or inputs.keys().isdisjoint(columns):
             continue
-        for needed in needed_inputs(context, frozenset(columns)):
+        for needed in needed_inputs(file, frozenset(columns)):
             if needed in inputs:
                 message = (
                     f"the experiment `{name}` of `{project.path.name}` cannot run this prompt: "
@@ -135,29 +135,29 @@ def _columns(experiment: DeclaredExperiment) -> tuple[str, ...] | None:
 
 
 def _without_inputs(
-    context: FileContext, experiment: DeclaredExperiment, columns: tuple[str, ...]
+    file: File, experiment: DeclaredExperiment, columns: tuple[str, ...]
 ) -> Iterator[Finding]:
-    span = experiment.span(context, "dataset")
+    span = experiment.span(file, "dataset")
     if span is None:
         return
-    for name in needed_inputs(context, frozenset(columns)):
+    for name in needed_inputs(file, frozenset(columns)):
         named = experiment.declared.dataset
         message = f"`{named}` has no column `{name}`, which is an input of the prompt"
         yield Finding(span, f"{message}{_question(name, columns)}")
 
 
 def _without_parameters(
-    context: FileContext, experiment: DeclaredExperiment, columns: tuple[str, ...]
+    file: File, experiment: DeclaredExperiment, columns: tuple[str, ...]
 ) -> Iterator[Finding]:
     from promptls.metrics.binding import is_bound
 
-    output_key = context.template.declarations.settings.output_key
-    named = named_metrics(context)
+    output_key = file.template.declarations.settings.output_key
+    named = named_metrics(file)
     for index, metric in enumerate(experiment.declared.metrics):
-        span = experiment.span(context, "metrics", index)
+        span = experiment.span(file, "metrics", index)
         if span is None:
             continue
-        for parameter, name in needed_columns(metric, named, Path(context.path).parent):
+        for parameter, name in needed_columns(metric, named, Path(file.path).parent):
             if not is_bound(name, columns, output_key):
                 dataset = experiment.declared.dataset
                 message = f"`{dataset}` has no column for the parameter `{parameter}` of `{metric}`"
@@ -166,11 +166,4 @@ def _without_parameters(
                 yield Finding(span, f"{message}{_question(name.removeprefix('expected_'), columns)}")
 
 
-RULE = Rule(
-    name="missing-dataset-column",
-    summary="dataset without a column that the experiment needs",
-    severity="error",
-    module=__name__,
-    kinds=frozenset({Kind.PARTS, Kind.OBJECT}),
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=frozenset({Kind.PARTS, Kind.OBJECT}))

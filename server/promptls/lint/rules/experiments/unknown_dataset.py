@@ -1,4 +1,4 @@
-"""An experiment whose dataset is not there, or cannot be read.
+"""Dataset of an experiment is missing or cannot be read.
 
 ## What it does
 
@@ -60,7 +60,7 @@ from typing import Final
 from promptls.datasets.files import SUFFIXES
 from promptls.lint.analysis.experiments import Objection, declared_experiments
 from promptls.lint.fixes.names import near_file
-from promptls.lint.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.security.files import current_scope, is_file, is_folder
 from promptls.text.positions import Span
 
@@ -68,16 +68,16 @@ _ENDINGS: Final = (".csv", ".jsonl", ".ndjson", ".parquet")
 """The endings that only datasets have: other programs keep JSON files too."""
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the datasets that cannot be read, each where it is named."""
     found: dict[Span, Objection] = {}
-    for experiment in declared_experiments(context):
-        span = experiment.span(context, "dataset")
+    for experiment in declared_experiments(file):
+        span = experiment.span(file, "dataset")
         objection = dataset_objection(experiment.declared.dataset, experiment.dataset, "this prompt")
         if span is not None and objection is not None:
             found[span] = objection
     for span, objection in found.items():
-        yield objection.finding(context, span)
+        yield objection.finding(file, span)
 
 
 def dataset_objection(named: str, dataset: Path, beside: str) -> Objection | None:
@@ -114,11 +114,4 @@ def _meant(dataset: Path, named: str) -> str | None:
     return near_file(dataset, named, (*_ENDINGS, own) if own in SUFFIXES else _ENDINGS)
 
 
-RULE = Rule(
-    name="unknown-dataset",
-    summary="dataset of an experiment is missing or cannot be read",
-    severity="error",
-    module=__name__,
-    kinds=DECLARING_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=DECLARING_KINDS)

@@ -1,4 +1,4 @@
-"""An experiment with a metric that is not there.
+"""Unknown metric in an experiment.
 
 ## What it does
 
@@ -68,7 +68,7 @@ from promptls.lint.analysis.experiments import (
     wrong_options,
     wrong_thresholds,
 )
-from promptls.lint.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.security.files import current_scope, is_file, names_in
 from promptls.syntax.yaml.nodes import Mapping
 from promptls.text.positions import Span
@@ -84,48 +84,48 @@ _MODULE_AND_NAME: Final = re.compile(r"([\w./\\-]+?)(?:\.py)?(?:::|[:.])(\w+)(?:
 """A file's or module's name and a function's, as other tools put them together."""
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the names of metrics that lead to none, each where it is named."""
-    yield from dict.fromkeys(_unknown(context))
+    yield from dict.fromkeys(_unknown(file))
 
 
-def _unknown(context: FileContext) -> Iterator[Finding]:
-    settings = context.template.declarations.settings
+def _unknown(file: File) -> Iterator[Finding]:
+    settings = file.template.declarations.settings
     if not (settings.experiments or settings.metrics):
         return
-    folder = Path(context.path).parent
-    named = named_metrics(context)
-    for experiment in declared_experiments(context):
+    folder = Path(file.path).parent
+    named = named_metrics(file)
+    for experiment in declared_experiments(file):
         are_there = True
         for index, name in enumerate(experiment.declared.metrics):
-            span = experiment.span(context, "metrics", index)
+            span = experiment.span(file, "metrics", index)
             objection = metric_objection(name, folder, "this prompt", named)
             if span is not None and objection is not None:
                 are_there = False
-                yield objection.finding(context, span)
+                yield objection.finding(file, span)
         for threshold, wrong in wrong_thresholds(experiment.declared, folder) if are_there else ():
-            span = _key_span(context, ("experiments", experiment.name, "thresholds"), threshold)
+            span = _key_span(file, ("experiments", experiment.name, "thresholds"), threshold)
             if span is not None:
-                yield wrong.finding(context, span)
+                yield wrong.finding(file, span)
     for name, metric in (settings.metrics or {}).items():
-        yield from _in_named(context, name, metric, folder)
+        yield from _in_named(file, name, metric, folder)
 
 
-def _in_named(context: FileContext, name: str, metric: NamedMetric, folder: Path) -> Iterator[Finding]:
+def _in_named(file: File, name: str, metric: NamedMetric, folder: Path) -> Iterator[Finding]:
     """Yield what is wrong with a metric that the file gives a name and options."""
-    span = context.template.declarations.value_span("metrics", name, "use")
+    span = file.template.declarations.value_span("metrics", name, "use")
     objection = metric_objection(metric.use, folder, "this prompt")
     if span is not None and objection is not None:
-        yield objection.finding(context, span)
+        yield objection.finding(file, span)
     for wrong in wrong_options(metric, folder):
         keys = ("metrics", name, "columns") if wrong.below else ("metrics", name)
-        option = _key_span(context, keys, wrong.name)
+        option = _key_span(file, keys, wrong.name)
         if option is not None:
-            yield Objection(wrong.message, wrong.meant).finding(context, option)
+            yield Objection(wrong.message, wrong.meant).finding(file, option)
 
 
-def _key_span(context: FileContext, path: tuple[str, ...], key: str) -> Span | None:
-    node: Any = context.template.declarations.tree
+def _key_span(file: File, path: tuple[str, ...], key: str) -> Span | None:
+    node: Any = file.template.declarations.tree
     for step in path:
         node = node.value(step) if isinstance(node, Mapping) else None
     entry = node.entry(key) if isinstance(node, Mapping) else None
@@ -185,11 +185,4 @@ def _own_metric(name: str, folder: Path) -> str | None:
     return f"{file}:{match[2]}" if any(each.name == match[2] for each in functions) else None
 
 
-RULE = Rule(
-    name="unknown-metric",
-    summary="unknown metric in an experiment",
-    severity="error",
-    module=__name__,
-    kinds=DECLARING_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=DECLARING_KINDS)

@@ -1,4 +1,4 @@
-"""An experiment with a model that nobody knows.
+"""Unknown model in an experiment.
 
 ## What it does
 
@@ -57,7 +57,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from promptls.lint.analysis.experiments import Objection, declared_experiments
-from promptls.lint.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.text.errors import UsageError
 from promptls.text.suggest import is_close, nearest
 
@@ -66,23 +66,23 @@ if TYPE_CHECKING:
     from promptls.settings.project import Project
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the names of models that lead to none, each where it is named."""
-    yield from dict.fromkeys(_unknown(context))
+    yield from dict.fromkeys(_unknown(file))
 
 
-def _unknown(context: FileContext) -> Iterator[Finding]:
-    for experiment in declared_experiments(context):
+def _unknown(file: File) -> Iterator[Finding]:
+    for experiment in declared_experiments(file):
         for index, name in enumerate(experiment.declared.models):
-            span = experiment.span(context, "models", index)
-            objection = model_objection(name, context.project)
+            span = experiment.span(file, "models", index)
+            objection = model_objection(name, file.project)
             if span is not None and objection is not None:
-                yield objection.finding(context, span)
-    for name, metric in (context.template.declarations.settings.metrics or {}).items():
-        for key, objection in metric_models(metric, context.project):
-            span = context.template.declarations.value_span("metrics", name, key)
+                yield objection.finding(file, span)
+    for name, metric in (file.template.declarations.settings.metrics or {}).items():
+        for key, objection in metric_models(metric, file.project):
+            span = file.template.declarations.value_span("metrics", name, key)
             if span is not None:
-                yield objection.finding(context, span)
+                yield objection.finding(file, span)
 
 
 def metric_models(metric: NamedMetric, project: Project) -> Iterator[tuple[str, Objection]]:
@@ -151,11 +151,4 @@ def _joined(name: str) -> str:
     return ":".join(each.strip() for each in name.split(":", 1))
 
 
-RULE = Rule(
-    name="unknown-model",
-    summary="unknown model in an experiment",
-    severity="error",
-    module=__name__,
-    kinds=DECLARING_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=DECLARING_KINDS)

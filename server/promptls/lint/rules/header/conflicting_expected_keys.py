@@ -1,4 +1,4 @@
-"""Keys that a part expects of its data, at odds with what is declared and read.
+"""Expected keys of a part contradict the declared or read inputs.
 
 ## What it does
 
@@ -42,11 +42,11 @@ input_keys: [character]
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from promptls.lint.analysis.undeclared import declared_names
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import PARTS_KINDS, CheckNames, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.events import chunk_events
 from promptls.semantic.names.scopes import GLOBALS, INJECTED
@@ -77,31 +77,40 @@ class _Fact(NamedTuple):
     objection: str
 
 
-def facts(context: FileContext) -> dict[str, object]:
+def check(file: File) -> Iterator[Finding]:
+    """Yield the expected keys of the file's parts that do not fit."""
+    if _mentioned(file.chunks):
+        known = _facts(file)
+        for located in file.chunks.where(_mentioned):
+            for finding in _in_chunk(located.chunk, known):
+                yield finding.shifted(located.start)
+
+
+def _facts(file: File) -> dict[str, _Fact]:
     """Return what there is to know of the names that parts expect, and of those that such parts read.
 
     Nothing where the functions file, which may provide any of them, cannot be read.
     """
-    functions = function_names(context.snapshot, context.path)
+    functions = function_names(file.snapshot, file.path)
     if functions is None:
         return {}
-    inputs = context.template.names.input_names
-    declared = declared_names(context)  # that others are missing there is told by itself
+    inputs = file.template.names.input_names
+    declared = declared_names(file)  # that others are missing there is told by itself
     undeclared = frozenset[str]() if declared is None else inputs - declared
-    root = context.template.source.root
+    root = file.template.source.root
     listed = _listed(root)
     mentioned = _mentioned(root) - functions
-    shapes = used_shapes(context.template) if mentioned else {}
+    shapes = used_shapes(file.template) if mentioned else {}
     return {
         name: _Fact(
             name in inputs - undeclared and not (name in shapes and shapes[name].optional),
-            _objection(context, name) if name in listed else "",
+            _objection(file, name) if name in listed else "",
         )
         for name in mentioned
     }
 
 
-def check_names(chunk: Chunk, known: Mapping[str, Any]) -> Iterator[Finding]:
+def _in_chunk(chunk: Chunk, known: Mapping[str, _Fact]) -> Iterator[Finding]:
     """Yield the expected keys of the chunk's parts that do not fit."""
     for part in _expecting(chunk):
         unlisted = {name for name in part.read if name in known and known[name].is_needed}
@@ -123,14 +132,14 @@ def check_names(chunk: Chunk, known: Mapping[str, Any]) -> Iterator[Finding]:
             yield Finding(part.place, message, fixes, severity="information")
 
 
-def _objection(context: FileContext, name: str) -> str:
+def _objection(file: File, name: str) -> str:
     """Return what is wrong with a key that its own part does not read; empty where nothing is."""
-    declared = context.template.declarations.inputs
+    declared = file.template.declarations.inputs
     if declared is not None:
         if name in {key.name for key in declared}:
             return ""
         return f"Prompt Poet refuses data without `{name}`, and `input_keys` does not have it"
-    contract = contract_of(context.snapshot, context.path)
+    contract = contract_of(file.snapshot, file.path)
     if not contract.is_whole or name in contract.names:
         return ""
     return f"Prompt Poet refuses data without `{name}`, and nothing reads it"
@@ -173,11 +182,4 @@ _mentioned: Final = summary(
 """The names that a piece's parts with expected keys list or read."""
 
 
-RULE = Rule(
-    name="conflicting-expected-keys",
-    summary="expected keys of a part contradict the declared or read inputs",
-    severity="warning",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check_names=CheckNames(facts, _mentioned, check_names),
-)
+RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)

@@ -1,4 +1,4 @@
-"""An example whose inputs another example has.
+"""Two examples with the same inputs.
 
 ## What it does
 
@@ -44,24 +44,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.rule import DECLARING_KINDS, FileContext, Finding, RelatedPlace, Rule
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, RelatedPlace, Rule
 from promptls.semantic.header import Example, kept_with_example
 from promptls.semantic.object_data import is_printed
 from promptls.semantic.types.schemas import canonical_text
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the examples whose inputs stood before."""
-    output = context.template.declarations.data.get("output_key")
+    output = file.template.declarations.data.get("output_key")
     output = output if isinstance(output, str) else None
     seen: dict[str, Example] = {}
-    for example in context.template.declarations.examples:
+    for example in file.template.declarations.examples:
         if is_printed(example.node):
             continue  # what Jinja prints may differ from one to the other
         inputs = _inputs(example, output)
         earlier = seen.setdefault(inputs, example)
         if inputs and earlier is not example:
-            related = RelatedPlace(context.path, earlier.first_key, f"example {earlier.number}")
+            related = RelatedPlace(file.path, earlier.first_key, f"example {earlier.number}")
             message = f"example {example.number} has the inputs of example {earlier.number}"
             yield Finding(example.first_key, message, related=(related,))
 
@@ -73,11 +73,4 @@ def _inputs(example: Example, output: str | None) -> str:
     return canonical_text(inputs) if inputs else ""
 
 
-RULE = Rule(
-    name="duplicate-example",
-    summary="two examples with the same inputs",
-    severity="warning",
-    module=__name__,
-    kinds=DECLARING_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=DECLARING_KINDS)

@@ -1,4 +1,4 @@
-"""An example whose row failed in the last run of an experiment.
+"""Example whose row failed in the last run of an experiment.
 
 ## What it does
 
@@ -61,24 +61,20 @@ experiments:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from promptls.lint.rule import FileContext, Finding, Rule
+from promptls.lint.rule import File, Finding, Rule
 from promptls.semantic.kind import Kind
 
-if TYPE_CHECKING:
-    from promptls.experiments.history import RunSummary
 
-
-def check(context: FileContext, runs: Sequence[RunSummary]) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the examples that the last runs speak against."""
     from promptls.experiments.examples import example_result
     from promptls.experiments.verdicts import objection
 
-    template = context.template
-    for experiment in dict.fromkeys(run.experiment for run in runs):
-        own = [run for run in runs if run.experiment == experiment]
+    template = file.template
+    for experiment in dict.fromkeys(run.experiment for run in file.runs):
+        own = [run for run in file.runs if run.experiment == experiment]
         for number, example in enumerate(template.declarations.examples, start=1):
             found = example_result(number, example.data, template.declarations.settings.output_key, own)
             message = objection(found.run, found.cells) if found is not None else None
@@ -86,11 +82,4 @@ def check(context: FileContext, runs: Sequence[RunSummary]) -> Iterator[Finding]
                 yield Finding(example.first_key, f"in the last run of `{experiment}`: {message}")
 
 
-RULE = Rule(
-    name="failing-example",
-    summary="example whose row failed in the last run of an experiment",
-    severity="information",
-    module=__name__,
-    kinds=frozenset({Kind.PARTS, Kind.OBJECT}),
-    check_runs=check,
-)
+RULE = Rule(check, severity="information", kinds=frozenset({Kind.PARTS, Kind.OBJECT}), needs="runs")

@@ -1,4 +1,4 @@
-"""Examples whose outputs have different forms.
+"""Example outputs with different structures.
 
 ## What it does
 
@@ -47,20 +47,20 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from promptls.lint.rule import DECLARING_KINDS, FileContext, Finding, Rule
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.semantic.header import Example, kept_with_example
 from promptls.syntax.yaml.nodes import key_text
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the outputs that differ in form from the first one."""
-    data = context.template.declarations.data
+    data = file.template.declarations.data
     output = data.get("output_key")
     if not isinstance(output, str):
         return
     is_json = str(data.get("output_type", "")).lower() == "json"
     first, first_number = None, 0
-    for example in context.template.declarations.examples:
+    for example in file.template.declarations.examples:
         form = _output_form(example, output, is_json)
         if form is None or (is_json and form == "text"):
             continue  # that it is no JSON is told by `invalid-example-output`
@@ -100,11 +100,4 @@ def _form(value: Any, *, is_json: bool) -> str:
     )
 
 
-RULE = Rule(
-    name="inconsistent-example-outputs",
-    summary="example outputs with different structures",
-    severity="warning",
-    module=__name__,
-    kinds=DECLARING_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=DECLARING_KINDS)

@@ -1,4 +1,4 @@
-"""An input that is used in a way that its declared type does not allow.
+"""Input used in a way that its declared type does not allow.
 
 ## What it does
 
@@ -47,7 +47,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from promptls.lint.analysis.declared_types import lacks_property, may_differ, meant_key, mismatch, never_equal
-from promptls.lint.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedPlace, Rule
 from promptls.semantic.flow.paths import Path
 from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.flow.use import Use
@@ -62,11 +62,11 @@ _SAYING: Final = frozenset({"type", "enum"})
 """The words of a schema that say what a value is."""
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the uses that a declared type does not allow."""
     found: dict[tuple[int, str], Finding] = {}
-    for path, typed, where in _declarations(context):
-        for use, said in _mismatches(context, typed):
+    for path, typed, where in _declarations(file):
+        for use, said in _mismatches(file, typed):
             key = typed[str(use.path[0].key)]
             related = RelatedPlace(path, key.span, f"`{key.name}` is declared here")
             each = Finding(said.span, f"{said.message}{where}", said.fixes, (related,))
@@ -81,18 +81,18 @@ def check(context: FileContext) -> Iterator[Finding]:
             yield each
 
 
-def _declarations(context: FileContext) -> Iterator[tuple[str, Mapping[str, InputKey], str]]:
+def _declarations(file: File) -> Iterator[tuple[str, Mapping[str, InputKey], str]]:
     """Yield the files whose declared types apply: their typed inputs, and words that name the file.
 
     A file that declares inputs speaks for itself; another one is judged by the templates that include it.
     """
-    own = context.template.declarations.inputs
+    own = file.template.declarations.inputs
     if own is not None:
-        yield context.path, _typed(own, frozenset()), ""
+        yield file.path, _typed(own, frozenset()), ""
         return
     entries: set[str] = set()
-    for way in ways_to(context.snapshot, context.path):
-        template = context.snapshot.template(way.entry)
+    for way in ways_to(file.snapshot, file.path):
+        template = file.snapshot.template(way.entry)
         if way.reference is None or template is None or way.entry in entries:
             continue
         entries.add(way.entry)
@@ -104,18 +104,18 @@ def _typed(inputs: tuple[InputKey, ...], bound: frozenset[str]) -> dict[str, Inp
     return {key.name: key for key in inputs if not _SAYING.isdisjoint(key.schema) and key.name not in bound}
 
 
-def _mismatches(context: FileContext, typed: Mapping[str, InputKey]) -> Iterator[tuple[Use, Finding]]:
+def _mismatches(file: File, typed: Mapping[str, InputKey]) -> Iterator[tuple[Use, Finding]]:
     """Yield the uses of inputs that their types do not allow, each with what is wrong."""
     if not typed:
         return
-    used = used_shapes(context.template)
-    compared = may_differ(context, typed)
+    used = used_shapes(file.template)
+    compared = may_differ(file, typed)
     doubtful = {
         name for name, key in typed.items() if name in used and (compared or _is_doubtful(key, used[name]))
     }
     if not doubtful:
         return
-    uses = [use for use in resolved_uses(context.template) if use.path[0].key in doubtful]
+    uses = [use for use in resolved_uses(file.template) if use.path[0].key in doubtful]
     tested = {_keys(use.path) for use in uses if use.shape.kind == "any" or use.shape.tested}
     for use in uses:
         if any(_keys(use.path)[: len(other)] == other for other in tested):
@@ -124,13 +124,13 @@ def _mismatches(context: FileContext, typed: Mapping[str, InputKey]) -> Iterator
         if use.compared:
             yield from ((use, found) for found in never_equal(schema, use))
         elif (said := mismatch(schema, use)) is not None:
-            yield use, Finding(use.span, said, _fixes(context, schema, use))
+            yield use, Finding(use.span, said, _fixes(file, schema, use))
 
 
-def _fixes(context: FileContext, schema: Any, use: Use) -> tuple[Fix, ...]:
+def _fixes(file: File, schema: Any, use: Use) -> tuple[Fix, ...]:
     """Return the declared key in the place of a typo of it, where the use ends with that."""
     found = meant_key(schema, use)
-    text = context.template.source.slice(use.span)
+    text = file.template.source.slice(use.span)
     if found is None or not text.endswith(f".{found[0]}"):
         return ()
     end = use.span.end
@@ -166,11 +166,4 @@ def _may_differ(declared: Shape, used: Shape, schema: Any) -> bool:
     return _may_differ(declared.element, used.element, schema.get("items"))
 
 
-RULE = Rule(
-    name="input-type-mismatch",
-    summary="input used in a way that its declared type does not allow",
-    severity="warning",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

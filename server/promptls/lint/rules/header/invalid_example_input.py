@@ -1,4 +1,4 @@
-"""An example with an input that is not what `input_keys` declares.
+"""Example input that does not match `input_keys`.
 
 ## What it does
 
@@ -51,19 +51,20 @@ from datetime import date
 from typing import Any
 
 from promptls.lint.analysis.declared_types import plainly_fits
-from promptls.lint.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule, each_example
 from promptls.semantic.header import Example
 from promptls.semantic.object_data import holds_printed
 from promptls.semantic.types.schemas import schema_fault
 from promptls.syntax.yaml.nodes import key_text, node_at
 
 
-def _schemas(context: FileContext) -> dict[str, dict[str, Any]] | None:
+def _schemas(file: File) -> dict[str, dict[str, Any]] | None:
     """Return the schemas of the inputs that have one; None if none has."""
-    declared = context.template.declarations
+    declared = file.template.declarations
     return {key.name: key.schema for key in declared.inputs or () if key.schema} or None
 
 
+@each_example(_schemas)
 def check(_text: str, example: Example, schemas: Mapping[str, dict[str, Any]]) -> Iterator[Finding]:
     """Yield the inputs of an example that do not fit their schemas."""
     for entry in example.entries:
@@ -82,11 +83,4 @@ def check(_text: str, example: Example, schemas: Mapping[str, dict[str, Any]]) -
             yield Finding(span, f"`{name}` of example {example.number} is not as declared: {wrong}")
 
 
-RULE = Rule(
-    name="invalid-example-input",
-    summary="example input that does not match `input_keys`",
-    severity="warning",
-    module=__name__,
-    kinds=DECLARING_KINDS,
-    check_examples=CheckExamples(_schemas, check),
-)
+RULE = Rule(check, severity="warning", kinds=DECLARING_KINDS)

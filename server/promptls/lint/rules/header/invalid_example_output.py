@@ -1,4 +1,4 @@
-"""An example whose output is not what the prompt asks for.
+"""Example output that does not match the declared output.
 
 ## What it does
 
@@ -49,7 +49,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from promptls.lint.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule, each_example
 from promptls.semantic.header import Example
 from promptls.semantic.object_data import holds_printed
 from promptls.semantic.types.schemas import schema_fault
@@ -64,9 +64,9 @@ class _Asked(NamedTuple):
     schema: dict[str, Any] | None
 
 
-def _asked(context: FileContext) -> _Asked | None:
+def _asked(file: File) -> _Asked | None:
     """Return what the file asks for; None if that is nothing that could be checked."""
-    data = context.template.declarations.data
+    data = file.template.declarations.data
     output = data.get("output_key")
     schema = data.get("output_schema")
     is_json = str(data.get("output_type", "")).lower() == "json"
@@ -75,6 +75,7 @@ def _asked(context: FileContext) -> _Asked | None:
     return _Asked(output, is_json, schema if isinstance(schema, dict) else None)
 
 
+@each_example(_asked)
 def check(_text: str, example: Example, asked: _Asked) -> Iterator[Finding]:
     """Yield the output of an example that is no JSON, or does not fit the schema."""
     node = _value_node(example, asked.output)
@@ -108,11 +109,4 @@ def _reason(error: ValueError) -> str:
     return str(error)
 
 
-RULE = Rule(
-    name="invalid-example-output",
-    summary="example output that does not match the declared output",
-    severity="error",
-    module=__name__,
-    kinds=DECLARING_KINDS,
-    check_examples=CheckExamples(_asked, check),
-)
+RULE = Rule(check, severity="error", kinds=DECLARING_KINDS)

@@ -1,4 +1,4 @@
-"""A header that is not valid, or a key that no header has.
+"""Invalid header or unknown header key.
 
 ## What it does
 
@@ -44,7 +44,7 @@ from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES
 from promptls.lint.analysis.declared_types import keywords_problems, schema_problems
 from promptls.lint.analysis.experiments import Objection
 from promptls.lint.fixes.names import misspelt, near_file
-from promptls.lint.rule import DECLARING_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.header import HeaderProblem
 from promptls.semantic.kind import Kind
 from promptls.syntax.yaml.nodes import Mapping
@@ -52,49 +52,47 @@ from promptls.text.suggest import is_close
 from promptls.workspace.contract import functions_path
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield what is wrong with the header."""
-    for problem in context.template.declarations.problems:
-        yield Finding(problem.span, problem.message, _fixes(context, problem))
-    tree = context.template.declarations.tree
+    for problem in file.template.declarations.problems:
+        yield Finding(problem.span, problem.message, _fixes(file, problem))
+    tree = file.template.declarations.tree
     yield from schema_problems(tree.merged("input_keys") if tree else None)
     yield from keywords_problems(tree.merged("output_schema") if tree else None)
     experiments = tree.merged("experiments") if tree else None
     for entry in experiments.entries if isinstance(experiments, Mapping) else ():
         if isinstance(entry.value, Mapping):
             yield from keywords_problems(entry.value.value("json_schema"))
-    yield from _unknown_encoding(context)
-    yield from _unknown_output_type(context)
-    span = context.template.declarations.value_span("functions")
-    functions = context.template.declarations.settings.functions
+    yield from _unknown_encoding(file)
+    yield from _unknown_output_type(file)
+    span = file.template.declarations.value_span("functions")
+    functions = file.template.declarations.settings.functions
     if span is not None and functions:
-        path = functions_path(context.snapshot, context.path)
-        if path is not None and not context.snapshot.exists(path):
+        path = functions_path(file.snapshot, file.path)
+        if path is not None and not file.snapshot.exists(path):
             meant = near_file(Path(path), functions, (".py",))
-            yield Objection(f"there is no file `{functions}` beside this template", meant).finding(
-                context, span
-            )
+            yield Objection(f"there is no file `{functions}` beside this template", meant).finding(file, span)
 
 
-def _fixes(context: FileContext, problem: HeaderProblem) -> tuple[Fix, ...]:
+def _fixes(file: File, problem: HeaderProblem) -> tuple[Fix, ...]:
     """Return the key that is meant, and brackets around a single value that has to stand in a list."""
     edits = [Edit(problem.span, problem.meant)] if problem.meant is not None else []
     if problem.listed is not None:
-        written = context.template.source.slice(problem.listed)
+        written = file.template.source.slice(problem.listed)
         if "\n" in written or set(written) & set(",[]{}"):
             return ()
         edits.append(Edit(problem.listed, f"[{written}]"))
     if problem.meant is None:
         return (Fix("Put it into a list", tuple(edits), preferred=True),) if edits else ()
-    is_sure = is_close(context.template.source.slice(problem.span).strip("'\""), problem.meant)
+    is_sure = is_close(file.template.source.slice(problem.span).strip("'\""), problem.meant)
     return (Fix(f"Change to `{problem.meant}`", tuple(edits), preferred=is_sure),)
 
 
-def _unknown_encoding(context: FileContext) -> Iterator[Finding]:
+def _unknown_encoding(file: File) -> Iterator[Finding]:
     from promptls.tokens.encodings import ENCODING_NAMES, UnknownEncodingError, encoding_name
 
-    name = context.template.declarations.settings.encoding
-    span = context.template.declarations.value_span("encoding")
+    name = file.template.declarations.settings.encoding
+    span = file.template.declarations.value_span("encoding")
     if span is None or name is None or name in ENCODING_NAMES:
         return
     try:
@@ -104,22 +102,15 @@ def _unknown_encoding(context: FileContext) -> Iterator[Finding]:
         yield Finding(span, f"tokens cannot be counted: {str(error)[:1].lower()}{str(error)[1:]}", (fix,))
 
 
-def _unknown_output_type(context: FileContext) -> Iterator[Finding]:
+def _unknown_output_type(file: File) -> Iterator[Finding]:
     """Yield an output type that is neither of the two; `invalid-prompt-object` reports those of objects."""
-    word = context.template.declarations.data.get("output_type")
-    span = context.template.declarations.value_span("output_type")
-    if context.kind is Kind.OBJECT or span is None or not isinstance(word, str):
+    word = file.template.declarations.data.get("output_type")
+    span = file.template.declarations.value_span("output_type")
+    if file.kind is Kind.OBJECT or span is None or not isinstance(word, str):
         return
     if word.lower() not in OUTPUT_TYPES:
         found = misspelt(span, "the output types are `json` and `str`", word, OUTPUT_TYPES)
         yield replace(found, severity="warning")
 
 
-RULE = Rule(
-    name="invalid-header",
-    summary="invalid header or unknown header key",
-    severity="error",
-    module=__name__,
-    kinds=DECLARING_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=DECLARING_KINDS)

@@ -1,4 +1,4 @@
-"""A sample that does not fit the inputs of the prompt.
+"""Sample that does not match the inputs of the prompt.
 
 ## What it does
 
@@ -58,7 +58,7 @@ from promptls.lint.analysis.declared_types import declared_types, is_of_type
 from promptls.lint.analysis.experiments import Objection
 from promptls.lint.analysis.undeclared import needed_inputs
 from promptls.lint.fixes.names import near_file
-from promptls.lint.rule import FileContext, Finding, Rule
+from promptls.lint.rule import File, Finding, Rule
 from promptls.security.files import current_scope, is_file, is_folder
 from promptls.semantic.kind import Kind
 from promptls.semantic.types.assignability import given_value, lacking, misfit_by_name
@@ -70,36 +70,36 @@ if TYPE_CHECKING:
     from promptls.rendering.samples import Sample
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield what is wrong with the samples."""
-    span = context.template.declarations.value_span("samples")
-    if span is None or not context.template.declarations.settings.samples:
+    span = file.template.declarations.value_span("samples")
+    if span is None or not file.template.declarations.settings.samples:
         return
     from promptls.rendering.samples import file_samples
 
-    named = context.template.declarations.settings.samples
-    file = Path(context.path).parent / named
-    if not current_scope().allows(file):
+    named = file.template.declarations.settings.samples
+    named_file = Path(file.path).parent / named
+    if not current_scope().allows(named_file):
         return
-    if not is_file(file) and not is_folder(file):
-        meant = near_file(file, named, (".json", ".yml", ".yaml"))
-        yield Objection(f"there is no file `{named}` beside this prompt", meant).finding(context, span)
+    if not is_file(named_file) and not is_folder(named_file):
+        meant = near_file(named_file, named, (".json", ".yml", ".yaml"))
+        yield Objection(f"there is no file `{named}` beside this prompt", meant).finding(file, span)
         return
     try:
-        samples = file_samples(context.template, context.path)
+        samples = file_samples(file.template, file.path)
     except UserError as failure:
         line = f" (line {failure.place.line + 1})" if failure.place and failure.place.line is not None else ""
         yield Finding(span, f"{failure.message}{line}")
         return
     for sample in samples:
-        for objection in _objections(context, sample):
+        for objection in _objections(file, sample):
             yield Finding(span, objection)
 
 
-def _objections(context: FileContext, sample: Sample) -> Iterator[str]:
+def _objections(file: File, sample: Sample) -> Iterator[str]:
     known = frozenset(map(str, sample.data))
-    declared = {key.name: key.schema for key in context.template.declarations.inputs or ()}
-    for name in needed_inputs(context, known):
+    declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
+    for name in needed_inputs(file, known):
         meant = nearest(name, known - declared.keys())
         given = f"; it has `{meant}`" if meant else ""
         yield f"the sample `{sample.name}` lacks `{name}`{given}"
@@ -109,7 +109,7 @@ def _objections(context: FileContext, sample: Sample) -> Iterator[str]:
         if types is not None and value is not None and not is_of_type(value, types):
             yield f"the sample `{sample.name}`: `{name}` is {_shown(value)}, and not {_words(types)}"
     if not declared:
-        shapes = needed_shapes(context.snapshot, context.path)
+        shapes = needed_shapes(file.snapshot, file.path)
         values = {str(name): given_value(value) for name, value in sample.data.items()}
         for name, when in sorted(lacking(shapes, values)):
             yield f"the sample `{sample.name}` lacks `{name}`, which is read where {when}"
@@ -129,11 +129,4 @@ def _words(types: frozenset[str]) -> str:
     return " or ".join(f"{'an' if kind[0] in 'aio' else 'a'} {kind}" for kind in sorted(types))
 
 
-RULE = Rule(
-    name="invalid-sample",
-    summary="sample that does not match the inputs of the prompt",
-    severity="warning",
-    module=__name__,
-    kinds=frozenset({Kind.PARTS, Kind.OBJECT}),
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=frozenset({Kind.PARTS, Kind.OBJECT}))

@@ -1,4 +1,4 @@
-"""An example that lacks an input or the output.
+"""Example without an input or the output.
 
 ## What it does
 
@@ -45,14 +45,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.fixes.mappings import added_entry
-from promptls.lint.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Fix, Rule
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, Rule, each_example
 from promptls.semantic.header import Example
 from promptls.text.suggest import nearest
 
 
-def _names(context: FileContext) -> tuple[str, ...] | None:
+def _names(file: File) -> tuple[str, ...] | None:
     """Return what each example must have; None if that is nothing."""
-    declarations = context.template.declarations
+    declarations = file.template.declarations
     wanted = [key.name for key in declarations.inputs or () if "default" not in key.schema]
     output = declarations.data.get("output_key")
     if isinstance(output, str) and output:
@@ -60,6 +60,7 @@ def _names(context: FileContext) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(wanted)) or None
 
 
+@each_example(_names)
 def check(text: str, example: Example, wanted: tuple[str, ...]) -> Iterator[Finding]:
     """Yield the keys that an example lacks, at its first key."""
     missing = [name for name in wanted if name not in example.data]
@@ -74,11 +75,4 @@ def check(text: str, example: Example, wanted: tuple[str, ...]) -> Iterator[Find
             yield Finding(example.first_key, f"example {example.number} has no `{name}`", fixes)
 
 
-RULE = Rule(
-    name="missing-example-key",
-    summary="example without an input or the output",
-    severity="error",
-    module=__name__,
-    kinds=DECLARING_KINDS,
-    check_examples=CheckExamples(_names, check),
-)
+RULE = Rule(check, severity="error", kinds=DECLARING_KINDS)

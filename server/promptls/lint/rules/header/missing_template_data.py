@@ -1,4 +1,4 @@
-"""A Python call that loads the template without data that it reads, or with data that does not fit.
+"""Python call that loads the template with missing or wrong data.
 
 ## What it does
 
@@ -54,14 +54,14 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from promptls.lint.analysis.call_objections import Objection, call_objections
-from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, RelatedPlace, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedPlace, Rule
 from promptls.workspace.callers import calls_to
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield what the calls that load the template do not give, and what they give for nothing."""
-    calls = calls_to(context.snapshot, context.path)
-    for each in call_objections(context.snapshot, context.path, context.template, calls) if calls else ():
+    calls = calls_to(file.snapshot, file.path)
+    for each in call_objections(file.snapshot, file.path, file.template, calls) if calls else ():
         loaded = f"`{PurePath(each.call.file).name}` loads this template in line {each.call.line + 1}"
         related = RelatedPlace(each.call.file, each.call.span, "the template is loaded here")
         finding = Finding(each.span, f"{loaded} {_what(each)}", related=(related,))
@@ -82,11 +82,4 @@ def _what(each: Objection) -> str:
             return f"with `{each.name}`, which nothing in it reads"
 
 
-RULE = Rule(
-    name="missing-template-data",
-    summary="Python call that loads the template with missing or wrong data",
-    severity="warning",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

@@ -1,4 +1,4 @@
-"""An input whose name Prompt Poet keeps for itself.
+"""Input name reserved by Prompt Poet.
 
 ## What it does
 
@@ -40,36 +40,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.fixes.inputs import removed_input
-from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
 from promptls.semantic.names.scopes import INJECTED
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.errors import UserError
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the declared inputs, and those of examples, with a reserved name."""
-    declarations = context.template.declarations
+    declarations = file.template.declarations
     for key in declarations.inputs or ():
         if key.name in INJECTED:
-            yield Finding(key.span, _message(key.name), removed_input(context, key, preferred=True))
+            yield Finding(key.span, _message(key.name), removed_input(file, key, preferred=True))
     known = [declarations.data.get("output_key"), *(key.name for key in declarations.inputs or ())]
     for example in declarations.examples:
         for entry in example.entries:
             name = key_text(entry)
             if name in INJECTED and name not in known:
                 yield Finding(entry.key.span, _message(name))
-    yield from _in_samples(context)
+    yield from _in_samples(file)
 
 
-def _in_samples(context: FileContext) -> Iterator[Finding]:
+def _in_samples(file: File) -> Iterator[Finding]:
     """Yield the samples that hold a reserved name, told where the header names their file."""
-    span = context.template.declarations.value_span("samples")
-    if span is None or not context.template.declarations.settings.samples:
+    span = file.template.declarations.value_span("samples")
+    if span is None or not file.template.declarations.settings.samples:
         return
     from promptls.rendering.samples import file_samples
 
     try:
-        samples = file_samples(context.template, context.path)
+        samples = file_samples(file.template, file.path)
     except UserError:  # `invalid-sample` tells it
         return
     for sample in samples:
@@ -81,11 +81,4 @@ def _message(name: str) -> str:
     return f"Prompt Poet adds `{name}` itself and refuses it in the data"
 
 
-RULE = Rule(
-    name="reserved-input",
-    summary="input name reserved by Prompt Poet",
-    severity="error",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=JINJA_KINDS)

@@ -1,4 +1,4 @@
-"""A variable that the file reads and does not declare.
+"""Variable that is read but not declared.
 
 ## What it does
 
@@ -52,18 +52,18 @@ from promptls.lint.analysis.undeclared import (
     unprovided_readings,
 )
 from promptls.lint.fixes.inputs import added_input
-from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the readings of variables that nothing declares and nothing is like."""
-    for reading, meant, elsewhere in undeclared_readings(context):
+    for reading, meant, elsewhere in undeclared_readings(file):
         if meant is None and elsewhere is None:
             name = reading.name
-            fixes = added_input(context, name)
+            fixes = added_input(file, name)
             yield Finding(reading.span, f"`{name}` is not in `input_keys`", fixes)
-    yield from undeclared_in_includes(context)
-    for found in unprovided_readings(context):
+    yield from undeclared_in_includes(file)
+    for found in unprovided_readings(file):
         if found.meant is None:
             others = "; others provide it" if found.is_provided_elsewhere else ""
             message = (
@@ -73,11 +73,4 @@ def check(context: FileContext) -> Iterator[Finding]:
             yield Finding(found.reading.span, message, related=include_places(found))
 
 
-RULE = Rule(
-    name="undeclared-input",
-    summary="variable that is read but not declared",
-    severity="warning",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

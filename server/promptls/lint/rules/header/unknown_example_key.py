@@ -1,4 +1,4 @@
-"""A key of an example that is neither an input nor the output.
+"""Example key that is neither an input nor the output.
 
 ## What it does
 
@@ -47,22 +47,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import DECLARING_KINDS, CheckExamples, FileContext, Finding, Rule
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule, each_example
 from promptls.semantic.header import Example
 from promptls.semantic.names.scopes import INJECTED
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.suggest import is_close
 
 
-def _names(context: FileContext) -> tuple[str, ...] | None:
+def _names(file: File) -> tuple[str, ...] | None:
     """Return the inputs and the output; None if the file does not declare both."""
-    declarations = context.template.declarations
+    declarations = file.template.declarations
     output = declarations.data.get("output_key")
     if declarations.inputs is None or not isinstance(output, str):
         return None
     return (*(key.name for key in declarations.inputs), output)
 
 
+@each_example(_names)
 def check(_text: str, example: Example, known: tuple[str, ...]) -> Iterator[Finding]:
     """Yield the keys of an example that are not declared."""
     lacking = [name for name in known if name not in example.data]
@@ -78,11 +79,4 @@ def check(_text: str, example: Example, known: tuple[str, ...]) -> Iterator[Find
             yield Finding(entry.key.span, f"{message}; did you mean `{twin}`?")
 
 
-RULE = Rule(
-    name="unknown-example-key",
-    summary="example key that is neither an input nor the output",
-    severity="warning",
-    module=__name__,
-    kinds=DECLARING_KINDS,
-    check_examples=CheckExamples(_names, check),
-)
+RULE = Rule(check, severity="warning", kinds=DECLARING_KINDS)

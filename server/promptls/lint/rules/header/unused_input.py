@@ -1,4 +1,4 @@
-"""An input that is declared and never read.
+"""Input that is declared but never read.
 
 ## What it does
 
@@ -42,38 +42,31 @@ from promptls.lint.analysis.call_objections import expected_keys
 from promptls.lint.analysis.undeclared import undeclared_readings
 from promptls.lint.analysis.unread_names import may_be_read_in_broken_text
 from promptls.lint.fixes.inputs import removed_input
-from promptls.lint.rule import FileContext, Finding, Rule
+from promptls.lint.rule import File, Finding, Rule
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import INJECTED
 from promptls.workspace.contract import contract_of
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the input keys that nothing reads."""
-    inputs = context.template.declarations.inputs
+    inputs = file.template.declarations.inputs
     if not inputs:
         return
-    contract = contract_of(context.snapshot, context.path)
+    contract = contract_of(file.snapshot, file.path)
     if not contract.is_whole:
         return
     unread = [key for key in inputs if key.name not in contract.names and key.name not in INJECTED]
     if not unread:
         return
-    expected = expected_keys(context.template)
+    expected = expected_keys(file.template)
     # A misspelt name is one mistake, and is found where it stands.
-    expected |= {meant for _, meant, _ in undeclared_readings(context) if meant is not None}
+    expected |= {meant for _, meant, _ in undeclared_readings(file) if meant is not None}
     for key in unread:
-        header = context.template.declarations.span
-        if key.name not in expected and not may_be_read_in_broken_text(context, key.name, header):
+        header = file.template.declarations.span
+        if key.name not in expected and not may_be_read_in_broken_text(file, key.name, header):
             message = f"nothing reads the input `{key.name}`"
-            yield Finding(key.span, message, removed_input(context, key), unnecessary=True)
+            yield Finding(key.span, message, removed_input(file, key), unnecessary=True)
 
 
-RULE = Rule(
-    name="unused-input",
-    summary="input that is declared but never read",
-    severity="warning",
-    module=__name__,
-    kinds=frozenset({Kind.PARTS}),
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=frozenset({Kind.PARTS}))

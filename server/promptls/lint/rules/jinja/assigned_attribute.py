@@ -1,4 +1,4 @@
-"""An attribute that is set of what is no namespace.
+"""Attribute assignment on a non-namespace.
 
 ## What it does
 
@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.names.scopes import Binding
 from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -46,24 +46,24 @@ from promptls.text.positions import Span
 _OTHERWISE: Final = ("for", "with", "parameter", "macro", "import")
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the attributes that are set of something that is certainly no namespace."""
-    root = context.template.source.root
+    root = file.template.source.root
     for name in sorted(_assigned_names(root)):
-        values = _values(context, name)
-        if values is None and not _is_of_data(context, name):
+        values = _values(file, name)
+        if values is None and not _is_of_data(file, name):
             continue
         message = f"`{name}` is no `namespace`, so that its attributes cannot be set: rendering fails"
-        fixes = tuple(_as_namespace(context, values or ()))
+        fixes = tuple(_as_namespace(file, values or ()))
         for located in root.where(_assigned_names):
             for each, span in _assigned(located.chunk):
                 if each == name:
                     yield Finding(span.shifted(located.start), message, fixes)
 
 
-def _values(context: FileContext, name: str) -> tuple[tuple[Expression, int], ...] | None:
+def _values(file: File, name: str) -> tuple[tuple[Expression, int], ...] | None:
     """Return the values of a name in the file, with their tags' offsets; None if one may be a namespace."""
-    file_names = context.template.names
+    file_names = file.template.names
     if any(name in file_names.bound_names(kind) for kind in _OTHERWISE):
         return None
     if name not in file_names.bound_names("set"):
@@ -71,42 +71,42 @@ def _values(context: FileContext, name: str) -> tuple[tuple[Expression, int], ..
     found = []
     for binding in file_names.bindings_of("set"):
         if binding.name == name:
-            value = _value(context, binding)
+            value = _value(file, binding)
             if value is None:
                 return None
             found.append(value)
     return tuple(found)
 
 
-def _is_of_data(context: FileContext, name: str) -> bool:
+def _is_of_data(file: File, name: str) -> bool:
     """Return whether a name stands for an input that is declared as JSON data, or for items of one."""
-    names = context.template.names
+    names = file.template.names
     kinds = [kind for kind in ("set", *_OTHERWISE) if name in names.bound_names(kind)]
     if not kinds:
-        return name in _declared_as_data(context) & names.input_names
+        return name in _declared_as_data(file) & names.input_names
     if kinds != ["for"]:
         return False
     return all(
-        _is_loop_over_data(context, binding) for binding in names.bindings_of("for") if binding.name == name
+        _is_loop_over_data(file, binding) for binding in names.bindings_of("for") if binding.name == name
     )
 
 
-def _declared_as_data(context: FileContext) -> frozenset[str]:
+def _declared_as_data(file: File) -> frozenset[str]:
     """Return the inputs with a declared type, of which no namespace is."""
-    return frozenset(key.name for key in context.template.declarations.inputs or () if key.schema.get("type"))
+    return frozenset(key.name for key in file.template.declarations.inputs or () if key.schema.get("type"))
 
 
-def _is_loop_over_data(context: FileContext, binding: Binding) -> bool:
-    statement = statement_at(context.template, binding.span.start)
+def _is_loop_over_data(file: File, binding: Binding) -> bool:
+    statement = statement_at(file.template, binding.span.start)
     value = statement.expressions[0] if statement is not None and statement.expressions else None
     while isinstance(value, Attribute):
         value = value.target
-    bound = context.template.names.all_bound_names
-    return isinstance(value, Name) and value.name in _declared_as_data(context) - bound
+    bound = file.template.names.all_bound_names
+    return isinstance(value, Name) and value.name in _declared_as_data(file) - bound
 
 
-def _value(context: FileContext, binding: Binding) -> tuple[Expression, int] | None:
-    statement = statement_at(context.template, binding.span.start)
+def _value(file: File, binding: Binding) -> tuple[Expression, int] | None:
+    statement = statement_at(file.template, binding.span.start)
     if statement is None or len(statement.targets) != 1 or len(statement.expressions) != 1:
         return None
     value = statement.expressions[0]
@@ -116,12 +116,12 @@ def _value(context: FileContext, binding: Binding) -> tuple[Expression, int] | N
     return value, binding.span.start - statement.targets[0].span.start
 
 
-def _as_namespace(context: FileContext, values: tuple[tuple[Expression, int], ...]) -> Iterator[Fix]:
+def _as_namespace(file: File, values: tuple[tuple[Expression, int], ...]) -> Iterator[Fix]:
     """Yield a mapping of texts, as the namespace that has them."""
     for value, start in values:
         span = value.span.shifted(start)
         if len(values) == 1 and isinstance(value, Collection) and value.kind == "dict":
-            text = context.template.source.slice(span)
+            text = file.template.source.slice(span)
             title = "Make it a `namespace`"
             yield Fix(title, (Edit(span, f"namespace({text if value.items else ''})"),))
         elif len(values) == 1 and isinstance(value, Call):
@@ -150,11 +150,4 @@ _assigned_names: Final = summary(
 """The names whose attributes a piece sets."""
 
 
-RULE = Rule(
-    name="assigned-attribute",
-    summary="attribute assignment on a non-namespace",
-    severity="error",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=JINJA_KINDS)

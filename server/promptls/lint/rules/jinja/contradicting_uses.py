@@ -1,4 +1,4 @@
-"""An input that is used as two things of which no value is both.
+"""Input used with incompatible types.
 
 ## What it does
 
@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.analysis.declared_types import words_of
-from promptls.lint.rule import PARTS_KINDS, FileContext, Finding, RelatedPlace, Rule
+from promptls.lint.rule import PARTS_KINDS, File, Finding, RelatedPlace, Rule
 from promptls.semantic.flow.shapes import CertainUse, certain_uses, used_shapes
 from promptls.semantic.types.shape import Shape
 
@@ -62,21 +62,21 @@ _NEVER_BOTH: Final = {
 """The kinds of which no value is both; of some, an object of a library for tables may be."""
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the uses that contradict an earlier one, once for each value."""
-    declared = {key.name for key in context.template.declarations.inputs or () if "type" in key.schema}
-    shapes = used_shapes(context.template)
+    declared = {key.name for key in file.template.declarations.inputs or () if "type" in key.schema}
+    shapes = used_shapes(file.template)
     doubtful = {name for name, shape in shapes.items() if name not in declared and _is_doubtful(shape)}
     if not doubtful:
         return
     known: dict[tuple[object, ...], list[CertainUse]] = {}
     told = set()
-    for each in certain_uses(context.template):
+    for each in certain_uses(file.template):
         way = tuple(step.key for step in each.use.path)
         if way[0] not in doubtful or way in told or _is_tested(shapes[str(way[0])], way[1:]):
             continue
         earlier = known.setdefault(way, [])
-        found = next((finding for other in earlier for finding in _contradiction(context, each, other)), None)
+        found = next((finding for other in earlier for finding in _contradiction(file, each, other)), None)
         if found is not None:
             told.add(way)
             yield found
@@ -100,7 +100,7 @@ def _is_tested(shape: Shape, keys: tuple[object, ...]) -> bool:
     return False
 
 
-def _contradiction(context: FileContext, use: CertainUse, other: CertainUse) -> Iterator[Finding]:
+def _contradiction(file: File, use: CertainUse, other: CertainUse) -> Iterator[Finding]:
     """Yield conflicts between two uses of a value if one is never reached without the other."""
     kinds = [_kind(use.use.need), _kind(other.use.need)]
     shared = min(len(use.blocks), len(other.blocks))
@@ -114,7 +114,7 @@ def _contradiction(context: FileContext, use: CertainUse, other: CertainUse) -> 
     )
     name = words_of(use.use.path)
     message = f"`{name}` is used as {here} here, and as {there} elsewhere: no {library}value is both"
-    related = RelatedPlace(context.path, other.use.span, f"here it is used as {there}")
+    related = RelatedPlace(file.path, other.use.span, f"here it is used as {there}")
     yield Finding(use.use.span, message, related=(related,), severity="hint" if library else None)
 
 
@@ -128,11 +128,4 @@ def _method(need: str) -> str:
     return f" (`{need}`)" if need.startswith(".") else ""
 
 
-RULE = Rule(
-    name="contradicting-uses",
-    summary="input used with incompatible types",
-    severity="warning",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)

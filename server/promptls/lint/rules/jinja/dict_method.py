@@ -1,4 +1,4 @@
-"""An attribute that is a method of every mapping.
+"""Attribute that is a method of every mapping.
 
 ## What it does
 
@@ -38,9 +38,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.rule import JINJA_KINDS, Edit, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, Finding, Fix, Rule, each_chunk_given
 from promptls.semantic.header import Declarations
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Attribute, Call, Name, Test
 from promptls.syntax.jinja.problems import expressions_in
@@ -52,7 +51,8 @@ _NO_MAPPINGS: Final = frozenset({"loop", "self", "cycler", "joiner"})
 _ABOUT_METHODS: Final = frozenset({"callable"})
 
 
-def check_declared(chunk: Chunk, declarations: Declarations, project: Project) -> Iterator[Finding]:
+@each_chunk_given(lambda file: file.template.declarations)
+def check(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
     """Yield the attributes in the chunk's tags that name a method and do not call it."""
     called = set()
     for start, node in expressions_in(chunk):
@@ -86,11 +86,4 @@ def _is_declared(node: Attribute, declarations: Declarations) -> bool:
     return False
 
 
-RULE = Rule(
-    name="dict-method",
-    summary="attribute that is a method of every mapping",
-    severity="hint",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check_declared=check_declared,
-)
+RULE = Rule(check, severity="hint", kinds=JINJA_KINDS)

@@ -1,4 +1,4 @@
-"""What a template that extends another one says in vain.
+"""Part or block that is dropped because the template extends another one.
 
 ## What it does
 
@@ -58,21 +58,21 @@ from collections.abc import Iterator
 
 from promptls.lint.analysis.template_names import ancestors, block_tags_of, blocks_of
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import PARTS_KINDS, FileContext, Finding, Rule
+from promptls.lint.rule import PARTS_KINDS, File, Finding, Rule
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the parts and blocks of the file that are never printed."""
-    template = context.template
+    template = file.template
     extends = next((each for each in template.references if each.keyword == "extends"), None)
     if extends is None or not template.branches.is_unconditional(extends.span.start):
         return
     if any(problem.language == "jinja" for problem in template.syntax_problems):
         return
     blocks = block_tags_of(template)
-    above = ancestors(context.snapshot, context.path)
+    above = ancestors(file.snapshot, file.path)
     if above is not None and extends.name is not None:
-        known = frozenset(name for path in above for name in blocks_of(context.snapshot, path))
+        known = frozenset(name for path in above for name in blocks_of(file.snapshot, path))
         for block in blocks:
             if not block.depth and block.name not in known:
                 message = (
@@ -88,11 +88,4 @@ def check(context: FileContext) -> Iterator[Finding]:
             yield Finding(placed.part.entries[0].key.span.shifted(placed.start), message)
 
 
-RULE = Rule(
-    name="dropped-by-extends",
-    summary="part or block that is dropped because the template extends another one",
-    severity="warning",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)

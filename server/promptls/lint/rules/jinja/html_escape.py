@@ -1,4 +1,4 @@
-"""A filter that escapes text for HTML.
+"""Filter that escapes text for HTML.
 
 ## What it does
 
@@ -32,10 +32,10 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
-from promptls.lint.analysis.first_places import FirstPlaces
-from promptls.lint.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.analysis.suppression import Place, first_of_each
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Filter
 from promptls.syntax.jinja.problems import expressions_in
@@ -44,30 +44,17 @@ from promptls.text.positions import Span
 _ESCAPING: Final = frozenset({"e", "escape", "forceescape"})
 
 
-class _Place(NamedTuple):
-    """A filter, and where its tag begins."""
-
-    node: Filter
-    tag: int
+def check(file: File) -> Iterator[Finding]:
+    """Yield the first filter of the file that escapes for HTML."""
+    yield from first_of_each(file, RULE.name, (Place("", found) for found in _in_chunk(file)))
 
 
-def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, _Place, int]]:
+@each_chunk
+def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
     for start, node in expressions_in(chunk):
         if isinstance(node, Filter) and node.name in _ESCAPING:
-            yield "", _Place(node, start), 1
-
-
-_PLACES: Final = FirstPlaces("html-escape", _in_chunk)
-
-
-def check(context: FileContext) -> Iterator[Finding]:
-    """Yield the first filter of the file that escapes for HTML."""
-    for noticed in _PLACES.noticed(context):
-        node, tag = noticed.item
-        others = noticed.and_others("such filter", "such filters")
-        message = f"`{node.name}` writes HTML: quotes reach the model as `&#34;`{others}"
-        fixes = tuple(_fixes(noticed.chunk, node, tag))
-        yield Finding(node.name_span.shifted(tag), message, fixes).shifted(noticed.start)
+            message = f"`{node.name}` writes HTML: quotes reach the model as `&#34;`"
+            yield Finding(node.name_span.shifted(start), message, tuple(_fixes(chunk, node, start)))
 
 
 def _fixes(chunk: Chunk, node: Filter, start: int) -> Iterator[Fix]:
@@ -83,11 +70,4 @@ def _fixes(chunk: Chunk, node: Filter, start: int) -> Iterator[Fix]:
         yield Fix(f"Remove `{node.name}`", (Edit(Span(target.end, whole.end), ""),))
 
 
-RULE = Rule(
-    name="html-escape",
-    summary="filter that escapes text for HTML",
-    severity="hint",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="hint", kinds=JINJA_KINDS)

@@ -1,4 +1,4 @@
-"""An include that leads back to its own file.
+"""File that includes itself, directly or not.
 
 ## What it does
 
@@ -32,18 +32,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
 from promptls.workspace.snapshot import Snapshot
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the references that certainly lead back."""
-    for reference in context.template.references:
-        target = context.snapshot.resolve(context.path, reference)
+    for reference in file.template.references:
+        target = file.snapshot.resolve(file.path, reference)
         if target is None or reference.alternatives or reference.is_choice:
             continue
-        way = _way_back(context.snapshot, target, context.path)
-        if way is not None and context.template.branches.is_unconditional(reference.span.start):
+        way = _way_back(file.snapshot, target, file.path)
+        if way is not None and file.template.branches.is_unconditional(reference.span.start):
             over = f" over {', '.join(f'`{Path(path).name}`' for path in way)}" if way else ""
             yield Finding(reference.span, f"this {reference.keyword} leads back to this file{over}")
 
@@ -68,11 +68,4 @@ def _way_back(snapshot: Snapshot, start: str, goal: str) -> list[str] | None:
     return None
 
 
-RULE = Rule(
-    name="include-cycle",
-    summary="file that includes itself, directly or not",
-    severity="error",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=JINJA_KINDS)

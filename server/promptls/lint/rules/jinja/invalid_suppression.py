@@ -1,4 +1,4 @@
-"""A comment that is to silence findings, and silences none.
+"""Suppression comment has no effect.
 
 ## What it does
 
@@ -36,9 +36,8 @@ from typing import Final
 
 from promptls.lint.analysis.suppression import chunk_suppressions
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import DECLARING_KINDS, Edit, Finding, Fix, Rule
+from promptls.lint.rule import DECLARING_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.contents import chunk_contents
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.text.positions import Span
 
@@ -47,7 +46,8 @@ _NAME: Final = re.compile(r"[^\s,]+")
 _IN_TEXT: Final = re.compile(r"#[ \t]*(promptls:\s*ignore(?:-file)?\[[^\]\r\n]*\][^\r\n]*)")
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the unknown rule names in the chunk's suppressions, and suppressions outside of comments."""
     suppressions = chunk_suppressions(chunk)
     for suppression in suppressions:
@@ -99,11 +99,4 @@ def _rule_names() -> list[str]:
     return [rule.name for rule in RULES]
 
 
-RULE = Rule(
-    name="invalid-suppression",
-    summary="suppression comment has no effect",
-    severity="warning",
-    module=__name__,
-    kinds=DECLARING_KINDS,
-    check_chunk=check_chunk,
-)
+RULE = Rule(check, severity="warning", kinds=DECLARING_KINDS)

@@ -1,4 +1,4 @@
-"""Jinja that cannot be parsed.
+"""Jinja syntax error.
 
 ## What it does
 
@@ -34,31 +34,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from promptls.lint.fixes.jinja import jinja_fixes
-from promptls.lint.rule import DECLARING_KINDS, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, RelatedPlace, Rule
 from promptls.semantic.template import Template
 from promptls.syntax.problem import SyntaxProblem
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the Jinja errors of the file."""
-    yield from syntax_findings(context, "jinja", jinja_fixes)
+    yield from syntax_findings(file, "jinja", jinja_fixes)
 
 
 def syntax_findings(
-    context: FileContext, language: str, fixes: Callable[[Template, SyntaxProblem], Iterable[Fix]]
+    file: File, language: str, fixes: Callable[[Template, SyntaxProblem], Iterable[Fix]]
 ) -> Iterator[Finding]:
     """Yield the syntax errors of one of the file's languages, as findings, with what mends them."""
-    for problem in context.template.syntax_problems:
+    for problem in file.template.syntax_problems:
         if problem.language == language:
-            related = tuple(RelatedPlace(context.path, item.span, item.message) for item in problem.related)
-            yield Finding(problem.span, problem.message, tuple(fixes(context.template, problem)), related)
+            related = tuple(RelatedPlace(file.path, item.span, item.message) for item in problem.related)
+            yield Finding(problem.span, problem.message, tuple(fixes(file.template, problem)), related)
 
 
-RULE = Rule(
-    name="jinja-syntax",
-    summary="Jinja syntax error",
-    severity="error",
-    module=__name__,
-    kinds=DECLARING_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=DECLARING_KINDS)

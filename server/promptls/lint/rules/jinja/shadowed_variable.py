@@ -1,4 +1,4 @@
-"""A name that hides another one.
+"""Name that hides another one.
 
 ## What it does
 
@@ -45,11 +45,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.analysis.unread_names import adds_up, in_namespace, is_lost
-from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, RelatedPlace, Rule, Severity
+from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedPlace, Rule, Severity, each_chunk
 from promptls.semantic.names.events import NameEvent, chunk_events
 from promptls.semantic.names.file_names import chunk_bindings, pass_outline
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding, Resolver, placed
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.chunk_list import Piece
 from promptls.syntax.facts import file_fact, summary, union
@@ -60,17 +59,18 @@ Step = tuple[NameEvent, int]
 """An event that may hide a name, and the offset of its chunk."""
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the names that hide another one."""
-    inputs = {key.name: key.span for key in context.template.declarations.inputs or ()}
+    inputs = {key.name: key.span for key in file.template.declarations.inputs or ()}
     resolver = Resolver()
-    for event, start in _hiding_steps(context.template.source.root, resolver, frozenset(inputs), 0):
+    for event, start in _hiding_steps(file.template.source.root, resolver, frozenset(inputs), 0):
         if event.action == "open":
             for name, span, kind in event.bound:
                 if kind in _WORDS:
-                    yield from _hiding(context, resolver, inputs, name, span.shifted(start), kind)
+                    yield from _hiding(file, resolver, inputs, name, span.shifted(start), kind)
         else:
-            yield from _lost(resolver, event, start, context, inputs)
+            yield from _lost(resolver, event, start, file, inputs)
+    yield from _hiding_known(file)
 
 
 def _hiding_steps(piece: Piece, resolver: Resolver, inputs: frozenset[str], start: int) -> Iterator[Step]:
@@ -151,23 +151,23 @@ def _outer(resolver: Resolver, name: str) -> Binding | None:
 
 
 def _hiding(
-    context: FileContext, resolver: Resolver, inputs: dict[str, Span], name: str, span: Span, kind: str
+    file: File, resolver: Resolver, inputs: dict[str, Span], name: str, span: Span, kind: str
 ) -> Iterator[Finding]:
     outer = _outer(resolver, name)
     severity: Severity | None = "hint" if kind == "parameter" else None
     if outer is not None:
-        line = context.template.source.place(outer.span.start).line + 1
+        line = file.template.source.place(outer.span.start).line + 1
         message = f"{_WORDS[kind]} hides the `{name}` of line {line}"
-        related = RelatedPlace(context.path, outer.span, f"this `{name}` is hidden")
+        related = RelatedPlace(file.path, outer.span, f"this `{name}` is hidden")
         yield Finding(span, message, related=(related,), severity=severity)
     elif name in inputs:
-        related = RelatedPlace(context.path, inputs[name], "the input is declared here")
+        related = RelatedPlace(file.path, inputs[name], "the input is declared here")
         message = f"{_WORDS[kind]} hides the input `{name}`"
         yield Finding(span, message, related=(related,), severity=severity)
 
 
 def _lost(
-    resolver: Resolver, event: NameEvent, start: int, context: FileContext, inputs: dict[str, Span]
+    resolver: Resolver, event: NameEvent, start: int, file: File, inputs: dict[str, Span]
 ) -> Iterator[Finding]:
     """Yield a `set` in a block that leaves the outer variable of its name as it was."""
     if event.name in resolver.scopes[-1].bound or len(resolver.scopes) == 1:
@@ -180,15 +180,15 @@ def _lost(
     if place is None or not (outer is None or outer.kind in {"set", "for", "with", "parameter"}):
         return
     span = event.span.shifted(start)
-    related = RelatedPlace(context.path, place, f"the outer `{event.name}`")
-    if is_turn and outer is not None and adds_up(context.template, event.name, outer, span):
+    related = RelatedPlace(file.path, place, f"the outer `{event.name}`")
+    if is_turn and outer is not None and adds_up(file.template, event.name, outer, span):
         message = (
             f"each turn begins again with the outer `{event.name}`: only a `namespace` adds up over turns"
         )
-        fixes = tuple(in_namespace(context.template, event.name, outer))
+        fixes = tuple(in_namespace(file.template, event.name, outer))
         yield Finding(span, message, fixes, (related,), severity="warning")
-    elif is_turn and outer is not None and is_lost(context.template, event.name, outer, span):
-        fixes = tuple(in_namespace(context.template, event.name, outer))
+    elif is_turn and outer is not None and is_lost(file.template, event.name, outer, span):
+        fixes = tuple(in_namespace(file.template, event.name, outer))
         message = (
             f"this `{event.name}` is gone at the end of the turn, and nothing reads it; use a `namespace`"
         )
@@ -200,7 +200,8 @@ def _lost(
 _OWNERS: Final = dict.fromkeys(GLOBALS - {"self"}, "Jinja") | dict.fromkeys(INJECTED, "Prompt Poet")
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def _hiding_known(chunk: Chunk) -> Iterator[Finding]:
     """Yield the names bound in the chunk that Jinja or Prompt Poet has given a meaning."""
     for binding in chunk_bindings(chunk):
         owner = _OWNERS.get(binding.name)
@@ -210,13 +211,4 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
             yield Finding(binding.span, message, severity=severity)
 
 
-RULE = Rule(
-    name="shadowed-variable",
-    summary="name that hides another one",
-    severity="information",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-    check_chunk=check_chunk,
-    reads_prose=False,
-)
+RULE = Rule(check, severity="information", kinds=JINJA_KINDS)

@@ -1,4 +1,4 @@
-"""A file that is too large, too broken or too deeply nested to be analysed.
+"""File too large or too deeply nested to analyze.
 
 ## What it does
 
@@ -35,25 +35,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.rule import FileContext, Finding, Rule
+from promptls.lint.rule import File, Finding, Rule
 from promptls.semantic.kind import Kind
 from promptls.workspace.disk import has_prompt_name
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Report why the file is not analysed, where it is one of promptls's own."""
-    refusal = context.template.source.refusal
-    project = context.snapshot.project(context.path)
-    is_prompt = has_prompt_name(context.path) or project.includes(context.path)
-    if refusal is not None and is_prompt and not project.excludes(context.path):
+    refusal = file.template.source.refusal
+    project = file.snapshot.project(file.path)
+    is_prompt = has_prompt_name(file.path) or project.includes(file.path)
+    if refusal is not None and is_prompt and not project.excludes(file.path):
         yield Finding(refusal.span, refusal.message)
 
 
-RULE = Rule(
-    name="unchecked-file",
-    summary="file too large or too deeply nested to analyze",
-    severity="error",
-    module=__name__,
-    kinds=frozenset({Kind.OTHER}),
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=frozenset({Kind.OTHER}))

@@ -1,4 +1,4 @@
-"""A variable that is not there where it is read.
+"""Variable that is not defined where it is read.
 
 ## What it does
 
@@ -61,7 +61,7 @@ from promptls.lint.analysis.undeclared import (
 )
 from promptls.lint.analysis.unread_names import typos_of_loop_variables
 from promptls.lint.fixes.inputs import added_input
-from promptls.lint.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedPlace, Rule
 from promptls.semantic.names.scopes import GLOBALS, Binding
 from promptls.syntax.jinja.foreign_signs import FOREIGN_CONSTANTS
 from promptls.syntax.jinja.nodes import Name, Test
@@ -70,28 +70,28 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the readings of variables that cannot be there."""
-    yield from _loops(context)
-    yield from _callers(context)
-    yield from foreign_constants(context)
-    importer = _importer_without_context(context)
+    yield from _loops(file)
+    yield from _callers(file)
+    yield from foreign_constants(file)
+    importer = _importer_without_context(file)
     if importer is not None:
-        yield from _without_data(context, importer)
+        yield from _without_data(file, importer)
         return
-    for reading, meant, elsewhere in undeclared_readings(context):
+    for reading, meant, elsewhere in undeclared_readings(file):
         name = reading.name
         if elsewhere is not None:
-            message = out_of_scope(context, elsewhere, reading.span)
-            related = RelatedPlace(context.path, elsewhere.span, f"`{name}` is bound here")
+            message = out_of_scope(file, elsewhere, reading.span)
+            related = RelatedPlace(file.path, elsewhere.span, f"`{name}` is bound here")
             yield Finding(reading.span, message, related=(related,))
         elif meant is not None:
             fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), is_close(name, meant))
             message = f"nothing is named `{name}`; did you mean `{meant}`?"
-            yield Finding(reading.span, message, (fix, *added_input(context, name)))
-    for reading, loop_variable in typos_of_loop_variables(context):
-        yield _typo(context, reading.name, reading.span, loop_variable)
-    for found in unprovided_readings(context):
+            yield Finding(reading.span, message, (fix, *added_input(file, name)))
+    for reading, loop_variable in typos_of_loop_variables(file):
+        yield _typo(file, reading.name, reading.span, loop_variable)
+    for found in unprovided_readings(file):
         if found.meant is not None:
             edit = Edit(found.reading.span, found.meant)
             fix = Fix(f"Change to `{found.meant}`", (edit,), is_close(found.reading.name, found.meant))
@@ -102,24 +102,24 @@ def check(context: FileContext) -> Iterator[Finding]:
             yield Finding(found.reading.span, message, (fix,), include_places(found))
 
 
-def _typo(context: FileContext, name: str, span: Span, meant: Binding) -> Finding:
+def _typo(file: File, name: str, span: Span, meant: Binding) -> Finding:
     """Return a name that stands for a variable of the loop around it."""
     fix = Fix(f"Change to `{meant.name}`", (Edit(span, meant.name),), is_close(name, meant.name))
-    related = RelatedPlace(context.path, meant.span, f"nothing reads `{meant.name}`")
+    related = RelatedPlace(file.path, meant.span, f"nothing reads `{meant.name}`")
     return Finding(span, f"nothing is named `{name}`; did you mean `{meant.name}`?", (fix,), (related,))
 
 
-def _loops(context: FileContext) -> Iterator[Finding]:
+def _loops(file: File) -> Iterator[Finding]:
     """Yield the readings of `loop` where no loop of this file is."""
-    names = context.template.names
+    names = file.template.names
     if "loop" not in names.input_names:
         return
     # What is wrong with a tag may be that it opens a loop, or closes one.
-    if any(problem.language == "jinja" for problem in context.template.syntax_problems):
+    if any(problem.language == "jinja" for problem in file.template.syntax_problems):
         return
-    declared = {key.name for key in context.template.declarations.inputs or ()}
-    includers = context.snapshot.includers(context.path)
-    if "loop" in declared or _asks_for_loop(context) or any(_binds_loop(context, path) for path in includers):
+    declared = {key.name for key in file.template.declarations.inputs or ()}
+    includers = file.snapshot.includers(file.path)
+    if "loop" in declared or _asks_for_loop(file) or any(_binds_loop(file, path) for path in includers):
         return
     message = "`loop` is there only in a loop"
     if includers:
@@ -131,42 +131,42 @@ def _loops(context: FileContext) -> Iterator[Finding]:
             yield Finding(reading.span, message)
 
 
-def _asks_for_loop(context: FileContext) -> bool:
+def _asks_for_loop(file: File) -> bool:
     """Return whether the file asks whether `loop` is there."""
     return any(
         isinstance(node, Test)
         and node.name in {"defined", "undefined"}
         and isinstance(node.target, Name)
         and node.target.name == "loop"
-        for located in context.template.names.chunks_reading("loop")
+        for located in file.template.names.chunks_reading("loop")
         for _, node in expressions_in(located.chunk)
     )
 
 
-def _callers(context: FileContext) -> Iterator[Finding]:
+def _callers(file: File) -> Iterator[Finding]:
     """Yield the calls of `caller` outside of every macro."""
-    names = context.template.names
-    if "caller" not in names.called_names or context.snapshot.includers(context.path):
+    names = file.template.names
+    if "caller" not in names.called_names or file.snapshot.includers(file.path):
         return
-    if "caller" in names.all_bound_names or "caller" in (declared_names(context) or ()):
+    if "caller" in names.all_bound_names or "caller" in (declared_names(file) or ()):
         return
     for reading in names.readings_of("caller"):
         if reading.binding is None and reading.how == "call":
             yield Finding(reading.span, "`caller` is there only in a macro that a `call` block calls")
 
 
-def _binds_loop(context: FileContext, path: str) -> bool:
-    template = context.snapshot.template(path)
+def _binds_loop(file: File, path: str) -> bool:
+    template = file.snapshot.template(path)
     return template is None or binding_of(template.names, "loop") is not None
 
 
-def _importer_without_context(context: FileContext) -> str | None:
+def _importer_without_context(file: File) -> str | None:
     """Return a file that imports this one, where every file that names it imports it without its context."""
     found = None
-    for path in sorted(context.snapshot.includers(context.path)):
-        template = context.snapshot.template(path)
+    for path in sorted(file.snapshot.includers(file.path)):
+        template = file.snapshot.template(path)
         for reference in template.references if template else ():
-            if context.snapshot.resolve(path, reference) != context.path:
+            if file.snapshot.resolve(path, reference) != file.path:
                 continue
             if reference.keyword not in {"import", "from"} or reference.with_context:
                 return None
@@ -174,22 +174,15 @@ def _importer_without_context(context: FileContext) -> str | None:
     return found
 
 
-def _without_data(context: FileContext, importer: str) -> Iterator[Finding]:
+def _without_data(file: File, importer: str) -> Iterator[Finding]:
     """Yield the readings of what would come from the data, in a file that is imported without it."""
-    names = context.template.names
-    file = PurePath(importer).name
+    names = file.template.names
+    named_file = PurePath(importer).name
     for name in sorted(names.read_names - GLOBALS - FOREIGN_CONSTANTS.keys() - {"loop"}):
         for reading in names.readings_of(name):
             if reading.binding is None:
-                message = f"`{name}` is not there: `{file}` imports this file without `with context`"
+                message = f"`{name}` is not there: `{named_file}` imports this file without `with context`"
                 yield Finding(reading.span, message)
 
 
-RULE = Rule(
-    name="undefined-variable",
-    summary="variable that is not defined where it is read",
-    severity="warning",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

@@ -1,4 +1,4 @@
-"""A block that no template has.
+"""Unknown block.
 
 ## What it does
 
@@ -42,7 +42,7 @@ from typing import Final
 
 from promptls.lint.analysis.template_names import ancestors, block_tags_of, blocks_of, family
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, FileContext, Finding, Rule
+from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, File, Finding, Rule
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Name
@@ -63,21 +63,21 @@ _asked: Final = summary(lambda chunk: frozenset(_names_asked(chunk)), union, of_
 """The blocks that a piece asks of `self`."""
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the blocks that are asked for and not there."""
-    root = context.template.source.root
-    if _asked(root) and "self" not in context.template.names.all_bound_names:
-        yield from _of_self(context)
-    if "super" in context.template.names.read_names:
-        yield from _of_super(context)
+    root = file.template.source.root
+    if _asked(root) and "self" not in file.template.names.all_bound_names:
+        yield from _of_self(file)
+    if "super" in file.template.names.read_names:
+        yield from _of_super(file)
 
 
-def _of_self(context: FileContext) -> Iterator[Finding]:
-    related = family(context.snapshot, context.path)
+def _of_self(file: File) -> Iterator[Finding]:
+    related = family(file.snapshot, file.path)
     if related is None:
         return
-    known = frozenset(name for path in related for name in blocks_of(context.snapshot, path))
-    for located in context.template.source.root.where(_asked):
+    known = frozenset(name for path in related for name in blocks_of(file.snapshot, path))
+    for located in file.template.source.root.where(_asked):
         for start, node in expressions_in(located.chunk):
             is_of_self = isinstance(node, Attribute) and isinstance(node.target, Name)
             if not is_of_self or not isinstance(node, Attribute) or not isinstance(node.target, Name):
@@ -87,17 +87,17 @@ def _of_self(context: FileContext) -> Iterator[Finding]:
                 yield misspelt(span, f"no template has a block `{node.name}`", node.name, known)
 
 
-def _of_super(context: FileContext) -> Iterator[Finding]:
-    above = ancestors(context.snapshot, context.path)
+def _of_super(file: File) -> Iterator[Finding]:
+    above = ancestors(file.snapshot, file.path)
     if above is None:
         return
-    known = frozenset(name for path in above for name in blocks_of(context.snapshot, path))
-    blocks = block_tags_of(context.template)
-    is_dropped = context.kind in PARTS_KINDS and any(
-        each.keyword == "extends" and context.template.branches.is_unconditional(each.span.start)
-        for each in context.template.references
+    known = frozenset(name for path in above for name in blocks_of(file.snapshot, path))
+    blocks = block_tags_of(file.template)
+    is_dropped = file.kind in PARTS_KINDS and any(
+        each.keyword == "extends" and file.template.branches.is_unconditional(each.span.start)
+        for each in file.template.references
     )
-    for located in context.template.names.chunks_reading("super"):
+    for located in file.template.names.chunks_reading("super"):
         for start, node in expressions_in(located.chunk):
             if (
                 not isinstance(node, Call)
@@ -114,11 +114,4 @@ def _of_super(context: FileContext) -> Iterator[Finding]:
                 yield Finding(span, message)
 
 
-RULE = Rule(
-    name="unknown-block",
-    summary="unknown block",
-    severity="error",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=JINJA_KINDS)

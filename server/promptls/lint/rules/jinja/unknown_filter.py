@@ -1,4 +1,4 @@
-"""A filter that Jinja does not have.
+"""Unknown Jinja filter.
 
 ## What it does
 
@@ -34,23 +34,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.analysis.unknown_in_jinja import Unknown
-from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
 from promptls.syntax.jinja.builtins import FILTERS
 from promptls.syntax.jinja.nodes import Filter
 
 _UNKNOWN: Final = Unknown(Filter, "filter", FILTERS)
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the filters in the file's tags that Jinja does not know."""
-    yield from _UNKNOWN.check(context)
+    yield from _UNKNOWN.check(file)
 
 
-RULE = Rule(
-    name="unknown-filter",
-    summary="unknown Jinja filter",
-    severity="error",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=JINJA_KINDS)

@@ -1,4 +1,4 @@
-"""A call of a function that nobody provides.
+"""Call of an unknown function.
 
 ## What it does
 
@@ -53,7 +53,7 @@ from promptls.lint.analysis.undeclared import (
 )
 from promptls.lint.fixes.inputs import added_input
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Reading
 from promptls.semantic.types.shape import UNKNOWN
@@ -66,67 +66,65 @@ _ALWAYS_THERE = GLOBALS | INJECTED
 _NO_FUNCTIONS = frozenset({"self", "token_limit"})
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the calls of names that nothing provides."""
-    names = context.template.names
+    names = file.template.names
     if (names.called_names & names.input_names) <= _ALWAYS_THERE:
         return
-    ways = [way for way in ways_to(context.snapshot, context.path) if way.reference is not None]
-    declared = declared_names(context)
+    ways = [way for way in ways_to(file.snapshot, file.path) if way.reference is not None]
+    declared = declared_names(file)
     if declared is None and ways:
-        yield from _in_section(context, ways)
+        yield from _in_section(file, ways)
         return
-    functions = function_names(context.snapshot, context.path)
-    if functions is None or (declared is None and not functions_path(context.snapshot, context.path)):
+    functions = function_names(file.snapshot, file.path)
+    if functions is None or (declared is None and not functions_path(file.snapshot, file.path)):
         return
     known = functions.union(declared or (), *(way.bound for way in ways))
-    suggested = _own_suggestions(context) | functions
-    for reading in _calls_but_of(context, known):
+    suggested = _own_suggestions(file) | functions
+    for reading in _calls_but_of(file, known):
         name = reading.name
-        elsewhere = binding_of(context.template.names, name)
+        elsewhere = binding_of(file.template.names, name)
         if elsewhere is not None:
-            yield Finding(reading.span, out_of_scope(context, elsewhere, reading.span))
-        elif not _is_mentioned(context.snapshot, (context.path,), name):
+            yield Finding(reading.span, out_of_scope(file, elsewhere, reading.span))
+        elif not _is_mentioned(file.snapshot, (file.path,), name):
             finding = misspelt(reading.span, f"nothing provides the function `{name}`", name, suggested)
-            yield replace(finding, fixes=(*finding.fixes, *added_input(context, name)))
+            yield replace(finding, fixes=(*finding.fixes, *added_input(file, name)))
 
 
-def _in_section(context: FileContext, ways: list[Way]) -> Iterator[Finding]:
+def _in_section(file: File, ways: list[Way]) -> Iterator[Finding]:
     """Yield the calls in a file that is judged by those which include it."""
-    judging = [way for way in ways if way.declares or _names_functions(context.snapshot, way.entry)]
+    judging = [way for way in ways if way.declares or _names_functions(file.snapshot, way.entry)]
     if not judging:
         return
-    for reading in _calls_but_of(context, frozenset.intersection(*(way.provided for way in judging))):
+    for reading in _calls_but_of(file, frozenset.intersection(*(way.provided for way in judging))):
         name = reading.name
         lacking = tuple(way for way in judging if name not in way.provided)
-        if _is_mentioned(context.snapshot, {path for way in lacking for path in _files(way)}, name):
+        if _is_mentioned(file.snapshot, {path for way in lacking for path in _files(way)}, name):
             continue
         found = Unprovided(reading, lacking, len(lacking) < len(ways), None)
         message = f"nothing provides the function `{name}`"
         if found.is_provided_elsewhere:
             message += f" for {entries_words(found)}, which this file is included from"
-        suggested = _own_suggestions(context).union(
-            frozenset.intersection(*(way.provided for way in lacking))
-        )
+        suggested = _own_suggestions(file).union(frozenset.intersection(*(way.provided for way in lacking)))
         finding = misspelt(reading.span, message, name, suggested)
         yield replace(finding, related=include_places(found))
 
 
-def _calls_but_of(context: FileContext, known: frozenset[str]) -> Iterator[Reading]:
+def _calls_but_of(file: File, known: frozenset[str]) -> Iterator[Reading]:
     """Yield the calls of names that neither the file nor `known` defines and no condition tests."""
-    names = context.template.names
+    names = file.template.names
     for name in sorted(names.input_names - known - {"loop", "caller", "super"}):
         calls = [
             reading
             for reading in names.readings_of(name)
             if reading.how == "call" and reading.binding is None
         ]
-        if calls and not used_shapes(context.template).get(name, UNKNOWN).optional:
+        if calls and not used_shapes(file.template).get(name, UNKNOWN).optional:
             yield from calls
 
 
-def _own_suggestions(context: FileContext) -> frozenset[str]:
-    names = context.template.names
+def _own_suggestions(file: File) -> frozenset[str]:
+    names = file.template.names
     bound = frozenset[str]().union(*(names.bound_names(kind) for kind in _CALLABLE_KINDS))
     return (bound | _ALWAYS_THERE) - _NO_FUNCTIONS
 
@@ -143,15 +141,8 @@ def _names_functions(snapshot: Snapshot, entry: str) -> bool:
 def _is_mentioned(snapshot: Snapshot, paths: Iterable[str], name: str) -> bool:
     """Return whether a `functions` file contains the name at all: it may define functions dynamically."""
     files = {functions_path(snapshot, path) for path in paths}
-    texts = [text_on_disk(file) for file in files if file is not None]
+    texts = [text_on_disk(named_file) for named_file in files if named_file is not None]
     return any(text is not None and re.search(rf"\b{re.escape(name)}\b", text) for text in texts)
 
 
-RULE = Rule(
-    name="unknown-function",
-    summary="call of an unknown function",
-    severity="warning",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

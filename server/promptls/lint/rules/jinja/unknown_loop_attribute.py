@@ -1,4 +1,4 @@
-"""An attribute that `loop` does not have.
+"""Unknown attribute of `loop`.
 
 ## What it does
 
@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.builtins import LOOP
@@ -47,12 +47,12 @@ from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield unknown attributes of `loop`: all inside a loop of this file, elsewhere only typos."""
-    root = context.template.source.root
+    root = file.template.source.root
     if not _unknown(root):
         return
-    file_names = context.template.names
+    file_names = file.template.names
     is_ambiguous = "loop" in union([file_names.bound_names(kind) for kind in _OWN_BINDINGS])
     for located, resolver in file_names.scopes_where(_unknown):
         loops = {
@@ -107,11 +107,4 @@ _unknown: Final = summary(lambda chunk: frozenset(name for name, *_ in _asked(ch
 """The attributes that a piece asks of a `loop` and that no loop has."""
 
 
-RULE = Rule(
-    name="unknown-loop-attribute",
-    summary="unknown attribute of `loop`",
-    severity="warning",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

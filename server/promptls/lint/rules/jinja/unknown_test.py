@@ -1,4 +1,4 @@
-"""A test that Jinja does not have.
+"""Unknown Jinja test.
 
 ## What it does
 
@@ -34,23 +34,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.analysis.unknown_in_jinja import Unknown
-from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
 from promptls.syntax.jinja.builtins import TESTS
 from promptls.syntax.jinja.nodes import Test
 
 _UNKNOWN: Final = Unknown(Test, "test", TESTS)
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the tests in the file's tags that Jinja does not know."""
-    yield from _UNKNOWN.check(context)
+    yield from _UNKNOWN.check(file)
 
 
-RULE = Rule(
-    name="unknown-test",
-    summary="unknown Jinja test",
-    severity="error",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=JINJA_KINDS)

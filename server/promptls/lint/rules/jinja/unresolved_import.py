@@ -1,4 +1,4 @@
-"""An import that leads to nothing.
+"""Import of a missing file or name.
 
 ## What it does
 
@@ -43,23 +43,20 @@ from promptls.lint.analysis.template_names import (
     owner_names,
     unresolved,
 )
-from promptls.lint.rule import JINJA_KINDS, CheckNames, FileContext, Finding, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
 
 _KEYWORDS: Final = frozenset({"import", "from"})
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the template names of imports that lead nowhere."""
-    yield from unresolved(context, _KEYWORDS)
-    yield from lacking_imports(context)
+    yield from unresolved(file, _KEYWORDS)
+    yield from lacking_imports(file)
+    if owner_names(file.chunks):
+        known = modules(file)
+        for located in file.chunks.where(owner_names):
+            for finding in lacking_members(located.chunk, known):
+                yield finding.shifted(located.start)
 
 
-RULE = Rule(
-    name="unresolved-import",
-    summary="import of a missing file or name",
-    severity="error",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-    check_names=CheckNames(modules, owner_names, lacking_members),
-)
+RULE = Rule(check, severity="error", kinds=JINJA_KINDS)

@@ -1,4 +1,4 @@
-"""An include or `extends` that leads to no file.
+"""`include` or `extends` of a missing file.
 
 ## What it does
 
@@ -41,21 +41,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from promptls.lint.analysis.template_names import unresolved
-from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
 
 _KEYWORDS: Final = frozenset({"include", "extends"})
 
 
-def check(context: FileContext) -> Iterable[Finding]:
+def check(file: File) -> Iterable[Finding]:
     """Return the template names that lead nowhere."""
-    return unresolved(context, _KEYWORDS)
+    return unresolved(file, _KEYWORDS)
 
 
-RULE = Rule(
-    name="unresolved-include",
-    summary="`include` or `extends` of a missing file",
-    severity="error",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=JINJA_KINDS)

@@ -1,4 +1,4 @@
-"""An import that is never used.
+"""Import that is never used.
 
 ## What it does
 
@@ -35,21 +35,21 @@ from collections.abc import Iterator
 
 from promptls.lint.analysis.unread_names import unread
 from promptls.lint.fixes.jinja import removed_tag, tag_at
-from promptls.lint.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.names.scopes import Binding
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the imported names that nothing reads."""
-    for binding in unread(context, "import"):
+    for binding in unread(file, "import"):
         message = f"nothing uses the import `{binding.name}`"
-        yield Finding(binding.span, message, tuple(_fixes(context, binding)), unnecessary=True)
+        yield Finding(binding.span, message, tuple(_fixes(file, binding)), unnecessary=True)
 
 
-def _fixes(context: FileContext, binding: Binding) -> Iterator[Fix]:
-    located = context.template.source.located(binding.span.start)
+def _fixes(file: File, binding: Binding) -> Iterator[Fix]:
+    located = file.template.source.located(binding.span.start)
     offset = binding.span.start - located.start
     number = tag_at(located.chunk, offset)
     if number is None:
@@ -68,11 +68,4 @@ def _fixes(context: FileContext, binding: Binding) -> Iterator[Fix]:
         yield Fix("Remove this import", (removal,), preferred=True)
 
 
-RULE = Rule(
-    name="unused-import",
-    summary="import that is never used",
-    severity="warning",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

@@ -1,4 +1,4 @@
-"""A macro that is never called.
+"""Macro that is never called.
 
 ## What it does
 
@@ -33,65 +33,54 @@ from collections.abc import Iterator
 
 from promptls.lint.analysis.unread_names import may_be_read_in_broken_text, unread
 from promptls.lint.fixes.jinja import block_span, removed_tag
-from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule
 from promptls.lint.rules.jinja import unknown_function
 from promptls.semantic.names.scopes import Binding
 from promptls.workspace.contract import contract_of, names_handed_on
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the macros that nothing names."""
-    if not context.template.has_parts:
+    if not file.template.has_parts:
         return
-    found = [*unread(context, "macro")]
+    found = [*unread(file, "macro")]
     meant = (
-        {fix.edits[0].text for each in unknown_function.check(context) for fix in each.fixes} if found else ()
+        {fix.edits[0].text for each in unknown_function.check(file) for fix in each.fixes} if found else ()
     )
     for binding in found:
         if binding.name in meant:
             continue  # what calls it misspells it, and that is told
-        yield _finding(context, binding, f"nothing calls `{binding.name}`")
-    if context.snapshot.includers(context.path) or not contract_of(context.snapshot, context.path).is_whole:
+        yield _finding(file, binding, f"nothing calls `{binding.name}`")
+    if file.snapshot.includers(file.path) or not contract_of(file.snapshot, file.path).is_whole:
         return
-    names = context.template.names
-    called = names.bound_names("macro") & names.read_names - names_handed_on(context.snapshot, context.path)
+    names = file.template.names
+    called = names.bound_names("macro") & names.read_names - names_handed_on(file.snapshot, file.path)
     for binding in names.bindings_of("macro") if called else ():
-        if (
-            binding.name in called
-            and not binding.name.startswith("_")
-            and _calls_only_itself(context, binding)
-        ):
-            yield _finding(context, binding, f"nothing but `{binding.name}` itself calls `{binding.name}`")
+        if binding.name in called and not binding.name.startswith("_") and _calls_only_itself(file, binding):
+            yield _finding(file, binding, f"nothing but `{binding.name}` itself calls `{binding.name}`")
 
 
-def _calls_only_itself(context: FileContext, binding: Binding) -> bool:
+def _calls_only_itself(file: File, binding: Binding) -> bool:
     """Return whether every reading of a macro's name stands in the macro, as far as all of them are known."""
-    located = context.template.source.located(binding.span.start)
+    located = file.template.source.located(binding.span.start)
     own = block_span(located.chunk, binding.span.start - located.start)
     if own is None:
         return False
     span = own.shifted(located.start)
-    names = context.template.names
+    names = file.template.names
     for reading in names.chunks_reading(binding.name):
         if reading.start >= span.end or reading.start + reading.chunk.length <= span.start:
             return False
     if any(not span.contains(each.span.start) for each in names.readings_of(binding.name)):
         return False
-    return not may_be_read_in_broken_text(context, binding.name, span)
+    return not may_be_read_in_broken_text(file, binding.name, span)
 
 
-def _finding(context: FileContext, binding: Binding, message: str) -> Finding:
-    located = context.template.source.located(binding.span.start)
+def _finding(file: File, binding: Binding, message: str) -> Finding:
+    located = file.template.source.located(binding.span.start)
     removal = removed_tag(located, binding.span.start - located.start)
     fixes = (Fix("Remove this macro", (removal,)),) if removal else ()
     return Finding(binding.span, message, fixes, unnecessary=True)
 
 
-RULE = Rule(
-    name="unused-macro",
-    summary="macro that is never called",
-    severity="warning",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

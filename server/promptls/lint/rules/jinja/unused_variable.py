@@ -1,4 +1,4 @@
-"""A variable that is set and never read.
+"""Variable that is set but never read.
 
 ## What it does
 
@@ -36,7 +36,7 @@ from typing import Final
 from promptls.lint.analysis.undeclared import undeclared_readings
 from promptls.lint.analysis.unread_names import unread
 from promptls.lint.fixes.jinja import removed_tag, tag_at
-from promptls.lint.rule import JINJA_KINDS, FileContext, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule
 from promptls.syntax.chunk_list import Located
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
@@ -60,12 +60,12 @@ _CHANGES: Final = frozenset(
 """The methods of lists, sets and mappings that are called for what they do."""
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the variables that nothing reads."""
-    found = [*unread(context, "set")]
-    meant = {each.meant for each in undeclared_readings(context)} if found else set()
+    found = [*unread(file, "set")]
+    meant = {each.meant for each in undeclared_readings(file)} if found else set()
     for binding in found:
-        located = context.template.source.located(binding.span.start)
+        located = file.template.source.located(binding.span.start)
         statement = _statement(located, binding.span.start - located.start)
         if binding.name in meant or (statement is not None and any(map(_changes, statement.expressions))):
             continue
@@ -88,11 +88,4 @@ def _changes(value: Expression) -> bool:
     )
 
 
-RULE = Rule(
-    name="unused-variable",
-    summary="variable that is set but never read",
-    severity="warning",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

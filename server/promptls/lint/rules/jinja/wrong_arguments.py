@@ -1,4 +1,4 @@
-"""Arguments that do not fit what is called.
+"""Wrong arguments of a call.
 
 ## What it does
 
@@ -31,7 +31,7 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from promptls.lint.analysis.calls import (
     Callee,
@@ -43,8 +43,7 @@ from promptls.lint.analysis.calls import (
     misfits,
     wrong_loop_calls,
 )
-from promptls.lint.rule import JINJA_KINDS, CheckNames, FileContext, Finding, Rule
-from promptls.settings.project import Project
+from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule, each_chunk
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.builtins import (
     FILTERS,
@@ -67,7 +66,18 @@ _OWN: Final = {
 """The functions that every template has, without `dict` and `namespace`, which take whatever Python's do."""
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
+    """Yield the arguments that do not fit."""
+    yield from _of_filters_and_tests(file)
+    if called_names(file.chunks):
+        callees = _callees(file)
+        for located in file.chunks.where(called_names):
+            for finding in _of_calls(located.chunk, callees):
+                yield finding.shifted(located.start)
+
+
+@each_chunk
+def _of_filters_and_tests(chunk: Chunk) -> Iterator[Finding]:
     """Yield the arguments of filters and tests that do not fit."""
     for start, node in expressions_in(chunk):
         if isinstance(node, Filter) and node.name in FILTERS:
@@ -95,17 +105,17 @@ def _is_broken(chunk: Chunk, start: int) -> bool:
     )
 
 
-def facts(context: FileContext) -> dict[str, object]:
+def _callees(file: File) -> dict[str, Callee]:
     """Return what the names lead to that the file calls, where that is one thing all over the file."""
-    names_called = called_names(context.template.source.root)
-    own = names_called & _OWN.keys() - bound_names(context.template.names)
-    return {**callees_of(context, names_called), **{name: Callee(_OWN[name]) for name in own}}
+    names_called = called_names(file.template.source.root)
+    own = names_called & _OWN.keys() - bound_names(file.template.names)
+    return {**callees_of(file, names_called), **{name: Callee(_OWN[name]) for name in own}}
 
 
-def check_names(chunk: Chunk, callees: Mapping[str, Any]) -> Iterator[Finding]:
+def _of_calls(chunk: Chunk, callees: Mapping[str, Callee]) -> Iterator[Finding]:
     """Yield the arguments of calls in the chunk that do not fit."""
     for start, name, call in chunk_calls(chunk):
-        callee: Callee | None = callees.get(name)
+        callee = callees.get(name)
         function = call.function
         if isinstance(function, Attribute):
             callee = callee.members.get(function.name) if callee else None
@@ -119,13 +129,4 @@ def check_names(chunk: Chunk, callees: Mapping[str, Any]) -> Iterator[Finding]:
             yield Finding(place.shifted(start), message)
 
 
-RULE = Rule(
-    name="wrong-arguments",
-    summary="wrong arguments of a call",
-    severity="error",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check_chunk=check_chunk,
-    reads_prose=False,
-    check_names=CheckNames(facts, called_names, check_names),
-)
+RULE = Rule(check, severity="error", kinds=JINJA_KINDS)

@@ -1,4 +1,4 @@
-"""A template that OpenCompass cannot build.
+"""Template that OpenCompass cannot build.
 
 ## What it does
 
@@ -40,16 +40,16 @@ from collections.abc import Iterator
 
 from promptls.lint.analysis.part_items import unknown_alone
 from promptls.lint.fixes.mappings import BLANK, as_list, is_flow, key_behind, without_entry
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity, each_chunk
 from promptls.semantic.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield what cannot be built of the templates."""
     evaluation = evaluation_of(chunk)
     if evaluation is None:
@@ -186,11 +186,4 @@ def _key(template: EvaluationTemplate, key: str) -> Span:
     return (entry or template.entry).key.span
 
 
-RULE = Rule(
-    name="invalid-evaluation-template",
-    summary="template that OpenCompass cannot build",
-    severity="error",
-    module=__name__,
-    kinds=EVALUATION_KINDS,
-    check_chunk=check_chunk,
-)
+RULE = Rule(check, severity="error", kinds=EVALUATION_KINDS)

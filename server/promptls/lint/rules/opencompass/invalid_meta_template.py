@@ -1,4 +1,4 @@
-"""A meta template that OpenCompass refuses.
+"""Meta template that OpenCompass rejects.
 
 ## What it does
 
@@ -45,9 +45,8 @@ from typing import Final
 
 from promptls.lint.fixes.mappings import BLANK, as_list, key_behind
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation import Form, MetaTemplate, evaluation_of
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text, scalar_text
 from promptls.text.suggest import is_close
@@ -56,7 +55,8 @@ _ROLES: Final = ("HUMAN", "BOT", "SYSTEM")
 _ROUND: Final = "round: [{role: HUMAN}, {role: BOT, generate: true}]"
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield what is wrong with the meta template."""
     evaluation = evaluation_of(chunk)
     if evaluation is None or evaluation.meta is None or evaluation.is_open:
@@ -119,11 +119,4 @@ def _lists(chunk: Chunk, turn: Mapping) -> Iterator[Finding]:
             yield Finding(entry.key.span, f"OpenCompass takes no list for `{key}`: write one text", fixes)
 
 
-RULE = Rule(
-    name="invalid-meta-template",
-    summary="meta template that OpenCompass rejects",
-    severity="error",
-    module=__name__,
-    kinds=EVALUATION_KINDS,
-    check_chunk=check_chunk,
-)
+RULE = Rule(check, severity="error", kinds=EVALUATION_KINDS)

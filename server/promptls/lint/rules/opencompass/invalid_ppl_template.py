@@ -1,4 +1,4 @@
-"""A template whose labels do not work out.
+"""Invalid labels of a template.
 
 ## What it does
 
@@ -50,9 +50,8 @@ from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS, LABEL_INFERENCERS
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import EVALUATION_KINDS, Finding, Rule
+from promptls.lint.rule import EVALUATION_KINDS, Finding, Rule, each_chunk
 from promptls.semantic.evaluation import Evaluation, EvaluationTemplate, Form, Label, evaluation_of
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
 from promptls.text.positions import Span
@@ -62,7 +61,8 @@ _BESIDE: Final = frozenset({"ice_token", "sep_token", "type"})
 """Keys of a template that stand beside its text."""
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the labels that do not work out."""
     evaluation = evaluation_of(chunk)
     if evaluation is None:
@@ -184,11 +184,4 @@ def _key_of(template: EvaluationTemplate) -> Span:
     return (entry or template.entry).key.span
 
 
-RULE = Rule(
-    name="invalid-ppl-template",
-    summary="invalid labels of a template",
-    severity="error",
-    module=__name__,
-    kinds=EVALUATION_KINDS,
-    check_chunk=check_chunk,
-)
+RULE = Rule(check, severity="error", kinds=EVALUATION_KINDS)

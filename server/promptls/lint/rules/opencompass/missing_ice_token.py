@@ -1,4 +1,4 @@
-"""A template without the mark for its in-context examples.
+"""Template without the token for its in-context examples.
 
 ## What it does
 
@@ -44,15 +44,15 @@ from collections.abc import Iterator
 
 from promptls.dialects.opencompass.vocabulary import CHAT_INFERENCERS, USUAL_ICE_MARK
 from promptls.lint.fixes.mappings import added_entry, indentation, is_flow, text_start
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity, each_chunk
 from promptls.semantic.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of, scalars_in
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text
 from promptls.text.positions import Span
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield what the templates lack for their examples."""
     evaluation = evaluation_of(chunk)
     if evaluation is None:
@@ -202,11 +202,4 @@ def _item_edit(text: str, body: Mapping, mark: str) -> Edit | None:
     return None
 
 
-RULE = Rule(
-    name="missing-ice-token",
-    summary="template without the token for its in-context examples",
-    severity="error",
-    module=__name__,
-    kinds=EVALUATION_KINDS,
-    check_chunk=check_chunk,
-)
+RULE = Rule(check, severity="error", kinds=EVALUATION_KINDS)

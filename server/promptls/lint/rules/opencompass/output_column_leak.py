@@ -1,4 +1,4 @@
-"""A prompt that gives the answer away.
+"""Prompt that contains the expected answer.
 
 ## What it does
 
@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation import (
     Evaluation,
     EvaluationTemplate,
@@ -50,12 +50,12 @@ from promptls.semantic.evaluation import (
     fields_in,
     scalars_in,
 )
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import scalar_text
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the answer's column, where it is not masked."""
     evaluation = evaluation_of(chunk)
     template = evaluation.asked if evaluation else None
@@ -82,11 +82,4 @@ def _why(evaluation: Evaluation, template: EvaluationTemplate) -> str:
     return ""
 
 
-RULE = Rule(
-    name="output-column-leak",
-    summary="prompt that contains the expected answer",
-    severity="warning",
-    module=__name__,
-    kinds=EVALUATION_KINDS,
-    check_chunk=check_chunk,
-)
+RULE = Rule(check, severity="warning", kinds=EVALUATION_KINDS)

@@ -1,4 +1,4 @@
-"""A retriever that does not fit the templates, or lacks what it needs.
+"""Retriever that does not match the templates or lacks a setting.
 
 ## What it does
 
@@ -47,7 +47,7 @@ from typing import Final
 from promptls.dialects.opencompass.vocabulary import LEGACY_RETRIEVER_KEYS, RETRIEVER_ARGUMENTS, RETRIEVERS
 from promptls.lint.fixes.mappings import colon_end, without_entry
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation import (
     Evaluation,
     EvaluationTemplate,
@@ -56,7 +56,6 @@ from promptls.semantic.evaluation import (
     evaluation_of,
     scalars_in,
 )
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
@@ -65,7 +64,8 @@ from promptls.text.suggest import is_typo
 _SECTIONS: Final = ("begin", "round", "end")
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield what of the retriever does not fit."""
     evaluation = evaluation_of(chunk)
     if evaluation is None or evaluation.retriever is None:
@@ -259,11 +259,4 @@ def _items(body: Node, keys: tuple[str, ...]) -> list[Scalar]:
     ]
 
 
-RULE = Rule(
-    name="retriever-mismatch",
-    summary="retriever that does not match the templates or lacks a setting",
-    severity="error",
-    module=__name__,
-    kinds=EVALUATION_KINDS,
-    check_chunk=check_chunk,
-)
+RULE = Rule(check, severity="error", kinds=EVALUATION_KINDS)

@@ -1,4 +1,4 @@
-"""A role in a dialogue that the model's meta template does not know.
+"""Dialogue role missing in the model's meta template.
 
 ## What it does
 
@@ -55,9 +55,8 @@ from dataclasses import replace
 from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import DIALOGUE_ROLES, LABEL_INFERENCERS, MESSAGE_ROLES
-from promptls.lint.analysis.node_findings import found_in_node
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation import (
     Evaluation,
     EvaluationTemplate,
@@ -66,7 +65,6 @@ from promptls.semantic.evaluation import (
     evaluation_of,
     turns_in,
 )
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Sequence, scalar_text
 from promptls.text.positions import Span
@@ -75,7 +73,8 @@ from promptls.text.suggest import is_typo
 _SECTIONS: Final = ("begin", "round", "end")
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the roles that OpenCompass will not find."""
     evaluation = evaluation_of(chunk)
     if evaluation is None:
@@ -91,7 +90,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                 is_reached = body in used and _is_reached(evaluation, template, section)
                 for turn in turns_in(body, section):
                     if meta is None:
-                        yield from found_in_node(turn, evaluation.meta is not None, _by_custom)
+                        yield from _by_custom(turn, evaluation.meta is not None)
                         continue
                     for found in _in_meta(turn, section, meta):
                         yield found if is_reached else replace(found, severity="warning")
@@ -165,11 +164,4 @@ def _changed(span: Span, message: str, meant: str) -> Finding:
     return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
 
 
-RULE = Rule(
-    name="unknown-dialogue-role",
-    summary="dialogue role missing in the model's meta template",
-    severity="error",
-    module=__name__,
-    kinds=EVALUATION_KINDS,
-    check_chunk=check_chunk,
-)
+RULE = Rule(check, severity="error", kinds=EVALUATION_KINDS)

@@ -1,4 +1,4 @@
-"""A key or a class of an evaluation prompt that OpenCompass does not know.
+"""Key or class of an evaluation prompt unknown to OpenCompass.
 
 ## What it does
 
@@ -50,12 +50,10 @@ from promptls.dialects.opencompass.vocabulary import (
     TEMPLATE_TYPES,
     TURN_KEYS,
 )
-from promptls.lint.analysis.node_findings import found_in_node
 from promptls.lint.analysis.part_items import TEMPLATE_KEYS, unknown_alone
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation import EvaluationTemplate, class_name, evaluation_of, turns_in
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, key_text
 from promptls.text.positions import Span
@@ -64,7 +62,8 @@ from promptls.text.suggest import is_close, is_typo
 _SECTIONS: Final = ("begin", "round", "end")
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the keys and classes that are not known."""
     evaluation = evaluation_of(chunk)
     if evaluation is None:
@@ -99,7 +98,7 @@ def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
     for body in template.bodies:
         for section in _SECTIONS:
             for turn in turns_in(body, section):
-                yield from found_in_node(turn, TURN_KEYS, _typos)
+                yield from _typos(turn, TURN_KEYS)
 
 
 def _typos(node: Node | None, known: Iterable[str]) -> Iterator[Finding]:
@@ -129,11 +128,4 @@ def _class(node: Node | None, known: Iterable[str], what: str) -> Iterator[Findi
         yield misspelt(Span(end - len(kind), end), f"OpenCompass has no {what} `{kind}`", kind, meant)
 
 
-RULE = Rule(
-    name="unknown-evaluation-key",
-    summary="key or class of an evaluation prompt unknown to OpenCompass",
-    severity="error",
-    module=__name__,
-    kinds=EVALUATION_KINDS,
-    check_chunk=check_chunk,
-)
+RULE = Rule(check, severity="error", kinds=EVALUATION_KINDS)

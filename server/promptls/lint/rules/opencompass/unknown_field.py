@@ -1,4 +1,4 @@
-"""A field in a template's text that the reader does not name.
+"""Field in a template that is not a column of the reader.
 
 ## What it does
 
@@ -39,11 +39,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from promptls.lint.analysis.node_findings import found_in_node
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation import Evaluation, evaluation_of, fields_in, texts_in, turn_texts
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Name
 from promptls.syntax.jinja.problems import tag_tree
@@ -51,7 +49,8 @@ from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text, scal
 from promptls.text.suggest import nearest
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the fields without a column, and the columns that Jinja takes."""
     evaluation = evaluation_of(chunk)
     columns = evaluation.columns if evaluation else None
@@ -65,7 +64,7 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                 if isinstance(text, Scalar):
                     yield from _in_text(chunk, text, names)
                 else:
-                    yield from found_in_node(text, names, _in_turn, chunk)
+                    yield from _in_turn(text, names, chunk)
 
 
 class _Names(NamedTuple):
@@ -125,11 +124,4 @@ def _declared(evaluation: Evaluation) -> Iterator[str]:
         yield output
 
 
-RULE = Rule(
-    name="unknown-field",
-    summary="field in a template that is not a column of the reader",
-    severity="warning",
-    module=__name__,
-    kinds=EVALUATION_KINDS,
-    check_chunk=check_chunk,
-)
+RULE = Rule(check, severity="warning", kinds=EVALUATION_KINDS)

@@ -1,4 +1,4 @@
-"""An `ice_token` that nothing is put in for.
+"""`ice_token` that is never replaced.
 
 ## What it does
 
@@ -36,15 +36,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.fixes.mappings import without_entry
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Scalar
 from promptls.text.positions import Span
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the marks that stand for nothing."""
     evaluation = evaluation_of(chunk)
     if evaluation is None or evaluation.is_open:
@@ -91,11 +91,4 @@ def _without(chunk: Chunk, template: EvaluationTemplate) -> tuple[Fix, ...]:
     return (Fix(f"Remove the `ice_token` and `{token.text}`", tuple(edits)),)
 
 
-RULE = Rule(
-    name="unused-ice-token",
-    summary="`ice_token` that is never replaced",
-    severity="hint",
-    module=__name__,
-    kinds=EVALUATION_KINDS,
-    check_chunk=check_chunk,
-)
+RULE = Rule(check, severity="hint", kinds=EVALUATION_KINDS)

@@ -1,4 +1,4 @@
-"""A part with both `content` and `sections`.
+"""Part with both `content` and `sections`.
 
 ## What it does
 
@@ -38,15 +38,15 @@ from collections.abc import Iterator
 from itertools import product
 
 from promptls.lint.fixes.mappings import without_entry
-from promptls.lint.rule import PARTS_KINDS, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, Finding, Fix, Rule, each_chunk
 from promptls.semantic.branches import chunk_branches
 from promptls.semantic.parts import Part, chunk_items
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, key_text
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the later one of the two keys, for each part of the chunk that has both."""
     for part in chunk_items(chunk).parts:
         both = _both(chunk, part)
@@ -76,13 +76,4 @@ def _both(chunk: Chunk, part: Part) -> tuple[Entry, Entry] | None:
     return None
 
 
-RULE = Rule(
-    name="content-and-sections",
-    summary="part with both `content` and `sections`",
-    severity="error",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check_chunk=check_chunk,
-    reads_prose=False,
-    reads_values=False,
-)
+RULE = Rule(check, severity="error", kinds=PARTS_KINDS)

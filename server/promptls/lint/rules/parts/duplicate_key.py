@@ -1,4 +1,4 @@
-"""A key that stands twice in a header, a prompt object or an evaluation prompt.
+"""Duplicate key in a header, prompt object or evaluation prompt.
 
 ## What it does
 
@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from promptls.lint.fixes.mappings import removed_item
-from promptls.lint.rule import YAML_KINDS, FileContext, Finding, Fix, Rule
+from promptls.lint.rule import YAML_KINDS, File, Finding, Fix, Rule
 from promptls.semantic.branches import chunk_branches
 from promptls.semantic.kind import Kind
 from promptls.syntax.yaml.nodes import (
@@ -63,21 +63,21 @@ class _Twice(NamedTuple):
         return _Twice(self.key, self.first.shifted(by), self.again.shifted(by))
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the keys that stand twice in what the file declares."""
-    tree = context.template.declarations.tree
+    tree = file.template.declarations.tree
     if tree is None:
         return
     twice = _placed(tree)
     branches = None
-    if twice and context.kind in {Kind.OBJECT, Kind.EVALUATION}:
-        branches = chunk_branches(context.template.source.first_chunk)
+    if twice and file.kind in {Kind.OBJECT, Kind.EVALUATION}:
+        branches = chunk_branches(file.template.source.first_chunk)
     for key, first, again in twice:
         if branches is None or not branches.exclude(first.start, again.start):
             yield Finding(again, f"`{key}` stands twice; YAML drops the first one")
     names = tree.value("input_keys")
     if isinstance(names, Sequence):
-        yield from _in_list(context, names)
+        yield from _in_list(file, names)
 
 
 def _placed(node: Node) -> tuple[_Twice, ...]:
@@ -108,23 +108,16 @@ def _in(node: Collection) -> tuple[_Twice, ...]:
     return tuple(found)
 
 
-def _in_list(context: FileContext, names: Sequence) -> Iterator[Finding]:
+def _in_list(file: File, names: Sequence) -> Iterator[Finding]:
     seen: set[str] = set()
     for item in names.items:
         name = scalar_text(item)
         if name is not None and name in seen:
-            removed = removed_item(context.template.source.text, names, item)
+            removed = removed_item(file.template.source.text, names, item)
             fixes = (Fix(f"Remove the second `{name}`", (removed,), preferred=True),) if removed else ()
             yield Finding(item.span, f"`{name}` stands twice in `input_keys`", fixes)
         elif name is not None:
             seen.add(name)
 
 
-RULE = Rule(
-    name="duplicate-key",
-    summary="duplicate key in a header, prompt object or evaluation prompt",
-    severity="warning",
-    module=__name__,
-    kinds=YAML_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=YAML_KINDS)

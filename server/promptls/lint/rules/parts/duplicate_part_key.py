@@ -1,4 +1,4 @@
-"""A key that stands twice in one part.
+"""Duplicate key in a part.
 
 ## What it does
 
@@ -33,16 +33,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.fixes.mappings import without_entry
-from promptls.lint.rule import PARTS_KINDS, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, Finding, Fix, Rule, each_chunk
 from promptls.semantic.branches import chunk_branches
 from promptls.semantic.parts import chunk_items
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Sequence, key_text
 from promptls.text.positions import Span
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the keys of the chunk's parts and sections that stand there already."""
     for part in chunk_items(chunk).parts:
         yield from _in_mapping(chunk, part.span, part.entries, "part")
@@ -75,13 +75,4 @@ def _in_mapping(chunk: Chunk, span: Span, entries: tuple[Entry, ...], owner: str
         )
 
 
-RULE = Rule(
-    name="duplicate-part-key",
-    summary="duplicate key in a part",
-    severity="warning",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check_chunk=check_chunk,
-    reads_prose=False,
-    reads_values=False,
-)
+RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)

@@ -1,4 +1,4 @@
-"""Two parts with one name.
+"""Two parts with the same name.
 
 ## What it does
 
@@ -36,7 +36,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.lint.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, RelatedPlace, Rule
 from promptls.semantic.branches import OpenBlock
 from promptls.semantic.parts import part_names
 from promptls.syntax.chunk import Chunk
@@ -69,9 +69,9 @@ _MAX_EARLIER: Final = 50
 _names: Final = summary(_of_chunk, _joined)
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the names that an earlier part of the same rendering has."""
-    root = context.template.source.root
+    root = file.template.source.root
     names = _names(root)
     if not names.repeated:
         return
@@ -81,11 +81,11 @@ def check(context: FileContext) -> Iterator[Finding]:
             if name not in names.repeated:
                 continue
             span = place.shifted(located.start)
-            blocks = context.template.branches.at(span.start)
+            blocks = file.template.branches.at(span.start)
             before = seen.setdefault(name, [])
             earlier = next((other for other, around in before if _may_meet(around, blocks)), None)
             if earlier is not None:
-                related = RelatedPlace(context.path, earlier, f"`{name}` stands here first")
+                related = RelatedPlace(file.path, earlier, f"`{name}` stands here first")
                 fix = Fix("Give it a name of its own", (Edit(span, _fresh(name, names.all)),))
                 yield Finding(span, f"an earlier part is named `{name}` already", (fix,), (related,))
             if len(before) < _MAX_EARLIER:
@@ -114,11 +114,4 @@ def _fresh(name: str, taken: frozenset[str]) -> str:
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][\w .()/-]*")
 
-RULE = Rule(
-    name="duplicate-part-name",
-    summary="two parts with the same name",
-    severity="information",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="information", kinds=PARTS_KINDS)

@@ -1,4 +1,4 @@
-"""A part whose content is empty.
+"""Part with empty content.
 
 ## What it does
 
@@ -35,10 +35,9 @@ from typing import Final
 
 from promptls.lint.analysis.part_items import may_be_filled, may_print
 from promptls.lint.fixes.jinja import whole_lines
-from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.contents import chunk_contents, tags_outside
 from promptls.semantic.parts import Part, chunk_items
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Scalar, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
@@ -48,7 +47,8 @@ _PRINTED_ELSEWHERE: Final = frozenset({"macro", "set"})
 """Blocks whose body prints nothing where it stands."""
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Return the keys whose value is nothing, in parts of the chunk."""
     found = [*_written_as_nothing(chunk)]
     told = {finding.span for finding in found}
@@ -135,12 +135,4 @@ def _has_no_items(entry: Entry) -> bool:
     return not (value.items if isinstance(value, Sequence) else value.entries)
 
 
-RULE = Rule(
-    name="empty-content",
-    summary="part with empty content",
-    severity="warning",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check_chunk=check_chunk,
-    reads_prose=False,
-)
+RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)

@@ -1,4 +1,4 @@
-"""A prompt that does not render with its sample.
+"""Prompt that fails to render with its sample.
 
 ## What it does
 
@@ -51,8 +51,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.rule import FileContext, Finding, RelatedPlace, Rule
-from promptls.rendering.file_rendering import FileRendering, sample_words
+from promptls.lint.rule import File, Finding, RelatedPlace, Rule
+from promptls.rendering.file_rendering import sample_words
 from promptls.rendering.outcome import EVALUATION_FAILURE, RenderFailure
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
@@ -65,47 +65,50 @@ _IN_HEADER: Final = {"functions": "functions"}
 """Failures that stand at a key of the header. What `samples` lacks is for `invalid-sample` to say."""
 
 
-def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the failure of a rendering that did not come as far as YAML."""
+    rendering = file.rendering
+    if rendering is None:
+        return
     failure = rendering.failure
-    if failure is None or _is_found_there(context, failure):
+    if failure is None or _is_found_there(file, failure):
         return
     if failure.kind in _IN_HEADER:
-        span = context.template.declarations.value_span(_IN_HEADER[failure.kind])
+        span = file.template.declarations.value_span(_IN_HEADER[failure.kind])
         if span is not None:
             yield Finding(span, failure.message)
     elif failure.kind == EVALUATION_FAILURE:
         # What is wrong with the configuration alone is found without rendering, and better.
-        if rendering.is_exact and not _has_error(context):
-            span, related = _places(context, failure)
+        if rendering.is_exact and not _has_error(file):
+            span, related = _places(file, failure)
             yield Finding(span, f"with {sample_words(rendering.sample)}: {failure.message}", related=related)
     elif failure.kind in _WHATEVER_THE_DATA or (failure.kind in _BY_DATA and rendering.is_exact):
-        span, related = _places(context, failure)
-        if not _is_known(context, span):
+        span, related = _places(file, failure)
+        if not _is_known(file, span):
             yield Finding(span, f"with {sample_words(rendering.sample)}: {failure.message}", related=related)
 
 
-def _is_found_there(context: FileContext, failure: RenderFailure) -> bool:
+def _is_found_there(file: File, failure: RenderFailure) -> bool:
     """Return whether the failure is an error of syntax in an included file that is open, and says so itself."""
     path = failure.path
-    if path is None or path == context.path or path not in context.snapshot.open_paths():
+    if path is None or path == file.path or path not in file.snapshot.open_paths():
         return False
-    other = context.snapshot.template(path)
-    return other is not None and bool(other.syntax_problems) and context.snapshot.kind(path) is not Kind.OTHER
+    other = file.snapshot.template(path)
+    return other is not None and bool(other.syntax_problems) and file.snapshot.kind(path) is not Kind.OTHER
 
 
-def _places(context: FileContext, failure: RenderFailure) -> tuple[Span, tuple[RelatedPlace, ...]]:
+def _places(file: File, failure: RenderFailure) -> tuple[Span, tuple[RelatedPlace, ...]]:
     """Return the failing line or, for an included file, the first line here and the line there."""
-    if failure.path == context.path and failure.line is not None:
-        return _visible(context.template, failure.line), ()
-    other = context.snapshot.template(failure.path or "")
+    if failure.path == file.path and failure.line is not None:
+        return _visible(file.template, failure.line), ()
+    other = file.snapshot.template(failure.path or "")
     if other is None or failure.line is None or failure.path is None:
-        return _visible(context.template, 0), ()
+        return _visible(file.template, 0), ()
     place = RelatedPlace(failure.path, _visible(other, failure.line), "this is the line that fails")
-    for reference in context.template.references:
-        if context.snapshot.resolve(context.path, reference) == failure.path:
+    for reference in file.template.references:
+        if file.snapshot.resolve(file.path, reference) == failure.path:
             return reference.span, (place,)
-    return _visible(context.template, failure.include_line or 0), (place,)
+    return _visible(file.template, failure.include_line or 0), (place,)
 
 
 def _visible(template: Template, line: int) -> Span:
@@ -126,32 +129,20 @@ def _visible(template: Template, line: int) -> Span:
     return Span(start, start + len(text.strip())) if text.strip() else span
 
 
-def _is_known(context: FileContext, span: Span) -> bool:
+def _is_known(file: File, span: Span) -> bool:
     """Return whether a rule that needs no rendering finds an error or a warning on the line."""
-    # The list of all rules names this one too: it can only be asked for at run time.
-    from promptls.lint.runner import check
-
-    place = context.template.source.place
+    place = file.template.source.place
     line = place(span.start).line
     return any(
         place(finding.span.start).line <= line <= place(finding.span.end).line
-        for finding in check(context.snapshot, context.path)
+        for finding in file.found
         if finding.severity in {"error", "warning"}
     )
 
 
-def _has_error(context: FileContext) -> bool:
+def _has_error(file: File) -> bool:
     """Return whether a rule that needs no rendering finds an error in the file."""
-    from promptls.lint.runner import check  # as above
-
-    return any(finding.severity == "error" for finding in check(context.snapshot, context.path))
+    return any(finding.severity == "error" for finding in file.found)
 
 
-RULE = Rule(
-    name="failing-rendering",
-    summary="prompt that fails to render with its sample",
-    severity="error",
-    module=__name__,
-    kinds=frozenset({Kind.PARTS, Kind.EVALUATION}),
-    check_rendering=check_rendering,
-)
+RULE = Rule(check, severity="error", kinds=frozenset({Kind.PARTS, Kind.EVALUATION}), needs="rendering")

@@ -1,4 +1,4 @@
-"""A part without a key that Prompt Poet requires.
+"""Part without a required key.
 
 ## What it does
 
@@ -35,11 +35,10 @@ from typing import Final
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
 from promptls.lint.fixes.mappings import BLANK, is_flow, key_behind
-from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.lint.rules.parts.unknown_part_key import meant_key
 from promptls.semantic.branches import chunk_branches
 from promptls.semantic.parts import Part, chunk_items
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.problems import tag_tree
@@ -50,7 +49,8 @@ from promptls.text.positions import Span
 _TEXTS: Final = frozenset({"content", "sections"})
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the required keys that the chunk's parts lack."""
     for part in chunk_items(chunk).parts:
         if part.has_dynamic_keys or part.entry("<<") or _may_be_completed(chunk, part):
@@ -147,13 +147,4 @@ def _may_be_completed(chunk: Chunk, part: Part) -> bool:
     return False
 
 
-RULE = Rule(
-    name="missing-part-key",
-    summary="part without a required key",
-    severity="error",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check_chunk=check_chunk,
-    reads_prose=False,
-    reads_values=False,
-)
+RULE = Rule(check, severity="error", kinds=PARTS_KINDS)

@@ -1,4 +1,4 @@
-"""A priority that grows from turn to turn, so that truncation keeps the oldest turns.
+"""Truncation priority that grows per turn, so that truncation removes the newest turns first.
 
 ## What it does
 
@@ -43,7 +43,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.lint.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule, Severity
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity
 from promptls.semantic.parts import chunk_items
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary
@@ -106,9 +106,9 @@ def _count(node: Expression) -> Attribute | None:
             return None
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the priorities that grow with the turns of the loop around them."""
-    root = context.template.source.root
+    root = file.template.source.root
     if not _any_growing(root):
         return
     loops: list[str] = []
@@ -142,11 +142,4 @@ _any_growing: Final = summary(lambda chunk: bool(_growing(chunk)), any)
 """Whether a piece has a priority that grows with a loop."""
 
 
-RULE = Rule(
-    name="newest-truncated-first",
-    summary="truncation priority that grows per turn, so that truncation removes the newest turns first",
-    severity="information",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="information", kinds=PARTS_KINDS)

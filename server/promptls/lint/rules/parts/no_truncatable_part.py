@@ -1,4 +1,4 @@
-"""A limit of tokens, and no part that could be cut to keep it.
+"""Token limit without a part that can be truncated.
 
 ## What it does
 
@@ -37,7 +37,7 @@ token_limit: 1000
 from __future__ import annotations
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
-from promptls.lint.rule import FileContext, Finding, Rule
+from promptls.lint.rule import File, Finding, Rule
 from promptls.lint.rules.parts.unknown_part_key import meant_key
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import chunk_items
@@ -46,18 +46,18 @@ from promptls.syntax.yaml.nodes import Scalar, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 
 
-def check(context: FileContext) -> tuple[Finding, ...]:
+def check(file: File) -> tuple[Finding, ...]:
     """Return the declared limit, where nothing can be cut."""
-    declarations = context.template.declarations
+    declarations = file.template.declarations
     place = declarations.key_span("token_limit")
     if place is None or declarations.settings.token_limit is None:
         return ()
-    for path in context.snapshot.included(context.path):
-        template = context.snapshot.template(path)
+    for path in file.snapshot.included(file.path):
+        template = file.snapshot.template(path)
         if template is None or any(map(_may_be_cut, template.source.chunks)):
             return ()
         if any(
-            not context.snapshot.resolve(path, reference) and not reference.ignore_missing
+            not file.snapshot.resolve(path, reference) and not reference.ignore_missing
             for reference in template.references
         ):
             return ()
@@ -93,11 +93,4 @@ def _is_positive(value: object) -> bool:
         return True
 
 
-RULE = Rule(
-    name="no-truncatable-part",
-    summary="token limit without a part that can be truncated",
-    severity="information",
-    module=__name__,
-    kinds=frozenset({Kind.PARTS}),
-    check=check,
-)
+RULE = Rule(check, severity="information", kinds=frozenset({Kind.PARTS}))

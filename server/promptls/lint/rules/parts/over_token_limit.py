@@ -1,4 +1,4 @@
-"""A prompt with more tokens than its limit.
+"""Prompt over its token limit.
 
 ## What it does
 
@@ -61,9 +61,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import accumulate
 
-from promptls.lint.rule import FileContext, Finding, Rule, Severity
+from promptls.lint.rule import File, Finding, Rule, Severity
 from promptls.rendering.file_rendering import (
-    FileRendering,
     RowTokens,
     part_place,
     rendered_parts,
@@ -79,8 +78,11 @@ _MAX_NAMES = 4
 """How many parts a message names."""
 
 
-def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield a finding at the limit, or at the part that goes over it where the limit stands elsewhere."""
+    rendering = file.rendering
+    if rendering is None:
+        return
     limit, made = rendering.token_limit, rendering.rendering
     if limit is None or made is None or rendering.job.stand_ins:
         return
@@ -95,7 +97,7 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
         is_stuck = is_stuck or bool(rows.stuck)
     if said:
         severity: Severity = "warning" if is_stuck else "information"
-        yield Finding(_place(context, made, limit), "; ".join(said), severity=severity)
+        yield Finding(_place(file, made, limit), "; ".join(said), severity=severity)
 
 
 def _of_sample(sample: str, made: Rendering, limit: int) -> str:
@@ -122,28 +124,21 @@ def _of_rows(rows: RowTokens, limit: int, *, is_alone: bool) -> str:
     return said if len(rows.stuck) == len(rows.over) else f"{said}, {len(rows.stuck)} even after truncation"
 
 
-def _place(context: FileContext, made: Rendering, limit: int) -> Span:
+def _place(file: File, made: Rendering, limit: int) -> Span:
     """Return the limit in the header; else the name of the first part that takes the prompt over it."""
-    declared = context.template.declarations.value_span("token_limit")
+    declared = file.template.declarations.value_span("token_limit")
     if declared is not None:
         return declared
-    parts = context.template.parts
+    parts = file.template.parts
     totals = list(accumulate(part.tokens for part in made.parts))
-    became = rendered_parts(context.template, included_part_names(context.snapshot, context.path), made)
+    became = rendered_parts(file.template, included_part_names(file.snapshot, file.path), made)
     crossing = (
         placed
         for placed, its in zip(parts, became, strict=True)
         if any(totals[part.index] > limit for part in its)
     )
     placed = next(crossing, parts[0] if parts else None)
-    return part_place(placed) if placed else context.template.source.line_span(0)
+    return part_place(placed) if placed else file.template.source.line_span(0)
 
 
-RULE = Rule(
-    name="over-token-limit",
-    summary="prompt over its token limit",
-    severity="warning",
-    module=__name__,
-    kinds=frozenset({Kind.PARTS, Kind.OBJECT}),
-    check_rendering=check_rendering,
-)
+RULE = Rule(check, severity="warning", kinds=frozenset({Kind.PARTS, Kind.OBJECT}), needs="rendering")

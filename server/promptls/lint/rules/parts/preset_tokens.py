@@ -1,4 +1,4 @@
-"""Token counts that a part brings along.
+"""Preset token count of a part.
 
 ## What it does
 
@@ -32,15 +32,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.fixes.mappings import without_entry
-from promptls.lint.rule import PARTS_KINDS, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, Finding, Fix, Rule, each_chunk
 from promptls.semantic.parts import chunk_items
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text
 from promptls.text.positions import Span
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the `tokens` of the chunk's parts and sections."""
     for part in chunk_items(chunk).parts:
         yield from _in_mapping(chunk, part.span, part.entries, "part")
@@ -67,12 +67,4 @@ def _is_null(entry: Entry) -> bool:
     return isinstance(value, Scalar) and value.tag == "null" and not value.dynamic
 
 
-RULE = Rule(
-    name="preset-tokens",
-    summary="preset token count of a part",
-    severity="information",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check_chunk=check_chunk,
-    reads_prose=False,
-)
+RULE = Rule(check, severity="information", kinds=PARTS_KINDS)

@@ -1,4 +1,4 @@
-"""A question that is cut before what only surrounds it.
+"""Question that is truncated before its context.
 
 ## What it does
 
@@ -53,8 +53,8 @@ from collections.abc import Iterator, Sequence
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.truncation import Block, truncation_blocks
 from promptls.lint.fixes.mappings import without_entry
-from promptls.lint.rule import FileContext, Finding, Fix, Rule
-from promptls.rendering.file_rendering import FileRendering, part_place, rendered_parts
+from promptls.lint.rule import File, Finding, Fix, Rule
+from promptls.rendering.file_rendering import part_place, rendered_parts
 from promptls.rendering.outcome import RenderedPart
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import PlacedPart
@@ -66,8 +66,11 @@ _MAX_NAMES = 3
 """How many parts a message names."""
 
 
-def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield a finding at the priority of the question's part, where the file itself holds that part."""
+    rendering = file.rendering
+    if rendering is None:
+        return
     made = rendering.rendering
     parts = made.parts if made else ()
     question = next((part for part in reversed(parts) if part.role == "user"), None)
@@ -82,11 +85,11 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
     number = next((n for n, block in enumerate(blocks) if block.left <= question.index <= block.right), None)
     if number is None:
         return
-    became = rendered_parts(context.template, included_part_names(context.snapshot, context.path), made)
+    became = rendered_parts(file.template, included_part_names(file.snapshot, file.path), made)
     placed = next(
-        (placed for placed, its in zip(context.template.parts, became, strict=True) if question in its), None
+        (placed for placed, its in zip(file.template.parts, became, strict=True) if question in its), None
     )
-    if placed is None or _is_one_of_many(placed, became, context, parts) or _is_counted(context, placed):
+    if placed is None or _is_one_of_many(placed, became, file, parts) or _is_counted(file, placed):
         return
     spared = [parts[index] for block in blocks[number + 1 :] for index in range(block.left, block.right + 1)]
     if spared:
@@ -101,7 +104,7 @@ def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[
         message = "the question is the only part that may be cut"
     else:
         return
-    yield Finding(part_place(placed, "truncation_priority"), message, _fixes(context, placed))
+    yield Finding(part_place(placed, "truncation_priority"), message, _fixes(file, placed))
 
 
 def _is_alone(block: Block) -> bool:
@@ -111,7 +114,7 @@ def _is_alone(block: Block) -> bool:
 def _is_one_of_many(
     placed: PlacedPart,
     became: Sequence[Sequence[RenderedPart]],
-    context: FileContext,
+    file: File,
     parts: Sequence[RenderedPart],
 ) -> bool:
     """Return whether the part is a turn of a loop behind a part of the user that is never cut.
@@ -119,37 +122,30 @@ def _is_one_of_many(
     Then it may be a document or an example, and that part the question.
     """
     is_turn = any(
-        its and context.template.parts[index].span == placed.span and len(its) > 1
+        its and file.template.parts[index].span == placed.span and len(its) > 1
         for index, its in enumerate(became)
     )
     is_kept = any(part.role == "user" and not (part.truncation_priority or 0) > 0 for part in parts)
     return is_turn and is_kept
 
 
-def _is_counted(context: FileContext, placed: PlacedPart) -> bool:
+def _is_counted(file: File, placed: PlacedPart) -> bool:
     """Return whether the priority is made of a loop's count: `newest-truncated-first` says what that means."""
     entry = placed.part.entry("truncation_priority")
     if entry is None:
         return False
-    text = context.template.source.located(placed.start).chunk.text
+    text = file.template.source.located(placed.start).chunk.text
     return "loop." in text[entry.key.span.end : line_end(text, entry.key.span.end)]
 
 
-def _fixes(context: FileContext, placed: PlacedPart) -> tuple[Fix, ...]:
+def _fixes(file: File, placed: PlacedPart) -> tuple[Fix, ...]:
     """Return the fix that lets the question stay, whatever the limit."""
     entry = placed.part.entry("truncation_priority")
     if entry is None:
         return ()
-    chunk = context.template.source.located(placed.start).chunk
+    chunk = file.template.source.located(placed.start).chunk
     removed = without_entry(chunk, placed.part.span, placed.part.entries, entry)
     return () if removed is None else (Fix("Never cut the question", (removed,)).shifted(placed.start),)
 
 
-RULE = Rule(
-    name="question-truncated-first",
-    summary="question that is truncated before its context",
-    severity="warning",
-    module=__name__,
-    kinds=frozenset({Kind.PARTS}),
-    check_rendering=check_rendering,
-)
+RULE = Rule(check, severity="warning", kinds=frozenset({Kind.PARTS}), needs="rendering")

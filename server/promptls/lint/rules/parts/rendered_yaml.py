@@ -1,4 +1,4 @@
-r"""A prompt whose rendered text is no YAML, or no list of parts.
+r"""Prompt whose rendered text is not YAML or not a list of parts.
 
 ## What it does
 
@@ -54,9 +54,10 @@ examples:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
-from promptls.lint.rule import Edit, FileContext, Finding, Fix, RelatedPlace, Rule
+from promptls.lint.rule import Edit, File, Finding, Fix, RelatedPlace, Rule
 from promptls.lint.rules.parts import (
     content_and_sections,
     empty_content,
@@ -66,7 +67,7 @@ from promptls.lint.rules.parts import (
     wrong_part_type,
 )
 from promptls.lint.rules.whitespace import lost_line_break
-from promptls.rendering.file_rendering import FileRendering, sample_words
+from promptls.rendering.file_rendering import sample_words
 from promptls.rendering.outcome import RenderFailure
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
@@ -87,36 +88,39 @@ _STATIC: Final = (
 """The rules that find without a rendering what is wrong with a part."""
 
 
-def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the failure of a rendering that came as far as YAML, at what made it."""
+    rendering = file.rendering
+    if rendering is None:
+        return
     failure = rendering.failure
     if failure is None or failure.kind not in {"yaml", "parts"}:
         return
     if not rendering.is_exact and not failure.whatever:
         return
-    if "expected comment or line break" in failure.message and any(lost_line_break.check(context)):
+    if "expected comment or line break" in failure.message and any(lost_line_break.check(file)):
         return
-    if any(_is_broken(context, path) for path in context.snapshot.included(context.path)):
+    if any(_is_broken(file, path) for path in file.snapshot.included(file.path)):
         return
-    span, related, in_file = _places(context, failure)
+    span, related, in_file = _places(file, failure)
     may_be_known = failure.kind == "parts" or "could not determine a constructor" in failure.message
-    if may_be_known and in_file is not None and _is_known(context, *in_file):
+    if may_be_known and in_file is not None and _is_known(file, *in_file):
         return
     message = _message(failure, sample_words(rendering.sample))
-    if failure.value is None and _is_indented_include(context, failure):
+    if failure.value is None and _is_indented_include(file, failure):
         message += (
             "; of what is included, only the first line is indented (`{% filter indent(4) %}` indents all)"
         )
-    yield Finding(span, message, _fixes(failure, context), related)
+    yield Finding(span, message, _fixes(failure, file), related)
 
 
-def _is_broken(context: FileContext, path: str) -> bool:
+def _is_broken(file: File, path: str) -> bool:
     """Return whether a file says itself what is wrong with it, as no text of a prompt does."""
-    template = context.snapshot.template(path)
+    template = file.snapshot.template(path)
     return (
         template is not None
         and bool(template.syntax_problems)
-        and context.snapshot.kind(path) not in {Kind.OTHER, Kind.TEXT}
+        and file.snapshot.kind(path) not in {Kind.OTHER, Kind.TEXT}
     )
 
 
@@ -133,11 +137,11 @@ def _message(failure: RenderFailure, sample: str) -> str:
     return f"with {sample}{_turns(failure)}, the rendered text is no YAML{line}: {said}"
 
 
-def _is_indented_include(context: FileContext, failure: RenderFailure) -> bool:
+def _is_indented_include(file: File, failure: RenderFailure) -> bool:
     """Return whether what failed was printed by an include with white space in front of it."""
     if failure.kind != "yaml" or failure.include_line is None:
         return False
-    source = context.template.source
+    source = file.template.source
     return source.slice(source.line_span(failure.include_line))[:1] in {" ", "\t"}
 
 
@@ -170,16 +174,16 @@ def _shortened(text: str) -> str:
 
 
 def _places(
-    context: FileContext, failure: RenderFailure
+    file: File, failure: RenderFailure
 ) -> tuple[Span, tuple[RelatedPlace, ...], tuple[Template, Span] | None]:
     """Return the positions in the checked file, in an included file, and of the tag that printed the text."""
-    template = context.template
+    template = file.template
     if failure.line is None:
         return _first(template), (), None
-    if failure.path == context.path:
+    if failure.path == file.path:
         span = _place(template, failure)
         return span, (), (template, span)
-    other = context.snapshot.template(failure.path or "")
+    other = file.snapshot.template(failure.path or "")
     if other is None or failure.include_line is None:
         return _first(template), (), None
     inner = _place(other, failure)
@@ -232,19 +236,17 @@ def _first(template: Template) -> Span:
     return _visible(template, 0)
 
 
-def _is_known(context: FileContext, template: Template, span: Span) -> bool:
+def _is_known(file: File, template: Template, span: Span) -> bool:
     """Return whether a rule that needs no rendering says what is wrong with the part."""
-    chunk = template.source.located(span.start).chunk
-    return any(
-        next(iter(rule.check_chunk(chunk, context.project)), None) is not None
-        for rule in _STATIC
-        if rule.check_chunk is not None
-    )
+    located = template.source.located(span.start)
+    around = Span(located.start, located.start + located.chunk.length)
+    there = replace(file, template=template)
+    return any(around.contains(found.span.start) for rule in _STATIC for found in rule.check(there))
 
 
-def _fixes(failure: RenderFailure, context: FileContext) -> tuple[Fix, ...]:
+def _fixes(failure: RenderFailure, file: File) -> tuple[Fix, ...]:
     """Return the fix that escapes the value, where that was tried and helps."""
-    found = _tag(context.template, failure) if failure.path == context.path else None
+    found = _tag(file.template, failure) if failure.path == file.path else None
     if not failure.mended or found is None:
         return ()
     start, tag = found
@@ -252,15 +254,8 @@ def _fixes(failure: RenderFailure, context: FileContext) -> tuple[Fix, ...]:
     if len(expressions) != 1:
         return ()
     span = expressions[0].span.shifted(start + tag.span.start)
-    written = context.template.source.slice(span)
+    written = file.template.source.slice(span)
     return (Fix("Escape it", (Edit(span, f"escape_special_characters({written})"),)),)
 
 
-RULE = Rule(
-    name="rendered-yaml",
-    summary="prompt whose rendered text is not YAML or not a list of parts",
-    severity="error",
-    module=__name__,
-    kinds=frozenset({Kind.PARTS}),
-    check_rendering=check_rendering,
-)
+RULE = Rule(check, severity="error", kinds=frozenset({Kind.PARTS}), needs="rendering")

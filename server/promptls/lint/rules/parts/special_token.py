@@ -1,4 +1,4 @@
-"""A special token of a model, written into a prompt.
+"""Special token of a model in the text of a prompt.
 
 ## What it does
 
@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.analysis.marker_sources import markers_outside_tags, reaching_markers
-from promptls.lint.rule import JINJA_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
 from promptls.semantic.contents import chunk_contents
 from promptls.semantic.header import Declarations
 from promptls.settings.project import Project
@@ -54,11 +54,12 @@ _MORE: Final = {"cl100k_base": frozenset({"<|fim_prefix|>", "<|fim_middle|>", "<
 """The special tokens of tiktoken's definitions, beyond those that all of them have."""
 
 
-def check_declared(chunk: Chunk, declarations: Declarations, project: Project) -> Iterator[Finding]:
+@each_chunk_given(lambda file: (file.template.declarations, file.project))
+def _written(chunk: Chunk, given: tuple[Declarations, Project]) -> Iterator[Finding]:
     """Yield the markers of special tokens in the chunk's contents."""
     if "<|" not in chunk.text:
         return
-    encoding, refused = _refused(declarations, project)
+    encoding, refused = _refused(*given)
     found = [
         finding
         for content in chunk_contents(chunk)
@@ -85,10 +86,11 @@ def _of_marker(marker: str, span: Span, refused: frozenset[str], encoding: str) 
         yield Finding(span, message, severity="hint")
 
 
-def check(context: FileContext) -> Iterator[Finding]:
-    """Yield the special tokens that reach a content from a variable, a macro or a text in a tag."""
-    encoding, refused = _refused(context.template.declarations, context.project)
-    for each in reaching_markers(context):
+def check(file: File) -> Iterator[Finding]:
+    """Yield the special tokens in contents, and those that reach one from a variable, a macro or a tag."""
+    yield from _written(file)
+    encoding, refused = _refused(file.template.declarations, file.project)
+    for each in reaching_markers(file):
         if each.marker in refused:
             by = "" if not each.owner else f", and `{each.owner}` is printed"
             message = f"tiktoken refuses this special token of {encoding}{by}: counting and truncating fail"
@@ -101,12 +103,4 @@ def _refused(declarations: Declarations, project: Project) -> tuple[str, frozens
     return encoding, _OF_EVERY_ENCODING | _MORE.get(encoding, frozenset())
 
 
-RULE = Rule(
-    name="special-token",
-    summary="special token of a model in the text of a prompt",
-    severity="warning",
-    module=__name__,
-    kinds=JINJA_KINDS,
-    check=check,
-    check_declared=check_declared,
-)
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

@@ -1,14 +1,14 @@
-"""An input whose line breaks would become line breaks of the YAML.
+"""Input whose line breaks would break the YAML.
 
 ## What it does
 
-Points at an input that is printed as it is into a block scalar (`|`, `>`) or into quotes: at the first such
-place of each value, and counts the others. Where its severity is set higher, it points at each. Nothing is said
-where the value goes through `escape_special_characters`, `tojson` or `indent` with the block's own
+Points at an input that is printed as it is into a block scalar (`|`, `>`) or into quotes. It is a warning if
+the input is known to get text with line breaks: from an example or a sample of the file, or from a Python call
+that loads it; and if the tag itself puts a line break into a block, such as `join` between the elements of a list.
+Otherwise it is a hint, at the first such place in the file. If its severity is set higher, it points at each.
+Nothing is said where the value goes through `escape_special_characters`, `tojson` or `indent` with the block's own
 indentation, where the template uses it as a number, a truth value, a list or a mapping, and where its type
-or its `enum` in `input_keys` leaves no room for a line break. Where an example in the file gives the
-input with a line break, or where the tag itself puts one into a block, such as `join` between the elements
-of a list, it is a warning.
+or its `enum` in `input_keys` leaves no room for a line break.
 
 ## Why is this bad?
 
@@ -30,20 +30,22 @@ Use instead:
 ```yaml
 - name: ticket
   content: |
-    {{ escape_special_characters(text) }}
+    {{ escape_special_characters(text | string) }}
 ```
+
+Without `| string`, anything but text fails to render.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final
 
-from promptls.lint.analysis.first_places import FirstPlaces
-from promptls.lint.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.analysis.suppression import shows_all
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.contents import block_indent
 from promptls.semantic.flow.shapes import used_shapes
-from promptls.semantic.header import Declarations
 from promptls.semantic.printed_inputs import (
     PrintedInput,
     no_inputs,
@@ -52,9 +54,15 @@ from promptls.semantic.printed_inputs import (
     shape_kind,
     ways_from_inputs,
 )
-from promptls.semantic.types.shape import Shape
+from promptls.semantic.types.assignability import Constant
 from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk_list import Located
+from promptls.text.errors import UserError
 from promptls.text.positions import Span
+from promptls.workspace.callers import calls_to
+
+if TYPE_CHECKING:
+    from promptls.rendering.samples import Sample
 
 _QUOTES: Final = {"'": "single", '"': "double"}
 _ONE_LINE_SHAPES: Final = frozenset({"number", "boolean", "list", "mapping", "callable"})
@@ -64,62 +72,60 @@ _ONE_LINE_FORMATS: Final = frozenset(
 )
 
 
-def _in_chunk(chunk: Chunk) -> Iterator[tuple[tuple[str, str, bool], PrintedInput, int]]:
-    for value in printed_inputs(chunk):
-        if value.content.is_block or value.content.value.style in _QUOTES:
-            yield (value.name, value.text, _is_broken_up(value)), value, 1
-
-
-def _is_broken_up(value: PrintedInput) -> bool:
-    """Return whether the tag itself ends the block, whatever the value is."""
-    return value.adds_breaks and value.content.is_block
-
-
-_PLACES: Final = FirstPlaces("unescaped-multiline-input", _in_chunk)
-
-
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the inputs that the file prints as they are, where a line break would matter."""
-    template = context.template
-    broken = _names_with_line_breaks(template.declarations)
-    schemas = {key.name: key.schema for key in template.declarations.inputs or ()}
-    seen: set[str] = set()
-    told: set[tuple[int, Span]] = set()
+    template = file.template
+    given = _given_with_line_breaks(file)
     inputs = template.names.input_names - no_inputs(template)
     known = inputs | template.names.bound_names("for") | template.names.bound_names("set")
-    shapes: Mapping[str, Shape] | None = None
-    about = _PLACES.noticed(context, about=lambda subject: subject[0] in known, every=bool(broken))
-    about_inputs = list(about)
-    ways = ways_from_inputs(
-        template, [(each.item, each.start) for each in about_inputs if each.item.name not in inputs]
-    )
-    for noticed in about_inputs:
-        value, start = noticed.item, noticed.start
-        name, keys = value.name, value.keys
+    told: set[Span] = set()
+    shows_hints = True
+    for value, located in _unescaped(file):
+        is_broken_up = value.adds_breaks and value.content.is_block
+        if value.name not in known or not (shows_hints or is_broken_up or value.name in given):
+            continue
+        schema, kind = _type_of(file, value, located, inputs)
+        if schema is None:
+            continue
+        is_text = kind == "text" or schema.get("type") == "string"
+        expression = value.expression.shifted(located.start)
+        if is_broken_up:
+            if expression not in told:
+                message = "the line breaks that this expression puts in end this block"
+                fixes = tuple(_fixes(located.chunk, value, is_text=is_text))
+                yield Finding(value.expression, message, fixes, severity="warning").shifted(located.start)
+            told.add(expression)
+        elif _is_one_line(schema) or kind in _ONE_LINE_SHAPES:
+            continue
+        elif value.name in given and not value.keys:
+            message = f"{given[value.name]} `{value.text}` with a line break: {_effect(value)}"
+            fixes = tuple(_fixes(located.chunk, value, is_text=True))
+            yield Finding(value.span, message, fixes, severity="warning").shifted(located.start)
+        elif shows_hints:
+            shows_hints = shows_all(file, RULE.name)
+            fixes = tuple(_fixes(located.chunk, value, is_text=is_text))
+            yield Finding(value.span, _message(value), fixes).shifted(located.start)
+
+
+def _unescaped(file: File) -> Iterator[tuple[PrintedInput, Located]]:
+    """Yield what contents print as it is in blocks and in quotes, each with its chunk."""
+    for located in file.chunks.placed():
+        for value in printed_inputs(located.chunk):
+            if value.content.is_block or value.content.value.style in _QUOTES:
+                yield value, located
+
+
+def _type_of(
+    file: File, value: PrintedInput, located: Located, inputs: frozenset[str]
+) -> tuple[dict[str, Any] | None, str]:
+    """Return the schema of a printed value and its kind by its uses; without a schema if it is of no input."""
+    name, keys = value.name, value.keys
+    if name not in inputs:
+        name, keys = ways_from_inputs(file.template, [(value, located.start)])[value.span, located.start]
         if name not in inputs:
-            name, keys = ways[value.span, start]
-            if name not in inputs:
-                continue
-        shapes = used_shapes(template) if shapes is None else shapes
-        fixes = tuple(_fixes(noticed.chunk, value))
-        if _is_broken_up(value):
-            if (start, value.expression) in told:
-                continue
-            told.add((start, value.expression))
-            message = "the line breaks that this expression puts in end this block"
-            yield Finding(value.expression, message, fixes, severity="warning").shifted(start)
-            continue
-        if _is_one_line(schema_at(schemas.get(name, {}), keys)):
-            continue
-        if shape_kind(shapes.get(name), keys) in _ONE_LINE_SHAPES:
-            continue
-        if value.name in broken and not value.keys:
-            message = f"an example gives `{value.text}` with a line break: {_effect(value)}"
-            yield Finding(value.span, message, fixes, severity="warning").shifted(start)
-        elif not broken or value.text not in seen:
-            seen.add(value.text)
-            message = _message(value) + noticed.and_others("place like this", "places like this")
-            yield Finding(value.span, message, fixes).shifted(start)
+            return None, ""
+    declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
+    return schema_at(declared.get(name, {}), keys), shape_kind(used_shapes(file.template).get(name), keys)
 
 
 def _message(value: PrintedInput) -> str:
@@ -136,14 +142,37 @@ def _kind_of_quotes(value: PrintedInput) -> str:
     return _QUOTES[value.content.value.style]
 
 
-def _names_with_line_breaks(declarations: Declarations) -> frozenset[str]:
-    """Return the inputs that an example of the file gives as text with a line break in the middle."""
-    return frozenset(
-        name
-        for example in declarations.examples
-        for name, value in example.data.items()
-        if isinstance(value, str) and "\n" in value.strip()
-    )
+def _given_with_line_breaks(file: File) -> dict[str, str]:
+    """Return the inputs that are known to get text with a line break in the middle, each with what gives it."""
+    found: dict[str, str] = {}
+    for call in calls_to(file.snapshot, file.path):
+        for name, shape in call.given:
+            if isinstance(shape, Constant) and _has_line_break(shape.value):
+                found[name] = f"`{PurePath(call.file).name}` gives"
+    for sample in _samples(file):
+        found |= {
+            str(name): f"the sample `{sample.name}` gives"
+            for name, value in sample.data.items()
+            if _has_line_break(value)
+        }
+    for example in file.template.declarations.examples:
+        found |= {name: "an example gives" for name, value in example.data.items() if _has_line_break(value)}
+    return found
+
+
+def _samples(file: File) -> Sequence[Sample]:
+    if not file.template.declarations.settings.samples:
+        return ()
+    from promptls.rendering.samples import file_samples
+
+    try:
+        return file_samples(file.template, file.path)
+    except UserError:  # `invalid-sample` reports it
+        return ()
+
+
+def _has_line_break(value: object) -> bool:
+    return isinstance(value, str) and "\n" in value.strip()
 
 
 def _is_one_line(schema: dict[str, Any]) -> bool:
@@ -159,19 +188,17 @@ def _is_one_line(schema: dict[str, Any]) -> bool:
     return named <= _ONE_LINE_TYPES
 
 
-def _fixes(chunk: Chunk, value: PrintedInput) -> Iterator[Fix]:
+def _fixes(chunk: Chunk, value: PrintedInput, *, is_text: bool) -> Iterator[Fix]:
+    """Yield the value escaped, and indented; anything that may be no text is made one first."""
     written = chunk.text[value.expression.start : value.expression.end]
+    if not is_text and value.expression == value.span:
+        written = f"{written} | string"
+    elif not is_text:
+        written = f"({written}) | string"
     yield Fix("Escape it", (Edit(value.expression, f"escape_special_characters({written})"),))
     indent = block_indent(chunk, value.content) if value.content.value.style == "|" else None
     if indent is not None and value.expression == value.span:
         yield Fix("Indent its lines", (Edit(value.expression, f"{written} | indent({indent})"),))
 
 
-RULE = Rule(
-    name="unescaped-multiline-input",
-    summary="input whose line breaks would break the YAML",
-    severity="hint",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="hint", kinds=PARTS_KINDS)

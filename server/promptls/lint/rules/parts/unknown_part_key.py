@@ -1,4 +1,4 @@
-"""A key that a part of Prompt Poet cannot have.
+"""Unknown key of a part.
 
 ## What it does
 
@@ -34,10 +34,9 @@ from typing import Final
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.contents import column_of
 from promptls.semantic.parts import chunk_items
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
 from promptls.text.positions import Span
@@ -56,7 +55,8 @@ _ELSEWHERE: Final = {
 """What other libraries call the keys of a part."""
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the keys of the chunk's parts that no part can have."""
     for part in chunk_items(chunk).parts:
         for entry in part.entries:
@@ -101,13 +101,4 @@ def _found(span: Span, key: str) -> Finding:
     return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
 
 
-RULE = Rule(
-    name="unknown-part-key",
-    summary="unknown key of a part",
-    severity="error",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check_chunk=check_chunk,
-    reads_prose=False,
-    reads_values=False,
-)
+RULE = Rule(check, severity="error", kinds=PARTS_KINDS)

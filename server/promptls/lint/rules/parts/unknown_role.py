@@ -1,4 +1,4 @@
-"""A role that no model knows.
+"""Unknown role.
 
 ## What it does
 
@@ -37,7 +37,7 @@ from typing import Final
 from promptls.lint.analysis.printed_values import BoundValues, printed_values
 from promptls.lint.fixes.mappings import colon_end
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
 from promptls.semantic.contents import written_span
 from promptls.semantic.parts import Part, chunk_items
 from promptls.settings.project import Project
@@ -50,7 +50,8 @@ _MAX_OFFERS: Final = 3
 """How many roles are offered for an empty one."""
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk_given(lambda file: file.project)
+def _in_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
     """Yield the roles of the chunk's parts that are not among the known ones."""
     for part in chunk_items(chunk).parts:
         for entry in part.entries:
@@ -58,10 +59,11 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
                 yield from _of_entry(chunk, part, entry, project)
 
 
-def check(context: FileContext) -> Iterator[Finding]:
-    """Yield the texts that the variables in roles are set to, or go through, that are no known roles."""
-    roles = context.project.roles
-    for name, printed in _BOUND.values(context):
+def check(file: File) -> Iterator[Finding]:
+    """Yield the roles of parts, and the texts that variables in roles get, that are no known roles."""
+    yield from _in_chunk(file)
+    roles = file.project.roles
+    for name, printed in _BOUND.values(file):
         if printed.text not in roles:
             message = f"`{name}` is a role, and no model knows the role `{printed.text}`"
             yield misspelt(printed.span, message, printed.text, roles)
@@ -95,14 +97,4 @@ def _of_entry(chunk: Chunk, part: Part, entry: Entry, project: Project) -> Itera
                 yield Finding(span, f"where `{condition}` is false, this role is empty")
 
 
-RULE = Rule(
-    name="unknown-role",
-    summary="unknown role",
-    severity="warning",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check=check,
-    check_chunk=check_chunk,
-    reads_prose=False,
-    reads_values=False,
-)
+RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)

@@ -1,4 +1,4 @@
-"""An input that is printed into a content without quotes.
+"""Input printed into an unquoted value.
 
 ## What it does
 
@@ -35,8 +35,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.first_places import FirstPlaces
-from promptls.lint.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.analysis.suppression import Place, first_of_each
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.contents import column_of
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.printed_inputs import PrintedInput, no_inputs, printed_inputs, schema_at, shape_kind
@@ -48,11 +48,13 @@ _HARMLESS_TYPES: Final = frozenset({"number", "integer", "boolean", "null"})
 """What is never printed with a `: ` or a ` #` in it."""
 
 
-def _in_chunk(chunk: Chunk) -> Iterator[tuple[tuple[str, bool], PrintedInput, int]]:
-    for value in printed_inputs(chunk):
-        content = value.content.value
-        if content.style == "" and content.span.start <= value.span.start < content.span.end:
-            yield (value.text, _is_whole(chunk, value)), value, 1
+def _unquoted(file: File) -> Iterator[tuple[int, Chunk, PrintedInput]]:
+    """Yield the inputs that are printed into plain values, each with its chunk and the start of that."""
+    for located in file.chunks.placed():
+        for value in printed_inputs(located.chunk):
+            content = value.content.value
+            if content.style == "" and content.span.start <= value.span.start < content.span.end:
+                yield located.start, located.chunk, value
 
 
 def _is_whole(chunk: Chunk, value: PrintedInput) -> bool:
@@ -61,24 +63,25 @@ def _is_whole(chunk: Chunk, value: PrintedInput) -> bool:
     return chunk.text.startswith("{{", start) and chunk.text.find("}}", start) + 2 == end
 
 
-_PLACES: Final = FirstPlaces("unquoted-input", _in_chunk)
-
-
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the inputs that the file prints without quotes."""
-    template = context.template
+    yield from first_of_each(file, RULE.name, _places(file))
+
+
+def _places(file: File) -> Iterator[Place]:
+    template = file.template
     schemas = {key.name: key.schema for key in template.declarations.inputs or ()}
-    for noticed in _PLACES.noticed(context):
-        value, chunk = noticed.item, noticed.chunk
-        if not _is_whole(chunk, value):
+    for start, chunk, value in _unquoted(file):
+        is_whole = _is_whole(chunk, value)
+        if not is_whole:
             types = schema_at(schemas.get(value.name, {}), value.keys).get("type")
             if {*types} <= _HARMLESS_TYPES if isinstance(types, list) else types in _HARMLESS_TYPES:
                 continue
             if shape_kind(used_shapes(template).get(value.name), value.keys) in _HARMLESS_SHAPES:
                 continue
         if value.name not in no_inputs(template):
-            message = _message(chunk, value) + noticed.and_others("place like this", "places like this")
-            yield Finding(value.span, message, tuple(_fixes(chunk, value))).shifted(noticed.start)
+            found = Finding(value.span, _message(chunk, value), tuple(_fixes(chunk, value)))
+            yield Place((value.text, is_whole), found.shifted(start))
 
 
 def _message(chunk: Chunk, value: PrintedInput) -> str:
@@ -112,11 +115,4 @@ def _escapes(chunk: Chunk, value: PrintedInput) -> Iterator[Edit]:
         yield Edit(Span(place.end, place.end), ")")
 
 
-RULE = Rule(
-    name="unquoted-input",
-    summary="input printed into an unquoted value",
-    severity="hint",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="hint", kinds=PARTS_KINDS)

@@ -1,4 +1,4 @@
-"""A changing input ahead of long fixed text.
+"""Changing input before long fixed text.
 
 ## What it does
 
@@ -52,8 +52,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.rule import FileContext, Finding, Rule
-from promptls.rendering.file_rendering import FileRendering
+from promptls.lint.rule import File, Finding, Rule
 from promptls.semantic.kind import Kind
 from promptls.semantic.prefix import UnstablePrefix
 from promptls.truncation.prefix_cache import CACHES
@@ -63,9 +62,12 @@ CACHE: Final = CACHES["openai"]
 """The cache whose rules count: those of the others keep a beginning of this length as well, or want more."""
 
 
-def check_rendering(context: FileContext, rendering: FileRendering) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield a finding at the tag that prints the first changing input, or else at the first `if` on one."""
-    for prefix in request_prefixes(context.snapshot, context.path):
+    rendering = file.rendering
+    if rendering is None:
+        return
+    for prefix in request_prefixes(file.snapshot, file.path):
         tokens = sum(rendering.template_tokens.get(text, 0) for text in prefix.fixed)
         if CACHE.readable(tokens):
             yield Finding(prefix.span, _message(prefix, tokens))
@@ -84,11 +86,4 @@ def _message(prefix: UnstablePrefix, tokens: int) -> str:
     )
 
 
-RULE = Rule(
-    name="unstable-prefix",
-    summary="changing input before long fixed text",
-    severity="hint",
-    module=__name__,
-    kinds=frozenset({Kind.PARTS}),
-    check_rendering=check_rendering,
-)
+RULE = Rule(check, severity="hint", kinds=frozenset({Kind.PARTS}), needs="rendering")

@@ -1,4 +1,4 @@
-"""A value of a part that is of the wrong type.
+"""Part value of the wrong type.
 
 ## What it does
 
@@ -44,16 +44,16 @@ from promptls.lint.analysis.printed_values import (
     printed_contents,
     printed_values_of_keys,
 )
-from promptls.lint.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
 from promptls.semantic.contents import chunk_contents, written_span
 from promptls.semantic.parts import chunk_items
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
 from promptls.text.positions import Span
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
     """Yield the values of the wrong type in the chunk's parts."""
     for part in chunk_items(chunk).parts:
         for entry in part.entries:
@@ -77,9 +77,10 @@ def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
     yield from refused_tags(chunk)
 
 
-def check(context: FileContext) -> Iterator[Finding]:
-    """Yield the values of the wrong type that variables of the file give parts."""
-    yield from bound_priorities(context)
+def check(file: File) -> Iterator[Finding]:
+    """Yield the values of the wrong type that stand in parts, and those that variables give them."""
+    yield from _in_chunk(file)
+    yield from bound_priorities(file)
 
 
 def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
@@ -132,13 +133,4 @@ def _quoted(chunk: Chunk, span: Span) -> Edit:
     return Edit(span, f'"{chunk.text[span.start : span.end]}"')
 
 
-RULE = Rule(
-    name="wrong-part-type",
-    summary="part value of the wrong type",
-    severity="error",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check=check,
-    check_chunk=check_chunk,
-    reads_prose=False,
-)
+RULE = Rule(check, severity="error", kinds=PARTS_KINDS)

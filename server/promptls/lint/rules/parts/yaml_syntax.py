@@ -1,4 +1,4 @@
-"""YAML under the Jinja that cannot be loaded.
+"""YAML syntax error.
 
 ## What it does
 
@@ -35,20 +35,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.fixes.text import yaml_fixes
-from promptls.lint.rule import YAML_KINDS, FileContext, Finding, Rule
+from promptls.lint.rule import YAML_KINDS, File, Finding, Rule
 from promptls.lint.rules.jinja.jinja_syntax import syntax_findings
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the YAML errors of the file."""
-    yield from syntax_findings(context, "yaml", yaml_fixes)
+    yield from syntax_findings(file, "yaml", yaml_fixes)
 
 
-RULE = Rule(
-    name="yaml-syntax",
-    summary="YAML syntax error",
-    severity="error",
-    module=__name__,
-    kinds=YAML_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=YAML_KINDS)

@@ -1,4 +1,4 @@
-"""A prompt of Ragas that it refuses, or does not use as it is meant.
+"""Prompt object that Ragas refuses, or does not use as it is meant.
 
 ## What it does
 
@@ -47,7 +47,7 @@ from promptls.dialects.ragas.prompt_object import (
 from promptls.dialects.ragas.saved_prompt import form_of, saved_problems
 from promptls.lint.fixes.mappings import BLANK, added_entry, colon_end
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import OBJECT_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.rule import OBJECT_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.kind import top_keys
 from promptls.semantic.template import Template
 from promptls.settings.header import HEADER_KEYS
@@ -56,9 +56,9 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield what is wrong with the object or the saved file, at its place."""
-    template = context.template
+    template = file.template
     root, data = template.root, template.declarations.data
     if root is None or not root.entries:
         return
@@ -69,7 +69,7 @@ def check(context: FileContext) -> Iterator[Finding]:
     elif top_keys(template.source) & NEWER_FILE_KEYS:
         return  # a file of a later release that is being typed
     else:
-        problems = object_problems(data, release_of(data, context.project.ragas_version))
+        problems = object_problems(data, release_of(data, file.project.ragas_version))
     for problem in problems:
         found = _placed(template, root, problem)
         if found is not None:
@@ -169,11 +169,4 @@ def _suggested(template: Template, key: str) -> str | None:
     return {"instruction": BLANK, "examples": "[]"}.get(key)
 
 
-RULE = Rule(
-    name="invalid-prompt-object",
-    summary="a prompt object that Ragas refuses, or does not use as it is meant",
-    severity="error",
-    module=__name__,
-    kinds=OBJECT_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=OBJECT_KINDS)

@@ -1,4 +1,4 @@
-"""A key of a prompt object that is probably misspelt.
+"""Probable typo in a key of a prompt object.
 
 ## What it does
 
@@ -37,15 +37,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
-from promptls.lint.rule import OBJECT_KINDS, Edit, FileContext, Finding, Fix, Rule, Severity
+from promptls.lint.rule import OBJECT_KINDS, Edit, File, Finding, Fix, Rule, Severity
 from promptls.settings.header import HEADER_KEYS
 from promptls.syntax.yaml.nodes import key_text
 from promptls.text.suggest import is_close
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the keys of the object that are like a known one."""
-    root = context.template.root
+    root = file.template.root
     if root is None:
         return
     known = {*PROMPT_KEYS, *HEADER_KEYS}
@@ -63,11 +63,4 @@ def check(context: FileContext) -> Iterator[Finding]:
             yield Finding(entry.key.span, message, (fix,), severity=severity)
 
 
-RULE = Rule(
-    name="misspelt-object-key",
-    summary="probable typo in a key of a prompt object",
-    severity="warning",
-    module=__name__,
-    kinds=OBJECT_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=OBJECT_KINDS)

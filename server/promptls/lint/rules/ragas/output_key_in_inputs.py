@@ -1,4 +1,4 @@
-"""An output key that is also an input.
+"""Output key that is also an input.
 
 ## What it does
 
@@ -39,39 +39,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.fixes.mappings import removed_item, without_entry
-from promptls.lint.rule import DECLARING_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.syntax.yaml.nodes import Mapping, Sequence, scalar_text
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the output key, where it is an input."""
-    declarations = context.template.declarations
+    declarations = file.template.declarations
     output = declarations.data.get("output_key")
     span = declarations.value_span("output_key")
     if span is not None and any(key.name == output for key in declarations.inputs or ()):
-        edit = _without(context, str(output))
+        edit = _without(file, str(output))
         fixes = () if edit is None else (Fix(f"Remove `{output}` from `input_keys`", (edit,)),)
         yield Finding(span, f"`{output}` is an input as well", fixes)
 
 
-def _without(context: FileContext, name: str) -> Edit | None:
+def _without(file: File, name: str) -> Edit | None:
     """Return the edit that takes the name out of the inputs."""
-    tree = context.template.declarations.tree
+    tree = file.template.declarations.tree
     keys = tree.merged("input_keys") if tree else None
     if isinstance(keys, Sequence):
         item = next(item for item in keys.items if scalar_text(item) == name)
-        return removed_item(context.template.source.text, keys, item)
+        return removed_item(file.template.source.text, keys, item)
     entry = keys.entry(name) if isinstance(keys, Mapping) else None
     if not isinstance(keys, Mapping) or entry is None:
         return None
-    return without_entry(context.template.source.first_chunk, keys.span, keys.entries, entry)
+    return without_entry(file.template.source.first_chunk, keys.span, keys.entries, entry)
 
 
-RULE = Rule(
-    name="output-key-in-inputs",
-    summary="output key that is also an input",
-    severity="warning",
-    module=__name__,
-    kinds=DECLARING_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=DECLARING_KINDS)

@@ -1,4 +1,4 @@
-"""A brace in a prompt object that is taken for an input.
+"""Brace in a prompt object that is read as an input.
 
 ## What it does
 
@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import OBJECT_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.rule import OBJECT_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text
 from promptls.text.positions import Span
@@ -47,13 +47,13 @@ _BRACES: Final = re.compile(r"\{\{|\}\}|[{}]")
 _FIELD: Final = re.compile(r"\{(\w+)(?:![rsa])?(?::[^{}]*)?\}")
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the braces that Python would take for fields."""
-    root = context.template.root
-    declared = context.template.declarations.inputs
+    root = file.template.root
+    declared = file.template.declarations.inputs
     if root is None or declared is None:
         return
-    chunk = context.template.source.first_chunk
+    chunk = file.template.source.first_chunk
     inputs = [key.name for key in declared]
     instruction = root.value("instruction")
     if isinstance(instruction, Scalar):
@@ -145,11 +145,4 @@ def _scalars(node: Node | None) -> Iterator[Scalar]:
             yield from _scalars(entry.value)
 
 
-RULE = Rule(
-    name="unescaped-brace",
-    summary="brace in a prompt object that is read as an input",
-    severity="warning",
-    module=__name__,
-    kinds=OBJECT_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="warning", kinds=OBJECT_KINDS)

@@ -1,4 +1,4 @@
-"""A tag on a line of its own that leaves a blank line in the prompt.
+"""Tag on its own line that leaves a blank line in the prompt.
 
 ## What it does
 
@@ -19,7 +19,7 @@ between any two of its turns. Some models read a blank line as the end of a list
   content: |
     Rules:
     {% for rule in rules %}
-       ^^^ blank-line-from-tag: `for` on a line of its own leaves a blank line in the prompt, and 1 more tag in this file
+       ^^^ blank-line-from-tag: `for` on a line of its own leaves a blank line in the prompt, and 1 more in this file
     - {{ escape_special_characters(rule) }}
     {% endfor %}
 ```
@@ -39,14 +39,13 @@ Use instead:
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from promptls.lint.analysis.first_places import FirstPlaces
-from promptls.lint.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.analysis.suppression import Place, first_of_each
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.contents import MOVED, Content, chunk_contents, tags_in
-from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
@@ -60,44 +59,43 @@ class _TagLine(NamedTuple):
     tags: tuple[Tag, ...]
 
 
-class _Place(NamedTuple):
-    """The lines of tags in one content, and all tags in it."""
+def check(file: File) -> Iterator[Finding]:
+    """Yield the first tag of the file that leaves a blank line."""
+    places = (
+        Place("", found.shifted(located.start), count)
+        for located in file.chunks.placed()
+        for found, count in _in_chunk(located.chunk)
+    )
+    yield from first_of_each(file, RULE.name, places)
 
-    lines: tuple[_TagLine, ...]
-    tags: tuple[Tag, ...]
 
-
-def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, _Place, int]]:
+@chunk_fact
+def _in_chunk(chunk: Chunk) -> tuple[tuple[Finding, int], ...]:
+    """Return the first such tag of each content, with the number of such lines in it."""
+    found = []
     for content in chunk_contents(chunk):
         if content.value.style != "|" or _holds_moved_text(chunk, content):
             continue
-        tags = list(tags_in(chunk, content))
+        tags = tuple(tags_in(chunk, content))
         bare = list(_tag_lines(chunk, tags))
         if not bare:
             continue
         shown = _shown_lines(chunk, content, tags)
-        found = tuple([line for line in bare if _is_between(chunk, line, shown)])
-        if found:
-            yield "", _Place(found, tuple(tags)), len(found)
+        lines = tuple([line for line in bare if _is_between(chunk, line, shown)])
+        if lines:
+            found.append((_finding(chunk, lines, tags), len(lines)))
+    return tuple(found)
 
 
-_PLACES: Final = FirstPlaces("blank-line-from-tag", _in_chunk)
-
-
-def check(context: FileContext) -> Iterator[Finding]:
-    """Yield the first tag of the file that leaves a blank line."""
-    for noticed in _PLACES.noticed(context):
-        lines, tags = noticed.item
-        tag = lines[0].tags[0]
-        if tag.kind == "comment":
-            word, span = "a comment", tag.span
-        else:
-            statement = tag_tree(tag).statement
-            word, span = f"`{statement.keyword}`", statement.keyword_span.shifted(tag.span.start)
-        others = replace(noticed, others=noticed.others + len(lines) - 1).and_others("tag", "tags")
-        message = f"{word} on a line of its own leaves a blank line in the prompt{others}"
-        fixes = tuple(_fix(noticed.chunk, lines, tags))
-        yield Finding(span, message, fixes).shifted(noticed.start)
+def _finding(chunk: Chunk, lines: tuple[_TagLine, ...], tags: tuple[Tag, ...]) -> Finding:
+    tag = lines[0].tags[0]
+    if tag.kind == "comment":
+        word, span = "a comment", tag.span
+    else:
+        statement = tag_tree(tag).statement
+        word, span = f"`{statement.keyword}`", statement.keyword_span.shifted(tag.span.start)
+    message = f"{word} on a line of its own leaves a blank line in the prompt"
+    return Finding(span, message, tuple(_fix(chunk, lines, tags)))
 
 
 def _holds_moved_text(chunk: Chunk, content: Content) -> bool:
@@ -113,7 +111,7 @@ def _line_of(chunk: Chunk, offset: int) -> int:
     return bisect_right(chunk.line_starts, offset) - 1
 
 
-def _tag_lines(chunk: Chunk, tags: list[Tag]) -> Iterator[_TagLine]:
+def _tag_lines(chunk: Chunk, tags: Sequence[Tag]) -> Iterator[_TagLine]:
     """Yield the lines of tags whose line breaks stay: no tag on them, before or behind trims."""
     by_line: dict[int, list[int]] = {}
     for index, tag in enumerate(tags):
@@ -171,7 +169,7 @@ def _is_between(chunk: Chunk, line: _TagLine, shown: list[int]) -> bool:
     return shown[-1] > until
 
 
-def _shown_lines(chunk: Chunk, content: Content, tags: list[Tag]) -> list[int]:
+def _shown_lines(chunk: Chunk, content: Content, tags: Sequence[Tag]) -> list[int]:
     """Return the lines of a content on which something comes out, in order."""
     start = content.value.span.start
     begin = line_end(chunk.text, start)
@@ -213,11 +211,4 @@ def _fix(chunk: Chunk, lines: tuple[_TagLine, ...], tags: tuple[Tag, ...]) -> It
         yield Fix("Trim the lines of these tags" if len(edits) > 1 else "Trim the tag's line", tuple(edits))
 
 
-RULE = Rule(
-    name="blank-line-from-tag",
-    summary="tag on its own line that leaves a blank line in the prompt",
-    severity="hint",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="hint", kinds=PARTS_KINDS)

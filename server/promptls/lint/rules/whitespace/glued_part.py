@@ -1,4 +1,4 @@
-"""A part that white space control glues to the text ahead of it.
+"""Part joined to the previous text by white space control.
 
 ## What it does
 
@@ -46,7 +46,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.lint.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule, Severity
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity
 from promptls.semantic.branches import OpenBlock
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -91,9 +91,9 @@ def _trims_last_break(chunk: Chunk) -> bool:
 _trims: Final = summary(_trims_last_break, any)
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the tags behind which a part is glued to other text."""
-    template = context.template
+    template = file.template
     if not _trims(template.source.root):
         return
     for located in template.source.root.where(_trims):
@@ -242,11 +242,4 @@ def _may_meet(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -> bo
     )
 
 
-RULE = Rule(
-    name="glued-part",
-    summary="part joined to the previous text by white space control",
-    severity="error",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=PARTS_KINDS)

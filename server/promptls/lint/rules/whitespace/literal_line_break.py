@@ -1,4 +1,4 @@
-r"""A backslash and an `n` that become a line break.
+r"""Backslash and `n` that become a line break.
 
 ## What it does
 
@@ -34,46 +34,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
-from promptls.lint.analysis.first_places import FirstPlaces
-from promptls.lint.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule
+from promptls.lint.analysis.suppression import Place, first_of_each
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.contents import Content, block_indent, chunk_contents
-from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.text.positions import Span
 
 _BREAK: Final = re.compile(r"\\[nr]")
 _BREAK_IN_QUOTES: Final = re.compile(r"(?<!\\)(?:\\\\)*?(\\\\[nr])")
 
 
-class _Place(NamedTuple):
-    """A content and the written-out line breaks in it."""
-
-    content: Content
-    breaks: tuple[Span, ...]
-
-
-def _in_chunk(chunk: Chunk) -> Iterator[tuple[str, _Place, int]]:
-    if "\\" in chunk.text:
-        for content in chunk_contents(chunk):
-            breaks = tuple(_breaks(chunk, content))
-            if breaks:
-                yield "", _Place(content, breaks), len(breaks)
-
-
-_PLACES: Final = FirstPlaces("literal-line-break", _in_chunk)
-
-
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the first written-out line break of the file."""
-    for noticed in _PLACES.noticed(context):
-        content, breaks = noticed.item
-        chunk = noticed.chunk
-        written = chunk.text[breaks[0].end - 2 : breaks[0].end]
-        others = replace(noticed, others=noticed.others + len(breaks) - 1).and_others("like it", "like it")
-        message = f"Prompt Poet makes a line break of `{written}`{others}"
-        yield Finding(breaks[0], message, tuple(_fix(chunk, content, breaks))).shifted(noticed.start)
+    places = (
+        Place("", found.shifted(located.start), count)
+        for located in file.chunks.placed()
+        for found, count in _in_chunk(located.chunk)
+    )
+    yield from first_of_each(file, RULE.name, places)
+
+
+@chunk_fact
+def _in_chunk(chunk: Chunk) -> tuple[tuple[Finding, int], ...]:
+    """Return the first written-out line break of each content, with the number of all in it."""
+    if "\\" not in chunk.text:
+        return ()
+    found = []
+    for content in chunk_contents(chunk):
+        breaks = tuple(_breaks(chunk, content))
+        if breaks:
+            written = chunk.text[breaks[0].end - 2 : breaks[0].end]
+            message = f"Prompt Poet makes a line break of `{written}`"
+            found.append((Finding(breaks[0], message, tuple(_fix(chunk, content, breaks))), len(breaks)))
+    return tuple(found)
 
 
 def _breaks(chunk: Chunk, content: Content) -> Iterator[Span]:
@@ -101,11 +96,4 @@ def _fix(chunk: Chunk, content: Content, places: tuple[Span, ...]) -> Iterator[F
     yield Fix("Break the lines here", tuple(edits))
 
 
-RULE = Rule(
-    name="literal-line-break",
-    summary="backslash and `n` that become a line break",
-    severity="hint",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="hint", kinds=PARTS_KINDS)

@@ -1,4 +1,4 @@
-"""A `-` that takes away the line break behind `|`, so that the text stands beside it.
+"""`-` that removes the line break after `|`.
 
 ## What it does
 
@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.lint.analysis.printed_beside import Beside, printed_beside
-from promptls.lint.rule import PARTS_KINDS, Edit, FileContext, Finding, Fix, Rule, Severity
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity
 from promptls.semantic.contents import chunk_contents, tags_in
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary
@@ -83,12 +83,12 @@ _has_joined: Final = summary(lambda chunk: bool(_in_chunk(chunk)), any)
 """Whether a piece has text that is joined to the sign of a block scalar."""
 
 
-def check(context: FileContext) -> Iterator[Finding]:
+def check(file: File) -> Iterator[Finding]:
     """Yield the first tags of block scalars that take the text to the line of the sign."""
-    root = context.template.source.root
+    root = file.template.source.root
     if not _has_joined(root):
         return
-    known = context.template.names
+    known = file.template.names
     bound = {name for kind in _BINDERS for name in known.bound_names(kind)}
     for located in root.where(_has_joined):
         for each in _in_chunk(located.chunk):
@@ -110,11 +110,4 @@ def _shown(text: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
-RULE = Rule(
-    name="lost-line-break",
-    summary="`-` that removes the line break after `|`",
-    severity="error",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check=check,
-)
+RULE = Rule(check, severity="error", kinds=PARTS_KINDS)

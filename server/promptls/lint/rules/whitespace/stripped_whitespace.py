@@ -35,20 +35,17 @@ Use instead:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final
 
-from promptls.lint.analysis.moved_findings import moved
-from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule
+from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.contents import (
     Content,
-    before_typing,
     block_indent,
     chunk_contents,
     tags_in,
     written_at,
 )
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span
@@ -76,69 +73,30 @@ _BREAKS: Final = frozenset("\r\n")
 """What YAML itself takes out of quotes with the white space beside it, which only lays out the lines."""
 
 
-class _Known(NamedTuple):
-    """What was found in a chunk, and the spans of the texts of its contents."""
-
-    texts: tuple[Span, ...]
-    findings: tuple[Finding, ...]
-
-
-def check_chunk(chunk: Chunk, project: Project) -> Iterable[Finding]:
-    """Return the white space at the ends of the chunk's contents that the model does not get."""
-    known = _known_before(chunk)
-    if known is None:
-        texts = [
-            (content, inside) for content in chunk_contents(chunk) if (inside := _inside(chunk, content))
-        ]
-        known = _Known(tuple([inside for _, inside in texts]), tuple(_findings(chunk, texts)))
-    chunk.kept[check_chunk] = known
-    return known.findings
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the white space at the ends of the chunk's contents that the model does not get."""
+    for content in chunk_contents(chunk):
+        inside = _inside(chunk, content)
+        if inside is not None:
+            yield from _in_content(chunk, content, inside)
 
 
-def _known_before(chunk: Chunk) -> _Known | None:
-    """Return what was known before somebody typed between the ends of a text; None if it may matter."""
-    former = before_typing(chunk)
-    known = former.kept.get(check_chunk) if former is not None else None
-    if former is None or chunk.before is None or not isinstance(known, _Known):
-        return None
-    edited, growth = chunk.before.edited, chunk.before.growth
-    texts = []
-    is_between = False
-    for start, end in known.texts:
-        if start <= edited.start and edited.end <= end:
-            ahead, behind = former.text[start : edited.start], former.text[edited.end : end]
-            is_between = _holds_end(ahead) and _holds_end(behind)
-        by = growth if start > edited.end else 0
-        texts.append(Span(start + by, end + (growth if end >= edited.end else 0)))
-    findings = moved(known.findings, edited, growth) if is_between else None
-    return None if findings is None else _Known(tuple(texts), findings)
-
-
-def _holds_end(text: str) -> bool:
-    """Return whether an end of a content is certainly in a piece of it: a whole line, or some words without tags."""
-    return "\n" in text or (not any(each in text for each in "{}\\") and len(text.strip()) > len(_MARKER))
-
-
-def _findings(chunk: Chunk, texts: list[tuple[Content, Span]]) -> Iterator[Finding]:
-    for content, inside in texts:
-        text = chunk.text[inside.start : inside.end]
-        before = _leading(text, _stripped(content, at_start=True))
-        behind = _trailing(text, _stripped(content, at_start=False)) if before < len(text) else 0
-        if content.is_block:
-            before = _indentation(chunk, content, inside.start)
-            behind = 0 if _ends_with_line(content) else behind
-        elif content.value.style:
-            before = 0 if text[before : before + 1] in _BREAKS else before
-            behind = 0 if text[: len(text) - behind][-1:] in _BREAKS else behind
-        if (
-            before
-            and before < len(text)
-            and not _is_trimmed(chunk, Span(inside.start, inside.start + before))
-        ):
-            yield _finding(chunk, content, Span(inside.start, inside.start + before), at_start=True)
-        if behind and not _is_trimmed(chunk, Span(inside.end - behind, inside.end)):
-            yield _finding(chunk, content, Span(inside.end - behind, inside.end), at_start=False)
-        yield from _lost_markers(chunk, content, inside)
+def _in_content(chunk: Chunk, content: Content, inside: Span) -> Iterator[Finding]:
+    text = chunk.text[inside.start : inside.end]
+    before = _leading(text, _stripped(content, at_start=True))
+    behind = _trailing(text, _stripped(content, at_start=False)) if before < len(text) else 0
+    if content.is_block:
+        before = _indentation(chunk, content, inside.start)
+        behind = 0 if _ends_with_line(content) else behind
+    elif content.value.style:
+        before = 0 if text[before : before + 1] in _BREAKS else before
+        behind = 0 if text[: len(text) - behind][-1:] in _BREAKS else behind
+    if before and before < len(text) and not _is_trimmed(chunk, Span(inside.start, inside.start + before)):
+        yield _finding(chunk, content, Span(inside.start, inside.start + before), at_start=True)
+    if behind and not _is_trimmed(chunk, Span(inside.end - behind, inside.end)):
+        yield _finding(chunk, content, Span(inside.end - behind, inside.end), at_start=False)
+    yield from _lost_markers(chunk, content, inside)
 
 
 def _inside(chunk: Chunk, content: Content) -> Span | None:
@@ -279,11 +237,4 @@ def _lost_markers(chunk: Chunk, content: Content, inside: Span) -> Iterator[Find
         yield Finding(Span(end - len(_MARKER), end), message)
 
 
-RULE = Rule(
-    name="stripped-whitespace",
-    summary="white space that Prompt Poet strips from a content",
-    severity="information",
-    module=__name__,
-    kinds=PARTS_KINDS,
-    check_chunk=check_chunk,
-)
+RULE = Rule(check, severity="information", kinds=PARTS_KINDS)

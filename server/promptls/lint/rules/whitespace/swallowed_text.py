@@ -1,4 +1,4 @@
-"""Text behind a `#` that YAML takes for a comment.
+"""Text after `#` that YAML reads as a comment.
 
 ## What it does
 
@@ -35,10 +35,9 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.rule import Edit, Finding, Fix, Rule, Severity
+from promptls.lint.rule import Edit, Finding, Fix, Rule, Severity, each_chunk
 from promptls.semantic.contents import chunk_contents, column_of
 from promptls.semantic.kind import Kind
-from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.comments import yaml_comments
 from promptls.syntax.yaml.nodes import Mapping, Scalar
@@ -53,7 +52,8 @@ _OWN: Final = re.compile(r"#\s*promptls:")
 _UNQUOTABLE: Final = re.compile(r"[\"'\\]")
 
 
-def check_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
+@each_chunk
+def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the comments on the lines of the chunk's plain texts."""
     comments = yaml_comments(chunk)
     starts = [comment.start for comment in comments]
@@ -101,11 +101,4 @@ def _fix(chunk: Chunk, key: Span, value: Span, comment: Span) -> Fix:
     return Fix("Quote it", (Edit(whole, f'"{text}"'),))
 
 
-RULE = Rule(
-    name="swallowed-text",
-    summary="text after `#` that YAML reads as a comment",
-    severity="warning",
-    module=__name__,
-    kinds=frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT}),
-    check_chunk=check_chunk,
-)
+RULE = Rule(check, severity="warning", kinds=frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT}))
