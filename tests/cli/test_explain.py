@@ -34,7 +34,7 @@ def test_without_a_rule_all_are_listed(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_json_holds_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "--json", "unknown-role"]) == 0
-    assert json.loads(capsys.readouterr().out)["page"].startswith("A ")
+    assert json.loads(capsys.readouterr().out)["page"].startswith("Unknown role")
 
 
 def test_on_a_terminal_the_page_is_laid_out(
