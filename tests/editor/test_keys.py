@@ -27,7 +27,7 @@ def test_a_key_is_asked_for_and_kept_and_shows_nowhere(
     field.fill(KEY)
     workbench.screenshot("asking for a key")
     workbench.page.keyboard.press("Enter")
-    expect(workbench.notification("the key in OPENAI_API_KEY is kept")).to_be_visible()
+    expect(workbench.notification("saved OPENAI_API_KEY")).to_be_visible()
     workbench.run_command("promptls: Set the Key of a Model Provider")
     expect(quick.get_by_text("kept")).to_be_visible()
     assert KEY not in workbench.page.content()

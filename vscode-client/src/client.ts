@@ -64,7 +64,7 @@ export class Client implements vscode.Disposable {
     argument: object,
     title: string,
     token?: vscode.CancellationToken,
-    onProgress?: (words: string, percentage: number) => void,
+    onProgress?: (message: string, percentage: number) => void,
   ): Promise<Result> {
     const client = await this.#manager.runningClient();
     const params = { command, arguments: [await this.#withKeys(client, command, argument)] };

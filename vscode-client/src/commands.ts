@@ -103,8 +103,8 @@ async function runExperiment(argument: CommandArgument, context: CommandContext)
       argument,
       `Running ${title}`,
       undefined,
-      (words, percentage) => {
-        results.running(run, title, words, percentage / 100);
+      (message, percentage) => {
+        results.running(run, title, message, percentage / 100);
       },
     );
     results.ended(run);
@@ -115,7 +115,7 @@ async function runExperiment(argument: CommandArgument, context: CommandContext)
       await results.show({ run: result.run });
     }
     if (result.cancelled || result.failed > 0) {
-      // Not awaited: the message may stand for long.
+      // Not awaited: the message may stay open.
       void vscode.window.showWarningMessage(`promptls: ${result.message}`);
     }
   } catch (error) {
@@ -135,7 +135,7 @@ async function leaveOneOut(argument: CommandArgument, context: CommandContext): 
       argument,
       "Leaving out each example in turn",
     );
-    // Not awaited: the message may stand for long.
+    // Not awaited: the message may stay open.
     void vscode.window.showInformationMessage(`promptls: ${result.message}`);
   } catch (error) {
     if (await showFailure(errorMessage(error), context)) {
@@ -156,7 +156,7 @@ async function generateDataset(argument: DatasetArgument, context: CommandContex
     if (made.uri !== "" && !made.uri.endsWith(".parquet")) {
       await vscode.window.showTextDocument(vscode.Uri.parse(made.uri), { preview: false });
     }
-    // Not awaited: the message may stand for long.
+    // Not awaited: the message may stay open.
     if (made.cancelled || made.rows < (made.wanted ?? 0)) {
       void vscode.window.showWarningMessage(`promptls: ${made.message}`);
     } else {
@@ -169,7 +169,7 @@ async function generateDataset(argument: DatasetArgument, context: CommandContex
   }
 }
 
-/** A run that lacks a key is one step from having it; returns whether it has one now, and can be tried again. */
+/** Offers to add the key that a run lacks; returns whether the run can be retried. */
 async function showFailure(message: string, { keys, log }: CommandContext): Promise<boolean> {
   const lacking = /^(.*the environment variable `(\w+)` is not set)/s.exec(message);
   if (lacking?.[1] === undefined || lacking[2] === undefined) {
@@ -181,7 +181,7 @@ async function showFailure(message: string, { keys, log }: CommandContext): Prom
     return false;
   }
   const answer = await vscode.window.showErrorMessage(
-    `promptls: ${lacking[1]}. The editor can keep the key in its secret store.`,
+    `promptls: ${lacking[1]}. The editor can save the key in its secret store.`,
     "Set Key and Run",
   );
   return answer !== undefined && (await setKey(keys, lacking[2]));
@@ -208,7 +208,7 @@ async function showDebugInformation({ manager, client, extensionVersion }: Comma
   await vscode.window.showTextDocument(document, { preview: true });
 }
 
-/** A server that cannot answer is just the case in which this page is asked for. */
+/** This page is most needed when the server cannot answer. */
 async function serverInformation(client: Client): Promise<string> {
   try {
     const information = await client.execute<unknown>("promptls.debugInformation", {});

@@ -29,7 +29,7 @@ export interface EnvironmentPlace {
 
 export interface EnvironmentTools {
   run: RunProcess;
-  /** Told in words what is being done. */
+  /** Receives a message for each step. */
   report: (step: string) => void;
   log: (text: string) => void;
   /** Ends the installation; what is begun rejects with its reason. */
@@ -48,7 +48,7 @@ export async function installedPython(place: EnvironmentPlace): Promise<string |
 /**
  * Makes the environment that holds the carried wheel, unless it is there, and returns its interpreter.
  * A second window that asks meanwhile waits for the first. An environment counts only when its marker,
- * written last, is in it: one that was interrupted is made again.
+ * written last, is in it: one that was interrupted is created again.
  */
 export async function installServer(place: EnvironmentPlace, tools: EnvironmentTools): Promise<string> {
   const wheel = await carriedWheel(place.wheels);
@@ -136,7 +136,7 @@ async function make(
   tools.report("downloading the server's packages");
   await pip(python, locked(path.join(place.wheels, SERVER_LOCK)), place, tools);
   tools.report("installing the server");
-  // It came with the extension, and its packages are there: no address is asked for it.
+  // It came with the extension, and its packages are there: nothing is downloaded for it.
   await pip(python, ["--no-deps", "--no-index", wheel], place, tools);
   await fs.writeFile(markerOf(environment), "");
 }
@@ -188,7 +188,7 @@ function refusal(output: string): string {
 async function firstSuitable(place: EnvironmentPlace, tools: EnvironmentTools): Promise<string> {
   const [major, minor] = OLDEST_PYTHON;
   for (const python of place.pythons) {
-    const asked = await tools.run(
+    const version = await tools.run(
       python,
       ["-c", `import sys; sys.exit(sys.version_info < (${major}, ${minor}))`],
       {
@@ -196,10 +196,10 @@ async function firstSuitable(place: EnvironmentPlace, tools: EnvironmentTools): 
         timeoutMilliseconds: MINUTE / 2,
       },
     );
-    if (asked.code === 0) {
+    if (version.code === 0) {
       return python;
     }
-    tools.log(`${python} is no Python ${major}.${minor} or later. ${asked.stderr}`);
+    tools.log(`${python} is no Python ${major}.${minor} or later. ${version.stderr}`);
   }
   throw new EnvironmentError(
     `The server needs Python ${major}.${minor} or later, and none was found (tried ${place.pythons.join(", ")}). ` +
@@ -207,9 +207,9 @@ async function firstSuitable(place: EnvironmentPlace, tools: EnvironmentTools): 
   );
 }
 
-/** Takes a lock that a dead process cannot keep. Returns what gives it back. */
+/** Takes a lock that does not outlive its process. Returns a function that releases it. */
 async function lock(file: string, tools: EnvironmentTools): Promise<() => Promise<void>> {
-  let told = false;
+  let hasReported = false;
   for (;;) {
     try {
       await fs.writeFile(file, String(process.pid), { flag: "wx" });
@@ -225,9 +225,9 @@ async function lock(file: string, tools: EnvironmentTools): Promise<() => Promis
       continue;
     }
     tools.signal.throwIfAborted();
-    if (!told) {
+    if (!hasReported) {
       tools.report("waiting for another window");
-      told = true;
+      hasReported = true;
     }
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
@@ -243,9 +243,9 @@ function isRunning(pid: number): boolean {
 }
 
 /** Environments of earlier versions; one that another window still uses may stay, on systems that refuse. */
-async function removeOthers(storage: string, kept: string, tools: EnvironmentTools): Promise<void> {
+async function removeOthers(storage: string, current: string, tools: EnvironmentTools): Promise<void> {
   for (const entry of await fs.readdir(storage, { withFileTypes: true })) {
-    if (entry.isDirectory() && entry.name.startsWith("environment-") && entry.name !== kept) {
+    if (entry.isDirectory() && entry.name.startsWith("environment-") && entry.name !== current) {
       await fs
         .rm(path.join(storage, entry.name), { recursive: true, force: true })
         .catch((error: unknown) => {

@@ -104,7 +104,7 @@ function startWhenNeeded(server: ServerManager): vscode.Disposable {
   return waiting;
 }
 
-/** Keeps the token count of the active prompt in the status bar, asked for when typing pauses. */
+/** Keeps the token count of the active prompt in the status bar, requested when typing pauses. */
 function countTokens(client: Client): vscode.Disposable {
   const status = new TokenStatus();
   let counted: string | undefined;

@@ -1,4 +1,4 @@
-/** `promptls.generateDataset`: what a test dataset is to be made of, asked for step by step. */
+/** `promptls.generateDataset`: asks for the parameters of a test dataset step by step. */
 
 import * as vscode from "vscode";
 

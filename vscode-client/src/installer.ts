@@ -45,7 +45,7 @@ export class Installer {
     return installedPython(await this.#place());
   }
 
-  /** Asks whether to install the server, unless that was asked and declined in this window, or is being asked. */
+  /** Asks whether to install the server, unless the user has declined in this window or the question is open. */
   async askForServer(): Promise<"install" | "choose Python" | undefined> {
     if (this.#isAsking || this.#isDeclined) {
       return undefined;

@@ -1,11 +1,11 @@
-/** Keys of model providers: kept in the editor's secret store, sent with the runs that need them, taken out of every log. */
+/** Keys of model providers: stored in the editor's secret store, sent with the runs that need them, redacted from every log. */
 
 import type * as vscode from "vscode";
 
 const PREFIX = "promptls.key.";
 const NAMES = "promptls.keys";
 
-/** A shorter value is hardly a secret, and would be found in many words. */
+/** Shorter values are hardly secrets and would match ordinary text. */
 const SHORTEST = 8;
 
 /** Commands that may lead to a call of a model, or find out whether one could be made. */
@@ -29,7 +29,7 @@ export class Keys {
     this.#store = store;
   }
 
-  /** The variables that are kept. The secret store itself cannot list what it holds. */
+  /** The variables that have a saved key. The secret store itself cannot list what it holds. */
   get names(): readonly string[] {
     return this.#store.globalState.get<string[]>(NAMES) ?? [];
   }

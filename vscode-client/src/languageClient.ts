@@ -1,4 +1,4 @@
-/** The language client: what it tells the server about itself, and what it keeps to itself. */
+/** The language client: capabilities and middleware. */
 
 import * as vscode from "vscode";
 import {
@@ -83,7 +83,7 @@ function panels(commands: readonly string[]): StaticFeature {
     },
     getState: () => ({ kind: "static" }),
     clear() {
-      // Nothing is kept.
+      // Nothing to dispose.
     },
   };
 }

@@ -7,7 +7,7 @@ import type { Client } from "./client";
 
 interface Starter extends vscode.QuickPickItem {
   prompt: "parts" | "object" | "evaluation";
-  /** What stands beside the prompt. */
+  /** Files created with the prompt. */
   beside: ("sample" | "dataset" | "experiment")[];
 }
 

@@ -39,12 +39,12 @@ export function loadPage(
   );
 }
 
-/** Whether a message is small enough to stand in the page. */
+/** Whether a message is small enough to be embedded in the page. */
 export function fitsInPage(message: object): boolean {
   return JSON.stringify(message).length <= LONGEST_FIRST;
 }
 
-/** Characters of what stands in a page: what is longer takes longer to write there than to say. */
+/** Maximum length of an embedded message, in characters. Longer ones are faster to post. */
 const LONGEST_FIRST = 300_000;
 
 /** What the extension's files of pages hold: they do not change while it runs. */
@@ -53,7 +53,7 @@ const built = new Map<string, string>();
 /**
  * Returns the HTML of the panel whose front end is built from `src/webview/<name>/`.
  *
- * Script and style stand in it: files of their own would be fetched from the extension's machine, through the window.
+ * Script and style are inlined: separate files would be fetched from the extension's machine, through the window.
  */
 function pageOf(extension: vscode.Uri, name: string, title: string, first: string | undefined): string {
   const nonce = randomBytes(16).toString("base64url");

@@ -13,7 +13,7 @@ import {
 
 /**
  * Returns the answer to a command, during which a notification shows the progress and can cancel; cancelling
- * `token` cancels it too, and `told` hears how far it is, in words and in percent. The progress is asked for under a token of our own, because the language client shows
+ * `token` cancels it too, and `onProgress` receives messages and percentages. The request has a progress token of our own, because the language client shows
  * that of the server where nothing can be cancelled.
  */
 export async function requestWithProgress(
@@ -21,7 +21,7 @@ export async function requestWithProgress(
   command: ExecuteCommandParams,
   title: string,
   token?: vscode.CancellationToken,
-  told?: (words: string, percentage: number) => void,
+  onProgress?: (message: string, percentage: number) => void,
 ): Promise<unknown> {
   const workDoneToken = `${command.command}-${randomUUID()}`;
   return vscode.window.withProgress(
@@ -48,7 +48,7 @@ export async function requestWithProgress(
           });
           reported = percentage;
           if (message !== undefined) {
-            told?.(message, percentage);
+            onProgress?.(message, percentage);
           }
         }),
         cancelled.onCancellationRequested(cancel),

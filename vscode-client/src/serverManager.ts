@@ -143,7 +143,7 @@ export class ServerManager implements vscode.Disposable {
         await this.stop();
         this.#server = undefined;
         this.#status.notInstalled();
-        // Not awaited: the question may stand for long, and a restart must not wait for it.
+        // Not awaited: the question may stay open, and a restart must not wait for it.
         void this.#offerServer();
         return;
       }
@@ -193,11 +193,11 @@ export class ServerManager implements vscode.Disposable {
           : settings.inspect<string>("server.path")?.globalValue) ?? "",
       selectedPython: trusted ? await selectedPython() : undefined,
       hasServer: async (python) => {
-        const asked = await runProcess(python, ["-c", "import promptls"], {
+        const result = await runProcess(python, ["-c", "import promptls"], {
           cwd: this.#storage(),
           timeoutMilliseconds: 20 * SECONDS,
         });
-        return asked.code === 0;
+        return result.code === 0;
       },
       ownEnvironment: () => this.#installer.python(),
     });
@@ -223,24 +223,24 @@ export class ServerManager implements vscode.Disposable {
   /** Returns the server's version. Rejects, with what it printed, when it cannot even say that. */
   async #checked(server: ServerCommand): Promise<string> {
     const args = [...server.args.slice(0, -1), "--version"];
-    const asked = await runProcess(server.command, args, {
+    const result = await runProcess(server.command, args, {
       cwd: this.#storage(),
       timeoutMilliseconds: 30 * SECONDS,
     });
-    if (asked.code !== 0) {
-      this.#channels.log.error(`${server.command} ${args.join(" ")}\n${asked.stderr}${asked.stdout}`);
-      const reason = asked.stderr.trim().split("\n").at(-1) ?? "";
+    if (result.code !== 0) {
+      this.#channels.log.error(`${server.command} ${args.join(" ")}\n${result.stderr}${result.stdout}`);
+      const reason = result.stderr.trim().split("\n").at(-1) ?? "";
       throw new EnvironmentError(
         `The server from the ${server.source}, ${server.command}, does not start: ${reason}`,
       );
     }
-    return /\d+(\.\d+)+\S*/.exec(asked.stdout)?.[0] ?? "";
+    return /\d+(\.\d+)+\S*/.exec(result.stdout)?.[0] ?? "";
   }
 
   #fail(message: string, retry: () => Promise<void>): void {
     this.#channels.log.error(message);
     this.#status.failed(message);
-    // Not awaited: the message may stand for long, and a restart must not wait for it.
+    // Not awaited: the message may stay open, and a restart must not wait for it.
     void vscode.window
       .showErrorMessage(`promptls: ${message}`, "Show Log", "Choose Python", "Try Again")
       .then(async (answer) => {

@@ -1,4 +1,4 @@
-/** `promptls.setKey`: asks for a provider's key and keeps it where the editor keeps secrets. */
+/** `promptls.setKey`: asks for a provider's key and saves it in the editor's secret store. */
 
 import * as vscode from "vscode";
 
@@ -9,7 +9,7 @@ const OTHER = "Another variable…";
 
 /**
  * Keeps a key under the variable's name, or removes it where nothing is typed; without a name, asks for that too.
- * Returns whether a key is kept now.
+ * Returns whether a key is saved now.
  */
 export async function setKey(keys: Keys, variable?: string): Promise<boolean> {
   const name = variable ?? (await chosenVariable(keys));
@@ -31,9 +31,7 @@ export async function setKey(keys: Keys, variable?: string): Promise<boolean> {
   }
   if (value !== "") {
     await keys.set(name, value);
-    void vscode.window.showInformationMessage(
-      `promptls: the key in ${name} is kept, and used by runs from now on.`,
-    );
+    void vscode.window.showInformationMessage(`promptls: saved ${name}. New runs will use it.`);
     return true;
   }
   if (isKept) {
@@ -50,7 +48,7 @@ async function chosenVariable(keys: Keys): Promise<string | undefined> {
     .map((name) => ({ label: name, description: "" }));
   const items: vscode.QuickPickItem[] = [...known, ...own].map(({ label, description }) => ({
     label,
-    description: keys.names.includes(label) ? `${description} $(key) kept` : description,
+    description: keys.names.includes(label) ? `${description} $(key) saved` : description,
   }));
   const chosen = await vscode.window.showQuickPick([...items, { label: OTHER }], {
     title: "Which key?",

@@ -1,8 +1,8 @@
-/** A count of tokens in words. */
+/** Messages about token counts. */
 
 import type { TokensResult } from "@promptls/web/wire/commands";
 
-/** Returns the status bar's words for a count of tokens, with a table of the parts as Markdown. */
+/** Returns the text of the status bar for a token count, with a table of the parts as Markdown. */
 export function describeTokens(result: TokensResult): { text: string; tooltip: string; over: boolean } {
   const number = new Intl.NumberFormat("en-US");
   const about = result.approximate ? "≈ " : "";

@@ -60,8 +60,8 @@ export class ModelAnswers {
     if (refusal !== undefined) {
       return { error: { code: "noPermissions", message: refusal } };
     }
-    const asked = ask();
-    const settled = asked.catch((error: unknown) => {
+    const request = ask();
+    const settled = request.catch((error: unknown) => {
       const { code, message } = modelError(error);
       if (code === "noPermissions") {
         this.#refused.set(key, message);
@@ -69,7 +69,7 @@ export class ModelAnswers {
     });
     this.#asking.set(key, settled);
     try {
-      return await asked;
+      return await request;
     } finally {
       await settled;
       this.#asking.delete(key);
@@ -149,7 +149,7 @@ function modelError(error: unknown): { code: ModelErrorCode; message: string } {
     const cause = error.cause instanceof Error ? error.cause.message : "";
     return {
       code: CODES[error.code] ?? "failed",
-      message: [error.message, cause].filter((words) => words !== "").join(": "),
+      message: [error.message, cause].filter((part) => part !== "").join(": "),
     };
   }
   return { code: "failed", message: errorMessage(error) };

@@ -7,7 +7,7 @@ import type { LanguageClient, StaticFeature } from "vscode-languageclient/node";
 import { advertiseCapability } from "../languageClient";
 import { type ModelAnswers, offeredModels } from "./answer";
 
-/** Answers the server's questions for models, and tells it of their names as they change. */
+/** Answers the server's requests to models, and sends it their names when they change. */
 export function modelsFeature(
   client: LanguageClient,
   answers: ModelAnswers,
@@ -15,7 +15,7 @@ export function modelsFeature(
 ): StaticFeature {
   const subscriptions: vscode.Disposable[] = [];
 
-  async function tell(): Promise<void> {
+  async function sendNames(): Promise<void> {
     try {
       await client.sendNotification("promptls/editorModels", { models: await offeredModels() });
     } catch (error) {
@@ -33,9 +33,9 @@ export function modelsFeature(
           "promptls/askModel",
           (question: ModelQuestion, token: vscode.CancellationToken) => answers.answer(question, token),
         ),
-        vscode.lm.onDidChangeChatModels(() => void tell()),
+        vscode.lm.onDidChangeChatModels(() => void sendNames()),
       );
-      void tell();
+      void sendNames();
     },
     getState: () => ({ kind: "static" }),
     clear() {

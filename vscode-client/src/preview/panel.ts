@@ -28,9 +28,9 @@ export class PreviewPanel implements vscode.Disposable {
   #choice: PreviewChoice = {};
   /** The template files of what is shown. */
   #files: ReadonlySet<string> = new Set();
-  /** What the page is told last. */
-  #newest: ToPage | undefined;
-  /** What stands in the page itself. */
+  /** The last message to the page. */
+  #latest: ToPage | undefined;
+  /** The message embedded in the page. */
   #first: ToPage | undefined;
   /** Runs until the page is loaded. */
   #loading: NodeJS.Timeout | undefined;
@@ -85,7 +85,7 @@ export class PreviewPanel implements vscode.Disposable {
       if (this.#panel === panel) {
         this.#panel = undefined;
         this.#uri = undefined;
-        this.#newest = undefined;
+        this.#latest = undefined;
         this.#files = new Set();
       }
     });
@@ -116,7 +116,7 @@ export class PreviewPanel implements vscode.Disposable {
     if (uri !== this.#uri) {
       this.#choice = {};
       this.#files = new Set();
-      this.#newest = undefined;
+      this.#latest = undefined;
     }
     this.#uri = uri;
     this.#choice = { ...this.#choice, ...choice };
@@ -131,7 +131,7 @@ export class PreviewPanel implements vscode.Disposable {
   }
 
   #changed(uri: string): void {
-    // An included file tells through the server which prompts it changes; this is only sooner.
+    // The server reports which prompts an included file changes; this is only faster.
     if ((uri === this.#uri || this.#files.has(uri)) && this.#panel?.visible === true) {
       this.#refresh.request();
     }
@@ -180,11 +180,11 @@ export class PreviewPanel implements vscode.Disposable {
     switch (message.type) {
       case "ready":
         this.#isReady = true;
-        if (this.#newest === undefined) {
+        if (this.#latest === undefined) {
           this.#refresh.request();
-        } else if (this.#newest !== this.#first) {
-          // A page that was loaded again, in another window, has been told nothing.
-          this.#post(this.#newest);
+        } else if (this.#latest !== this.#first) {
+          // A page that was reloaded, in another window, has received nothing.
+          this.#post(this.#latest);
         }
         return;
       case "choose":
@@ -248,12 +248,12 @@ export class PreviewPanel implements vscode.Disposable {
 
   /** Shows something, as soon as the page is there. */
   #show(message: ToPage): void {
-    this.#newest = message;
+    this.#latest = message;
     if (this.#loading !== undefined && fitsInPage(message)) {
       this.#load(message);
       return;
     }
-    // VS Code keeps what is said to a page that is still being loaded, and says it as soon as that listens.
+    // VS Code queues messages to a page that is still loading.
     this.#post(message);
   }
 

@@ -9,7 +9,7 @@ import { debounce } from "../debounce";
 /** Manifests of runs that have ended, and the store of those that go on with its write-ahead log. */
 const FILES = "{*.json,.cache/results.sqlite*}";
 const PAUSE_MILLISECONDS = 200;
-/** A run that is killed changes no file, and on network drives no change is told. */
+/** A run that is killed changes no file, and on network drives no change is reported. */
 const AGAIN_MILLISECONDS = 1000;
 
 export class RunsElsewhere implements vscode.Disposable {
@@ -32,7 +32,7 @@ export class RunsElsewhere implements vscode.Disposable {
     }, PAUSE_MILLISECONDS);
   }
 
-  /** Follows the folder of the runs that are asked for, and no other one from now on. */
+  /** Follows the folder of the requested runs instead of the previous one. */
   follow(argument: ResultsArguments): void {
     this.#argument = argument;
     this.#look.request();

@@ -15,21 +15,21 @@ import { RunsElsewhere } from "./elsewhere";
 const VIEW = "promptls.results";
 const TITLE = "Results";
 
-/** One panel a window, which shows the runs that were asked for last. */
+/** One panel per window; shows the runs requested last. */
 export class ResultsPanel implements vscode.Disposable {
   readonly #client: Client;
   readonly #extension: vscode.Uri;
   #panel: vscode.WebviewPanel | undefined;
   #argument: ResultsArguments | undefined;
   #page: Page | undefined;
-  #asked = 0;
+  #requests = 0;
   /** The runs of this window that go on, each by what began it. */
   readonly #running = new Map<symbol, RunningRun>();
   /** Those that were begun elsewhere. */
   #others: readonly RunningRun[] = [];
   readonly #elsewhere: RunsElsewhere;
-  /** The newest run of its experiment is shown, and so is the next one when it has ended. */
-  #isNewest = false;
+  /** Whether the latest run is shown, to be replaced by the next one when it ends. */
+  #isLatest = false;
 
   constructor(client: Client, extension: vscode.Uri) {
     this.#client = client;
@@ -65,10 +65,10 @@ export class ResultsPanel implements vscode.Disposable {
   }
 
   /** Shows how far a run is. */
-  running(run: symbol, experiment: string, words: string, share: number): void {
+  running(run: symbol, experiment: string, message: string, share: number): void {
     const id = this.#running.get(run)?.id ?? randomUUID();
     // It is cancelled in its notification.
-    this.#running.set(run, { id, experiment, words, share, canCancel: false });
+    this.#running.set(run, { id, experiment, words: message, share, canCancel: false });
     this.#tellRunning();
   }
 
@@ -90,7 +90,7 @@ export class ResultsPanel implements vscode.Disposable {
 
   #choose(argument: ResultsArguments): void {
     this.#argument = argument;
-    this.#isNewest = false;
+    this.#isLatest = false;
     this.#elsewhere.follow(argument);
   }
 
@@ -98,8 +98,8 @@ export class ResultsPanel implements vscode.Disposable {
     if (this.#argument === undefined || this.#panel === undefined) {
       return;
     }
-    this.#asked += 1;
-    const number = this.#asked;
+    this.#requests += 1;
+    const number = this.#requests;
     // Long tables take their time: what the manifests say is there at once.
     const ask = async (quick: boolean): Promise<void> => {
       try {
@@ -107,19 +107,19 @@ export class ResultsPanel implements vscode.Disposable {
           ...this.#argument,
           quick,
         });
-        if (number === this.#asked) {
+        if (number === this.#requests) {
           await this.#show(view);
         }
       } catch (error) {
         // The whole view fails as well, and says so.
-        if (number === this.#asked && !quick) {
+        if (number === this.#requests && !quick) {
           this.#post({ type: "fail", message: errorMessage(error) });
         }
       }
     };
     // One after the other: at once, each would take the time of both.
     await ask(true);
-    if (number === this.#asked) {
+    if (number === this.#requests) {
       await ask(false);
     }
   }
@@ -129,15 +129,15 @@ export class ResultsPanel implements vscode.Disposable {
       this.#post({ type: "nothing", prompt: view.prompt, name: view.name });
       return;
     }
-    const newest = view.history.at(-1)?.path;
+    const latest = view.history.at(-1)?.path;
     const shown = view.runs.at(-1)?.path;
-    if (this.#isNewest && newest !== undefined && newest !== shown) {
-      // A run has ended since: it takes the place of the one that was the newest.
-      this.#choose({ run: newest });
+    if (this.#isLatest && latest !== undefined && latest !== shown) {
+      // A run has ended since: it replaces the previous latest one.
+      this.#choose({ run: latest });
       await this.#ask();
       return;
     }
-    this.#isNewest = newest === shown;
+    this.#isLatest = latest === shown;
     if (this.#panel !== undefined) {
       this.#panel.title = `Results ${view.runs.at(-1)?.name ?? ""}`;
       this.#post({ type: "show", view, page: this.#page });

@@ -14,7 +14,7 @@ const PROMPTS = "**/*.{yml,yaml}.j2";
 const PAUSE_MILLISECONDS = 500;
 
 /**
- * Nothing is asked of the server before the tests are looked at or a server runs anyway, and nothing is run
+ * The server gets no request before the tests are looked at or a server runs anyway, and nothing is run
  * before somebody asks for it.
  */
 export class ExperimentTests implements vscode.Disposable {
@@ -66,7 +66,7 @@ export class ExperimentTests implements vscode.Disposable {
     vscode.Disposable.from(...this.#subscriptions).dispose();
   }
 
-  /** Lists again after a pause: files often change several at once, and a run of ours shows its results itself. */
+  /** Refreshes after a pause: files often change several at once, and a run of ours shows its results itself. */
   #soon(): void {
     clearTimeout(this.#pause);
     this.#pause = setTimeout(() => {

@@ -1,8 +1,8 @@
-/** Experiments as tests, without VS Code: what is listed, what a run is asked for, what a verdict says. */
+/** Experiments as tests, without VS Code: the items, the requested runs, the messages of verdicts. */
 
 import type { RowVerdict } from "@promptls/web/wire/commands";
 
-/** What a test stands for. */
+/** What a test represents. */
 export type TestData =
   | { kind: "prompt"; uri: string }
   | { kind: "experiment"; uri: string; experiment: string }
@@ -10,7 +10,7 @@ export type TestData =
   | { kind: "example"; uri: string; experiment: string; number: number };
 
 /** One run of an experiment; without `rows` over all of them. */
-export interface AskedRun {
+export interface RequestedRun {
   uri: string;
   experiment: string;
   rows?: string;
@@ -47,14 +47,14 @@ export function sortTextOf(data: TestData): string {
  * Returns the runs that the chosen tests ask for: of each experiment at most one over rows and one over each
  * example. A chosen experiment takes in its chosen rows; `experimentsOf` gives those of a prompt.
  */
-export function askedRuns(
+export function requestedRuns(
   chosen: readonly TestData[],
   experimentsOf: (uri: string) => readonly string[],
   excluded: readonly TestData[] = [],
-): AskedRun[] {
-  const whole = new Map<string, AskedRun>();
+): RequestedRun[] {
+  const whole = new Map<string, RequestedRun>();
   const some = new Map<string, { uri: string; experiment: string; numbers: Set<number> }>();
-  const examples: AskedRun[] = [];
+  const examples: RequestedRun[] = [];
   const out = new Set(excluded.map(wholeIdOf));
   const isOut = (data: TestData) => out.has(wholeIdOf(data));
   for (const data of chosen) {
@@ -100,7 +100,7 @@ export function askedRuns(
   return [...whole.values(), ...ofRows, ...examples];
 }
 
-/** Returns the numbers as the server reads rows: "3,7-9,". The comma at the end tells one row from the first so many. */
+/** Returns the numbers as the server reads rows: "3,7-9,". The trailing comma distinguishes row 3 from the first 3 rows. */
 export function rangesOf(numbers: Iterable<number>): string {
   const ranges: [number, number][] = [];
   for (const number of [...numbers].sort((one, other) => one - other)) {

@@ -30,7 +30,7 @@ function withAnswer({ message, actual }: RowVerdict): string {
   return actual === "" ? message : `${message}\n\nThe answer:\n${actual}`;
 }
 
-/** What is shown of the tests of each experiment: a verdict is shown again when it is another one. */
+/** What is shown of the tests of each experiment: a verdict is shown again if it has changed. */
 export class KnownResults {
   readonly #shown = new WeakMap<vscode.TestItem, Map<string, string>>();
 

@@ -7,7 +7,7 @@ import type { ExperimentRows, RowVerdict, RunResult } from "@promptls/web/wire/c
 import * as vscode from "vscode";
 
 import type { Client } from "../client";
-import { type AskedRun, askedRuns } from "./items";
+import { type RequestedRun, requestedRuns } from "./items";
 import { type KnownResults, show } from "./results";
 import type { TestTree } from "./tree";
 
@@ -32,7 +32,7 @@ export class TestRuns {
     return this.#running > 0;
   }
 
-  /** Runs what a request of the Test Explorer means; what goes wrong is told in the run's output. */
+  /** Runs the tests of a request of the Test Explorer; errors go to the run's output. */
   async run(request: vscode.TestRunRequest, token: vscode.CancellationToken): Promise<void> {
     const run = this.#controller.createTestRun(request);
     this.#running += 1;
@@ -41,12 +41,12 @@ export class TestRuns {
         await this.#tree.list();
       }
       const chosen = request.include ?? [...this.#controller.items].map(([, item]) => item);
-      const asked = askedRuns(
+      const requests = requestedRuns(
         this.#tree.dataOf(chosen),
         (uri) => this.#tree.experimentsOf(uri),
         this.#tree.dataOf(request.exclude ?? []),
       );
-      for (const each of asked) {
+      for (const each of requests) {
         if (token.isCancellationRequested) {
           break;
         }
@@ -60,17 +60,17 @@ export class TestRuns {
     }
   }
 
-  async #runOne(run: vscode.TestRun, asked: AskedRun, token: vscode.CancellationToken): Promise<void> {
-    const { uri, experiment, rows } = asked;
+  async #runOne(run: vscode.TestRun, request: RequestedRun, token: vscode.CancellationToken): Promise<void> {
+    const { uri, experiment, rows } = request;
     const above = await this.#tree.experiment(uri, experiment);
     if (above === undefined) {
       return;
     }
-    const progress = new RowProgress(run, this.#itemsOf(above, asked));
+    const progress = new RowProgress(run, this.#itemsOf(above, request));
     const follow = randomUUID();
-    const news = this.#client.onVerdicts((told) => {
-      if (told.follow === follow) {
-        progress.take(told.verdicts);
+    const news = this.#client.onVerdicts((event) => {
+      if (event.follow === follow) {
+        progress.take(event.verdicts);
       }
     });
     try {
@@ -104,12 +104,12 @@ export class TestRuns {
   }
 
   /** The tests that a run is about, by the numbers of their rows or examples. */
-  #itemsOf(above: vscode.TestItem, asked: AskedRun): Map<number, vscode.TestItem> {
-    const kind = asked.examples ? "example" : "row";
+  #itemsOf(above: vscode.TestItem, request: RequestedRun): Map<number, vscode.TestItem> {
+    const kind = request.examples ? "example" : "row";
     const found = new Map<number, vscode.TestItem>();
     for (const [, item] of above.children) {
       const [data] = this.#tree.dataOf([item]);
-      if (data?.kind === kind && (asked.numbers?.has(data.number) ?? true)) {
+      if (data?.kind === kind && (request.numbers?.has(data.number) ?? true)) {
         found.set(data.number, item);
       }
     }
@@ -122,7 +122,7 @@ class RowProgress {
   readonly #run: vscode.TestRun;
   readonly #items: ReadonlyMap<number, vscode.TestItem>;
   readonly #waiting: Iterator<[number, vscode.TestItem]>;
-  readonly #said = new Map<number, string>();
+  readonly #shown = new Map<number, string>();
   readonly #started = new Set<number>();
 
   /** Shows all of them as waiting, and the first ones as running. */
@@ -136,13 +136,13 @@ class RowProgress {
     this.#startSome();
   }
 
-  /** Shows verdicts; one that has been shown already is not shown again. */
+  /** Shows verdicts; each is shown once. */
   take(verdicts: readonly RowVerdict[]): void {
     for (const verdict of verdicts) {
       const item = this.#items.get(verdict.number);
-      const words = JSON.stringify(verdict);
-      if (item !== undefined && this.#said.get(verdict.number) !== words) {
-        this.#said.set(verdict.number, words);
+      const text = JSON.stringify(verdict);
+      if (item !== undefined && this.#shown.get(verdict.number) !== text) {
+        this.#shown.set(verdict.number, text);
         this.#started.delete(verdict.number);
         show(this.#run, item, verdict);
       }
@@ -153,7 +153,7 @@ class RowProgress {
   /** What has no verdict was not run. */
   end(): void {
     for (const [number, item] of this.#items) {
-      if (!this.#said.has(number)) {
+      if (!this.#shown.has(number)) {
         this.#run.skipped(item);
       }
     }
@@ -166,7 +166,7 @@ class RowProgress {
         return;
       }
       const [number, item] = next.value;
-      if (!this.#said.has(number)) {
+      if (!this.#shown.has(number)) {
         this.#started.add(number);
         this.#run.started(item);
       }

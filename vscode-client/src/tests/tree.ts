@@ -46,7 +46,7 @@ export class TestTree {
     return item;
   }
 
-  /** Lists everything that has been listed before again. */
+  /** Refreshes all listed items. */
   async refresh(): Promise<void> {
     await this.list();
     for (const item of [...this.#resolved]) {
@@ -131,7 +131,7 @@ export class TestTree {
     }
   }
 
-  /** The item that stands where this one stood. */
+  /** The item at the position of an earlier one. */
   #find(item: vscode.TestItem): vscode.TestItem | undefined {
     const above = item.parent;
     return above === undefined
@@ -139,7 +139,7 @@ export class TestTree {
       : this.#find(above)?.children.get(item.id);
   }
 
-  /** An item that is there already is kept with its results. */
+  /** Existing items keep their results. */
   #item(
     among: vscode.TestItemCollection,
     data: TestData,

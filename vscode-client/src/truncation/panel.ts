@@ -13,7 +13,7 @@ import { loadPage, panelBeside, preparePanel } from "../page";
 const VIEW = "promptls.truncationLab";
 const TITLE = "Truncation Lab";
 
-/** One panel a window, for the prompt that was asked for last. */
+/** One panel per window, for the prompt requested last. */
 export class TruncationPanel implements vscode.Disposable {
   readonly #client: Client;
   readonly #extension: vscode.Uri;
@@ -21,7 +21,7 @@ export class TruncationPanel implements vscode.Disposable {
   #panel: vscode.WebviewPanel | undefined;
   #uri: string | undefined;
   #options: LabOptions = {};
-  #asked = 0;
+  #requests = 0;
 
   constructor(client: Client, extension: vscode.Uri) {
     this.#client = client;
@@ -67,8 +67,8 @@ export class TruncationPanel implements vscode.Disposable {
     if (uri === undefined) {
       return;
     }
-    this.#asked += 1;
-    const number = this.#asked;
+    this.#requests += 1;
+    const number = this.#requests;
     this.#post({ type: "busy" });
     try {
       const argument = { uri, ...this.#options };
@@ -77,11 +77,11 @@ export class TruncationPanel implements vscode.Disposable {
         argument,
         "Truncation lab",
       );
-      if (number === this.#asked) {
+      if (number === this.#requests) {
         this.#post({ type: "show", result });
       }
     } catch (error) {
-      if (number === this.#asked) {
+      if (number === this.#requests) {
         this.#post({ type: "fail", message: errorMessage(error) });
       }
     }

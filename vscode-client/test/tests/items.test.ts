@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { askedRuns, idOf, rangesOf, sortTextOf, type TestData } from "../../src/tests/items";
+import { idOf, rangesOf, requestedRuns, sortTextOf, type TestData } from "../../src/tests/items";
 
 const URI = "file:///triage.yml.j2";
 const row = (number: number, experiment = "triage"): TestData => ({
@@ -18,30 +18,30 @@ it("writes numbers of rows as the server reads them", () => {
 });
 
 it("asks one run of all chosen rows of an experiment", () => {
-  const asked = askedRuns([row(4), row(2), row(3), row(1, "other")], experimentsOf);
-  expect(asked.map(({ experiment: name, rows }) => [name, rows])).toEqual([
+  const requested = requestedRuns([row(4), row(2), row(3), row(1, "other")], experimentsOf);
+  expect(requested.map(({ experiment: name, rows }) => [name, rows])).toEqual([
     ["triage", "2-4,"],
     ["other", "1,"],
   ]);
 });
 
 it("lets a chosen experiment take in its chosen rows", () => {
-  expect(askedRuns([row(4), experiment("triage")], experimentsOf)).toEqual([
+  expect(requestedRuns([row(4), experiment("triage")], experimentsOf)).toEqual([
     { uri: URI, experiment: "triage", examples: false },
   ]);
 });
 
 it("runs every experiment of a prompt but those that are left out", () => {
-  const asked = askedRuns([{ kind: "prompt", uri: URI }], experimentsOf, [experiment("other")]);
-  expect(asked.map(({ experiment: name }) => name)).toEqual(["triage"]);
+  const requested = requestedRuns([{ kind: "prompt", uri: URI }], experimentsOf, [experiment("other")]);
+  expect(requested.map(({ experiment: name }) => name)).toEqual(["triage"]);
 });
 
 it("asks a run of its own for each example", () => {
-  const asked = askedRuns(
+  const requested = requestedRuns(
     [{ kind: "example", uri: URI, experiment: "triage", number: 2 }, row(2)],
     experimentsOf,
   );
-  expect(asked.map(({ rows, examples }) => [rows, examples])).toEqual([
+  expect(requested.map(({ rows, examples }) => [rows, examples])).toEqual([
     ["2,", false],
     ["example 2", true],
   ]);

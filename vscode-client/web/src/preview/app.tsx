@@ -163,11 +163,11 @@ function textOf(name: View, rendering: Rendering, result: PreviewResult): string
 }
 
 function copied(name: View, rendering: Rendering, result: PreviewResult): { text: string; what: string } {
-  const words: Partial<Record<View, string>> = {
+  const descriptions: Partial<Record<View, string>> = {
     Messages: "the messages",
     YAML: "the rendered YAML",
     Data: "the data",
     Request: "the request",
   };
-  return { text: textOf(name, rendering, result), what: words[name] ?? "the prompt" };
+  return { text: textOf(name, rendering, result), what: descriptions[name] ?? "the prompt" };
 }

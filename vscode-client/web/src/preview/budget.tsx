@@ -1,4 +1,4 @@
-/** How the tokens of the parts stand to the limit, and sliders that try others. */
+/** The tokens of the parts compared with the limit, and sliders for other limits. */
 
 import { count, grouped, milliseconds, percent } from "../shared/format";
 import { Icon } from "../shared/icons";

@@ -108,7 +108,7 @@ function Changes({ before, after, commit }: ChangesProperties) {
   );
 }
 
-/** Neighbours that are the same stand together. */
+/** Groups adjacent equal lines. */
 function inRuns(changes: readonly PartChange[]): PartChange[][] {
   const runs: PartChange[][] = [];
   for (const each of changes) {

@@ -2,7 +2,7 @@
 
 import { baseName } from "../shared/format";
 import { Icon } from "../shared/icons";
-import { Words } from "../shared/words";
+import { CodeText } from "../shared/codeText";
 import type { RenderingFailure } from "../wire/preview";
 import { reveal, shown } from "./store";
 
@@ -16,7 +16,7 @@ export function Failure({ failure, isOutdated }: { failure: RenderingFailure; is
       <span class="failure-text">
         <strong>Cannot render{place === "" ? "" : `: ${place}`}</strong>
         <span>
-          <Words text={failure.message} />
+          <CodeText text={failure.message} />
         </span>
         {isOutdated ? <span class="aside">Below is the last rendering that worked.</span> : null}
       </span>
@@ -56,7 +56,7 @@ export function Problems({ problems }: { problems: readonly RenderingFailure[] }
         <li key={message}>
           <Icon name="warning" />
           <span>
-            <Words text={message} />
+            <CodeText text={message} />
           </span>
         </li>
       ))}

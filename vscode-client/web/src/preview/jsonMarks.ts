@@ -1,4 +1,4 @@
-/** Where keys, strings and other values stand in a JSON text that this page wrote. */
+/** Finds the spans of keys, strings and other values in JSON text that this page wrote. */
 
 import type { Mark } from "../shared/mark";
 

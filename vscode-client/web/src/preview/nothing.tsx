@@ -1,4 +1,4 @@
-/** What stands in the place of a rendering, or of data, that is not there, and the way on from it. */
+/** Placeholders for a missing rendering or missing data, with the next step. */
 
 import { CopyButton } from "../shared/copyButton";
 import { baseName } from "../shared/format";
@@ -23,7 +23,7 @@ const FIRST_PARTS = `- name: instructions
     {{ question }}
 `;
 
-/** There has been no rendering yet that could stand below the failure. */
+/** No earlier rendering exists to show below the failure. */
 export function Nothing({
   failure,
   result,

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 
 import { baseName } from "../shared/format";
 import type { Segment } from "./sourceMap";
-import { originWords } from "./sourceMap";
+import { segmentOrigin } from "./sourceMap";
 import { shown } from "./store";
 
 const pointed = signal<{ segment: Segment; x: number; y: number } | undefined>(undefined);
@@ -34,7 +34,7 @@ export function hideOrigin(): void {
 }
 
 export function describeOrigin(segment: Segment): string[] {
-  return originWords(segment, shown.value.result?.files ?? [], baseName);
+  return segmentOrigin(segment, shown.value.result?.files ?? [], baseName);
 }
 
 export function OriginTip() {
@@ -56,8 +56,8 @@ export function OriginTip() {
       }
     >
       <bdi class="tip-place">{place}</bdi>
-      {rest.map((words) => (
-        <bdi key={words}>{words}</bdi>
+      {rest.map((text) => (
+        <bdi key={text}>{text}</bdi>
       ))}
     </div>
   );

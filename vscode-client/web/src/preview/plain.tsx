@@ -50,7 +50,7 @@ export function Plain({ text, label, isJson = false }: { text: string; label: st
   );
 }
 
-/** The kept parts as one text, each piece of which leads to the template. */
+/** The kept parts as one text, each piece linked to the template. */
 export function OneText({ parts }: { parts: readonly Part[] }) {
   const kept = parts.filter((part) => part.kept);
   const { end, more } = usePage(kept.reduce((sum, part) => sum + contentOf(part).length, 0));

@@ -7,7 +7,7 @@ import { listenForKeys } from "./keys";
 import { begin } from "./store";
 
 followTheme();
-// What the page is told from the start is in its first picture.
+// The first message is rendered immediately.
 begin();
 mount(<App />);
 listenForKeys();

@@ -118,13 +118,13 @@ function python(body: Record<string, unknown>, provider: Provider): string {
           "response.choices[0].message.content",
         ]
       : ["anthropic", "Anthropic", "messages.create", "ANTHROPIC_API_KEY", "response.content[0].text"];
-  const words = Object.entries(body).map(([name, value]) => `    ${name}=${literal(value, 1)},`);
+  const fields = Object.entries(body).map(([name, value]) => `    ${name}=${literal(value, 1)},`);
   return [
     `from ${module} import ${client}`,
     "",
     `client = ${client}()  # takes the key from the environment variable ${variable}`,
     `response = client.${call}(`,
-    ...words,
+    ...fields,
     ")",
     `print(${answer})`,
     "",
@@ -158,7 +158,7 @@ export function literal(value: unknown, depth = 0): string {
   return JSON.stringify(value);
 }
 
-/** What JSON escapes, Python reads; it knows no pairs of surrogates, so characters beyond stand as they are. */
+/** What JSON escapes, Python reads; it knows no pairs of surrogates, so other characters are written unescaped. */
 function text(value: string): string {
   return JSON.stringify(value).replace(
     /[\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,

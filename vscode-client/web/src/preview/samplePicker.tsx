@@ -13,16 +13,16 @@ export function SamplePicker({ result }: { result: PreviewResult }) {
   const row = shownRow(result);
   const hasRows = rows !== undefined || (dataset ?? null) !== null;
 
-  const search = async (words: string, start: number): Promise<{ items: Item[]; more: boolean }> => {
-    const wanted = words.toLowerCase().split(/\s+/);
+  const search = async (query: string, start: number): Promise<{ items: Item[]; more: boolean }> => {
+    const wanted = query.toLowerCase().split(/\s+/);
     const items = start > 0 ? [] : named.filter((each) => matches(each, wanted)).map(itemOf);
     if (!hasRows) {
       return { items, more: false };
     }
     const skipped = start === 0 ? 0 : start - named.filter((each) => matches(each, wanted)).length;
-    const found = await ask<DatasetRowsAnswer>("rows", { search: words, start: skipped });
+    const found = await ask<DatasetRowsAnswer>("rows", { search: query, start: skipped });
     const group =
-      words.trim() === ""
+      query.trim() === ""
         ? `${found.dataset} · ${grouped(found.total)} rows`
         : `${found.dataset} · ${grouped(found.matching)} of ${grouped(found.total)} rows`;
     items.push(
@@ -96,9 +96,9 @@ export function stepRow(result: PreviewResult, by: number): void {
   choose({ row: row === undefined ? 0 : Math.max(0, row + by), sample: undefined });
 }
 
-function matches({ name, source }: SampleName, words: readonly string[]): boolean {
+function matches({ name, source }: SampleName, query: readonly string[]): boolean {
   const text = `${name} ${source}`.toLowerCase();
-  return words.every((word) => text.includes(word));
+  return query.every((word) => text.includes(word));
 }
 
 function itemOf({ name, source }: SampleName): Item {

@@ -26,7 +26,7 @@ export interface Segment {
   range: { start: Position; end: Position };
   /** True if the text is in the template as it was rendered. */
   verbatim: boolean;
-  /** The turns of the loops around it, in words, the outermost first. */
+  /** Descriptions of the enclosing loop iterations, outermost first. */
   turns: string[];
   dataPath: string | null;
 }
@@ -73,7 +73,7 @@ function segmentAmong({ turns, dataPaths }: PackedSegments, row: Row): Segment {
   };
 }
 
-/** Returns the segment that made the character at an offset; segments stand in the order of the text. */
+/** Returns the segment that made the character at an offset; segments are in text order. */
 export function segmentAt(segments: readonly Segment[], offset: number): Segment | undefined {
   let low = 0;
   let high = segments.length;
@@ -137,7 +137,7 @@ function nearness({ range: { start, end } }: Segment, { line, character }: Curso
   return line === end.line && character === end.character ? Nearness.Behind : Nearness.Elsewhere;
 }
 
-/** Of a text that was taken over as it stands, the line that the cursor is in. */
+/** Returns the line at the cursor if the text was copied verbatim. */
 function lineOf(segment: Segment, content: string, cursor: Cursor): { start: number; end: number } {
   if (segment.range.start.line === segment.range.end.line) {
     return segment;
@@ -175,8 +175,8 @@ export function contentOf(part: { content: unknown }): string {
       : JSON.stringify(content, null, 2);
 }
 
-/** Where a segment comes from, in words: file and line, loop turns, data. */
-export function originWords(
+/** Describes the origin of a segment: file and line, loop iterations, data. */
+export function segmentOrigin(
   segment: Segment,
   files: readonly string[],
   name: (uri: string) => string,

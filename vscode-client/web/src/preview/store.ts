@@ -12,7 +12,7 @@ import { type Cursor, partAt, type Place, placesAt } from "./sourceMap";
 import { NOTHING, type Shown, type View, VIEWS, withoutAnswer, withResult } from "./state";
 
 /** What outlives a page that was hidden. */
-interface Kept {
+interface Saved {
   uri?: string;
   view?: View;
   choice?: PreviewChoice;
@@ -37,9 +37,11 @@ export const sourcePlace = signal<RevealedPlace | undefined>(undefined);
 const host = connect<ToPage, FromPage>(receive, () => {
   ended.value = true;
 });
-const kept = (host.state ?? {}) as Kept;
-export const view = signal<View>(kept.view !== undefined && VIEWS.includes(kept.view) ? kept.view : "Chat");
-export const controls = signal(kept.controls ?? window.innerWidth >= 560);
+const saved = (host.state ?? {}) as Saved;
+export const view = signal<View>(
+  saved.view !== undefined && VIEWS.includes(saved.view) ? saved.view : "Chat",
+);
+export const controls = signal(saved.controls ?? window.innerWidth >= 560);
 export const inEditor = host.inEditor;
 
 /** What the cursor's template text became; the part where nothing finer is known. */
@@ -67,9 +69,9 @@ export function begin(): void {
   if (host.first !== undefined) {
     receive(host.first);
   }
-  if (kept.choice !== undefined) {
-    choice.value = kept.choice;
-    host.post({ type: "choose", choice: kept.choice });
+  if (saved.choice !== undefined) {
+    choice.value = saved.choice;
+    host.post({ type: "choose", choice: saved.choice });
   }
   host.post({ type: "ready" });
 }
@@ -84,8 +86,8 @@ function receive(message: Exclude<ToPage, Answer>): void {
       }
       shown.value = withResult(before, message.result);
       document.title = `${baseName(message.result.path)} · promptls`;
-      keep();
-      tell(before, shown.value);
+      save();
+      announceChange(before, shown.value);
       return;
     }
     case "fail":
@@ -96,8 +98,8 @@ function receive(message: Exclude<ToPage, Answer>): void {
   }
 }
 
-/** Says in words what an update changed; a failure says itself. */
-function tell(before: Shown, after: Shown): void {
+/** Announces what an update changed; failures announce themselves. */
+function announceChange(before: Shown, after: Shown): void {
   const tokens = after.rendering?.tokens;
   if (after.failure === undefined && tokens !== undefined && tokens !== before.rendering?.tokens) {
     const limit = after.result?.tokenLimit ?? null;
@@ -107,25 +109,25 @@ function tell(before: Shown, after: Shown): void {
   }
 }
 
-function keep(): void {
-  const state: Kept = { view: view.value, choice: choice.value, controls: controls.value };
+function save(): void {
+  const state: Saved = { view: view.value, choice: choice.value, controls: controls.value };
   const uri = shown.value.result?.uri;
-  host.keep(uri === undefined ? state : { ...state, uri });
+  host.save(uri === undefined ? state : { ...state, uri });
 }
 
 export function show(next: View): void {
   view.value = next;
-  keep();
+  save();
 }
 
 export function toggleControls(): void {
   controls.value = !controls.value;
-  keep();
+  save();
 }
 
 export function choose(next: PreviewChoice): void {
   choice.value = { ...choice.value, ...next };
-  keep();
+  save();
   host.post({ type: "choose", choice: choice.value });
 }
 

@@ -21,7 +21,7 @@ export function tokenText(
   let place = 0;
   while (place < ids.length && tokens.length < most) {
     let next = place + 1;
-    // Tokens of one character stand together: none of them can be shown alone.
+    // Tokens of one character are grouped: they cannot be shown separately.
     while (next < ids.length && starts[next] === starts[place]) {
       next += 1;
     }

@@ -9,7 +9,7 @@ interface Properties {
   onChoose?: ((label: string) => void) | undefined;
 }
 
-/** Of more classes, the rarest stand for themselves in the rows alone. */
+/** The number of classes with a bar; rarer ones appear only in the rows. */
 const MOST = 24;
 
 export function Bars({ metric, onChoose }: Properties) {

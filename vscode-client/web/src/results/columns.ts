@@ -2,7 +2,7 @@
 
 import type { Cells, Metric, Run } from "../wire/results";
 
-/** Columns about the call rather than its content: they stand in a row's details, and are shown where chosen. */
+/** Columns about the call rather than its content: shown in a row's details, and in the table if selected. */
 const ASIDE = new Set([
   "cached",
   "cost",

@@ -6,12 +6,12 @@ import { Choice } from "../shared/choice";
 import { count, grouped } from "../shared/format";
 import { Scrolled } from "../shared/scrolled";
 import type { MetricComparison, Run, RunComparison } from "../wire/results";
+import { formatDifference, formatScore,moment } from "./formatScores";
 import { Pairs } from "./pairs";
 import { AgainstPicker, hasOthers } from "./runPicker";
 import { Scatter } from "./scatter";
 import { broken } from "./scoreCard";
 import { source, view } from "./store";
-import { differenceWords, moment, scoreWords } from "./words";
 
 export function Compare({ run }: { run: Run }) {
   const shown = view.value;
@@ -160,8 +160,8 @@ function Difference({ metric }: { metric: MetricComparison }) {
         <span class={`badge ${verdict}`}>{VERDICTS[verdict]}</span>
       </div>
       <p class="from-to number">
-        {scoreWords(kind, before)} → <strong>{scoreWords(kind, after)}</strong>{" "}
-        <span class={verdict}>{differenceWords(kind, difference)}</span>
+        {formatScore(kind, before)} → <strong>{formatScore(kind, after)}</strong>{" "}
+        <span class={verdict}>{formatDifference(kind, difference)}</span>
       </p>
       <div class="interval zero" aria-hidden="true">
         <i class="reach" style={{ left: place(low), width: `calc(${place(high)} - ${place(low)})` }} />
@@ -202,7 +202,7 @@ function AllRuns({ comparisons }: { comparisons: readonly RunComparison[] }) {
                   <td key={name} class={metric?.verdict} title={metric?.words}>
                     {metric === undefined
                       ? "–"
-                      : `${scoreWords(metric.kind, metric.after)} (${differenceWords(metric.kind, metric.difference)})`}
+                      : `${formatScore(metric.kind, metric.after)} (${formatDifference(metric.kind, metric.difference)})`}
                   </td>
                 );
               })}

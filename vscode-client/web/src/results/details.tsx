@@ -13,9 +13,9 @@ import { Pieces } from "../shared/pieces";
 import { aroundChanges, compareTexts } from "../shared/textDiff";
 import type { Cells, Message, Run } from "../wire/results";
 import { inputsOf, shortScore, verdictOf } from "./columns";
+import { duration, money } from "./formatScores";
 import { NoteEditor } from "./noteEditor";
 import { current, source } from "./store";
-import { duration, money } from "./words";
 
 export function Details({ run, place }: { run: Run; place: number }) {
   const [cells, setCells] = useState<Cells>();
@@ -230,7 +230,9 @@ function Sent({ run, place }: { run: Run; place: number }) {
       </summary>
       {failure === "" ? null : <p class="failure">{failure}</p>}
       {messages === null ? (
-        <p class="empty">They are not kept: the model was not a real one, or the cache was emptied since.</p>
+        <p class="empty">
+          The messages are not available: the model was a test model, or the cache was cleared.
+        </p>
       ) : null}
       {(messages ?? []).map(({ role, content }, at) => (
         <div key={at} class="message">

@@ -1,4 +1,4 @@
-/** What the data of a report answer, without the page that they stand in. */
+/** Answers queries from the data of a report. */
 
 import type { Cells, Message, Notes, ResultsView, Wanted } from "../wire/results";
 import { exportedText } from "./exported";
@@ -44,7 +44,7 @@ export function sourceOf({ view, tables, pairs }: Embedded, desk: Desk): Source 
     });
   };
   let last: { key: string; rows: KnownRow[] } | undefined;
-  const kept = (path: string, wanted: Wanted): KnownRow[] => {
+  const matching = (path: string, wanted: Wanted): KnownRow[] => {
     const key = JSON.stringify([path, wanted]);
     last = last?.key === key ? last : { key, rows: find(path, wanted) };
     return last.rows;
@@ -53,7 +53,7 @@ export function sourceOf({ view, tables, pairs }: Embedded, desk: Desk): Source 
     live: undefined,
     forms: ["csv", "jsonl"],
     rows: (run, wanted, start, count) => {
-      const rows = kept(run, wanted);
+      const rows = matching(run, wanted);
       return Promise.resolve({ total: rows.length, start, rows: rows.slice(start, start + count) });
     },
     pairs: (before, after, differing, start, count) => {
@@ -73,7 +73,7 @@ export function sourceOf({ view, tables, pairs }: Embedded, desk: Desk): Source 
     },
     export: (run, name, wanted, form) => {
       const index = indexOf(run);
-      const text = exportedText(kept(run, wanted), view.runs[index]?.columns ?? [], notesOf(index), form);
+      const text = exportedText(matching(run, wanted), view.runs[index]?.columns ?? [], notesOf(index), form);
       desk.save(text, `${name}-export.${form}`);
     },
     copy: desk.copy,

@@ -1,4 +1,4 @@
-/** The data of a report, which stands compressed in its own page. */
+/** The compressed data that is embedded in a report. */
 
 import { download } from "./download";
 import { type Embedded, sourceOf } from "./embedded";
@@ -9,7 +9,7 @@ export function embeddedElement(): HTMLElement | undefined {
   return document.getElementById("report-data") ?? undefined;
 }
 
-/** Returns the source once the data is unpacked and shown; what is wrong with it is told. */
+/** Returns the source once the data is unpacked; shows errors in it. */
 export async function embeddedSource(
   element: HTMLElement,
   receiver: Pick<Receiver, "show">,

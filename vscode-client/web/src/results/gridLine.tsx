@@ -70,11 +70,11 @@ export function Line({ at, row, run, names, template, isActive, onChoose }: Line
 }
 
 function Mark({ thumb, hasText }: { thumb: "up" | "down" | null; hasText: boolean }) {
-  const words = [thumb === null ? "" : `thumb ${thumb}`, hasText ? "a note" : ""]
+  const label = [thumb === null ? "" : `thumb ${thumb}`, hasText ? "a note" : ""]
     .filter((each) => each !== "")
     .join(", ");
   return (
-    <span role="img" aria-label={words} class={thumb ?? undefined}>
+    <span role="img" aria-label={label} class={thumb ?? undefined}>
       {thumb === "up" ? "▲" : thumb === "down" ? "▼" : ""}
       {hasText ? "✎" : ""}
     </span>

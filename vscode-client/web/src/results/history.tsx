@@ -2,8 +2,8 @@
 
 import { Chart, type Series } from "../shared/chart";
 import type { HistoryRun, Run } from "../wire/results";
+import { formatScore } from "./formatScores";
 import { chooseRun, source, view } from "./store";
-import { scoreWords } from "./words";
 
 const COLOURS = [
   "--vscode-charts-blue",
@@ -59,7 +59,7 @@ function Scores({ title, runs, names, kind, run }: Properties) {
     label: name,
     colour: COLOURS[at % COLOURS.length] ?? "",
     values: runs.map(({ values }) => values[name] ?? null),
-    words: (value) => scoreWords(kind, value),
+    format: (value) => formatScore(kind, value),
   }));
   return (
     <Chart

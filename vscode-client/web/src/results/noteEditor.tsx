@@ -20,7 +20,7 @@ export function NoteEditor({ place }: { place: number }) {
       </div>
     );
   }
-  const keep = (thumb: Thumb | null, text: string): void => {
+  const save = (thumb: Thumb | null, text: string): void => {
     keepNote(place, thumb, text).then(
       () => {
         setFailure("");
@@ -38,17 +38,17 @@ export function NoteEditor({ place }: { place: number }) {
   return (
     <div class="note-editor">
       <div class="thumbs" role="group" aria-label="What do you think of the answer?">
-        {thumbs.map(([thumb, sign, words]) => (
+        {thumbs.map(([thumb, sign, label]) => (
           <button
             type="button"
             key={thumb}
             id={`thumb-${thumb}`}
             class={`toggle ${thumb}`}
             aria-pressed={note?.thumb === thumb}
-            aria-label={words}
-            title={words}
+            aria-label={label}
+            title={label}
             onClick={() => {
-              keep(note?.thumb === thumb ? null : thumb, note?.text ?? "");
+              save(note?.thumb === thumb ? null : thumb, note?.text ?? "");
             }}
           >
             {sign}
@@ -62,7 +62,7 @@ export function NoteEditor({ place }: { place: number }) {
         aria-label="A note on this row"
         value={note?.text ?? ""}
         onChange={(event) => {
-          keep(note?.thumb ?? null, event.currentTarget.value);
+          save(note?.thumb ?? null, event.currentTarget.value);
         }}
       />
       {failure === "" ? null : <p class="failure">{failure}</p>}

@@ -4,10 +4,10 @@ import { count, grouped } from "../shared/format";
 import { Scrolled } from "../shared/scrolled";
 import type { Metric, Run } from "../wire/results";
 import { Bars } from "./bars";
+import { duration, moment, money } from "./formatScores";
 import { History } from "./history";
 import { ScoreCard } from "./scoreCard";
 import { comparison, notes, page, showRows, view } from "./store";
-import { duration, moment, money } from "./words";
 
 export function Overview({ run }: { run: Run }) {
   return (

@@ -1,4 +1,4 @@
-/** The words that rows are looked for by. */
+/** The search field of the rows. */
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -7,23 +7,23 @@ import { want, wanted } from "./store";
 
 const PAUSE_MILLISECONDS = 200;
 
-/** The words are looked for when typing pauses. */
+/** Searches when typing pauses. */
 export function Search() {
   const { search = "" } = wanted.value;
-  const [words, setWords] = useState(search);
+  const [query, setQuery] = useState(search);
   useEffect(() => {
-    setWords(search);
+    setQuery(search);
   }, [search]);
   useEffect(() => {
     const timer = setTimeout(() => {
-      if (words !== (wanted.value.search ?? "")) {
-        want({ search: words });
+      if (query !== (wanted.value.search ?? "")) {
+        want({ search: query });
       }
     }, PAUSE_MILLISECONDS);
     return () => {
       clearTimeout(timer);
     };
-  }, [words]);
+  }, [query]);
   return (
     <span class="search">
       <Icon name="search" />
@@ -32,9 +32,9 @@ export function Search() {
         type="search"
         placeholder="Search rows"
         aria-label="Search rows"
-        value={words}
+        value={query}
         onInput={(event) => {
-          setWords(event.currentTarget.value);
+          setQuery(event.currentTarget.value);
         }}
       />
     </span>

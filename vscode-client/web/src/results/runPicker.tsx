@@ -3,10 +3,10 @@
 import { count } from "../shared/format";
 import { type Item, Picker } from "../shared/picker";
 import type { HistoryRun } from "../wire/results";
+import { moment } from "./formatScores";
 import { chooseRun, run, source, toggleAgainst, view } from "./store";
-import { moment } from "./words";
 
-/** The runs that can be shown: in a report those that it holds, else all of the experiment, the newest first. */
+/** The selectable runs: those of the report, else all of the experiment, latest first. */
 function items(withOthers: boolean): Item[] {
   const shown = view.value;
   const own = (shown?.runs ?? []).map((each) => ({
@@ -39,13 +39,13 @@ function items(withOthers: boolean): Item[] {
     .map(({ path, started, promptName, models, scores, group }) => ({
       key: path,
       label: moment(started),
-      detail: [promptName, models.join(" + "), scores.join(", ")].filter((words) => words !== "").join(" · "),
+      detail: [promptName, models.join(" + "), scores.join(", ")].filter((text) => text !== "").join(" · "),
       group,
     }));
 }
 
-async function search(words: string, withOthers = false): Promise<{ items: Item[]; more: boolean }> {
-  const needle = words.toLowerCase();
+async function search(query: string, withOthers = false): Promise<{ items: Item[]; more: boolean }> {
+  const needle = query.toLowerCase();
   const found = items(withOthers).filter(({ label, detail = "" }) =>
     `${label} ${detail}`.toLowerCase().includes(needle),
   );
@@ -68,7 +68,7 @@ export function RunPicker() {
       label="Run"
       current={<bdi>{moment(shown.started)}</bdi>}
       placeholder="Find a run"
-      search={(words) => search(words)}
+      search={(query) => search(query)}
       isCurrent={({ key }) => key === run.value?.path}
       onChoose={({ key }) => {
         chooseRun(key);
@@ -77,7 +77,7 @@ export function RunPicker() {
   );
 }
 
-/** Which runs stand beside the one that is shown. */
+/** Selects the runs to compare with the current one. */
 export function AgainstPicker() {
   const others = view.value?.runs.slice(0, -1) ?? [];
   if (source.value?.live === undefined) {
@@ -97,8 +97,8 @@ export function AgainstPicker() {
         </bdi>
       }
       placeholder="Add a run, or take it away"
-      search={async (words) => {
-        const found = await search(words, true);
+      search={async (query) => {
+        const found = await search(query, true);
         return { ...found, items: found.items.filter(({ key }) => key !== run.value?.path) };
       }}
       isCurrent={({ key }) => others.some(({ path }) => path === key)}

@@ -3,7 +3,7 @@
 import { count, grouped } from "../shared/format";
 import { Scrolled } from "../shared/scrolled";
 import type { MetricComparison } from "../wire/results";
-import { scoreWords } from "./words";
+import { formatScore } from "./formatScores";
 
 const SIZE = 300;
 const EDGE = 34;
@@ -46,14 +46,14 @@ export function Scatter({ metric, names }: { metric: MetricComparison; names: [s
             cy={y(after)}
             r={(points.length > MANY ? 1.5 : 3) + 6 * Math.sqrt((number - 1) / Math.max(most, 10))}
           >
-            <title>{`${scoreWords(kind, before)} → ${scoreWords(kind, after)}: ${count(number, "row")}`}</title>
+            <title>{`${formatScore(kind, before)} → ${formatScore(kind, after)}: ${count(number, "row")}`}</title>
           </circle>
         ))}
         <text x={EDGE - 6} y={SIZE - 12}>
-          {scoreWords(kind, low)}
+          {formatScore(kind, low)}
         </text>
         <text x={SIZE - 6} y={SIZE - 12} text-anchor="end">
-          {`${scoreWords(kind, high)} ${short(names[0])} →`}
+          {`${formatScore(kind, high)} ${short(names[0])} →`}
         </text>
         <text x={-EDGE} y={16} text-anchor="end" transform="rotate(-90)" dx={EDGE - 6}>
           {`${short(names[1])} →`}

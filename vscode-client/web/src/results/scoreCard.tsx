@@ -4,14 +4,14 @@ import { BidiText } from "../shared/bidiText";
 import { grouped } from "../shared/format";
 import { revealed } from "../shared/hidden";
 import type { Metric } from "../wire/results";
+import { formatDifference, formatScore } from "./formatScores";
 import { comparison, showRows } from "./store";
-import { differenceWords, scoreWords } from "./words";
 
 export function ScoreCard({ metric }: { metric: Metric }) {
   const { name, text, kind, value, low, high, scored, unscored } = metric;
   const compared = comparison.value?.metrics.find((each) => each.name === name);
   const interval =
-    low === null || high === null ? undefined : `${scoreWords(kind, low)} to ${scoreWords(kind, high)}`;
+    low === null || high === null ? undefined : `${formatScore(kind, low)} to ${formatScore(kind, high)}`;
   const range = rangeOf(metric);
   return (
     <li class="card">
@@ -20,7 +20,7 @@ export function ScoreCard({ metric }: { metric: Metric }) {
         <span class="score">{text}</span>
         {compared === undefined ? null : (
           <span class={`change ${compared.verdict}`} title={compared.words}>
-            {differenceWords(kind, compared.difference)}
+            {formatDifference(kind, compared.difference)}
             <span class="only-heard">
               {compared.verdict === "undecided" ? " cannot be told apart" : ` ${compared.verdict}`}
             </span>
@@ -35,7 +35,7 @@ export function ScoreCard({ metric }: { metric: Metric }) {
           title={
             compared === undefined
               ? "The score and its interval"
-              : `The score and its interval; the line is ${scoreWords(kind, compared.before)}, as it was before`
+              : `The score and its interval; the line is ${formatScore(kind, compared.before)}, as it was before`
           }
         >
           {low === null || high === null ? null : (

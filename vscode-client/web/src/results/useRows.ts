@@ -7,7 +7,7 @@ import type { Row, Wanted } from "../wire/results";
 import { notes, source } from "./store";
 
 export const PAGE = 100;
-/** Pages that are kept: the reader seldom goes further back at once. */
+/** Number of pages in memory. */
 const MAX_PAGES = 60;
 
 export interface FoundRows {
@@ -24,34 +24,34 @@ export function useRows(run: string, wanted: Wanted): FoundRows {
   // Which rows have a note may change the answer.
   const noted = wanted.noted === true ? Object.keys(notes.value).join() : "";
   const key = JSON.stringify([run, wanted, noted]);
-  const kept = useRef<{
+  const cache = useRef<{
     key: string;
     total: number | undefined;
     failure: string;
-    pages: Map<number, Row[] | "asked">;
+    pages: Map<number, Row[] | "pending">;
   }>(undefined);
-  const asked = source.value;
-  const before = kept.current;
+  const rows = source.value;
+  const before = cache.current;
   if (before?.key !== key) {
     // What was found before stays in sight until the answer is here.
-    kept.current = { key, total: before?.total, failure: "", pages: new Map() };
+    cache.current = { key, total: before?.total, failure: "", pages: new Map() };
   }
   const fetchPage = (number: number): void => {
-    const mine = kept.current;
-    if (mine === undefined || asked === undefined || mine.pages.has(number)) {
+    const mine = cache.current;
+    if (mine === undefined || rows === undefined || mine.pages.has(number)) {
       return;
     }
-    mine.pages.set(number, "asked");
+    mine.pages.set(number, "pending");
     const oldest = mine.pages.keys().next().value;
     if (mine.pages.size > MAX_PAGES && oldest !== undefined) {
       mine.pages.delete(oldest);
     }
-    asked.rows(run, wanted, number * PAGE, PAGE).then(
+    rows.rows(run, wanted, number * PAGE, PAGE).then(
       (answer) => {
         mine.pages.set(number, answer.rows);
         mine.total = answer.total;
         mine.failure = "";
-        if (kept.current === mine) {
+        if (cache.current === mine) {
           redraw((count) => count + 1);
         }
       },
@@ -59,7 +59,7 @@ export function useRows(run: string, wanted: Wanted): FoundRows {
         mine.pages.delete(number);
         mine.total = 0;
         mine.failure = errorMessage(error);
-        if (kept.current === mine) {
+        if (cache.current === mine) {
           redraw((count) => count + 1);
         }
       },
@@ -67,14 +67,14 @@ export function useRows(run: string, wanted: Wanted): FoundRows {
   };
   useEffect(() => {
     fetchPage(0);
-  }, [key, asked]);
-  const mine = kept.current;
+  }, [key, rows]);
+  const mine = cache.current;
   return {
     total: mine?.total,
     failure: mine?.failure ?? "",
     row: (at) => {
       const found = mine?.pages.get(Math.floor(at / PAGE));
-      return found === undefined || found === "asked" ? undefined : found[at % PAGE];
+      return found === undefined || found === "pending" ? undefined : found[at % PAGE];
     },
     need: (start, end) => {
       for (

@@ -1,8 +1,8 @@
-/** What a screen reader is told of changes, once they have settled. */
+/** Announces changes to screen readers, after a pause. */
 
 import { signal } from "@preact/signals";
 
-const told = signal("");
+const announced = signal("");
 let timer: ReturnType<typeof setTimeout> | undefined;
 const SETTLED_MILLISECONDS = 700;
 
@@ -10,14 +10,14 @@ const SETTLED_MILLISECONDS = 700;
 export function announce(sentence: string, after = SETTLED_MILLISECONDS): void {
   clearTimeout(timer);
   timer = setTimeout(() => {
-    told.value = sentence;
+    announced.value = sentence;
   }, after);
 }
 
 export function LiveRegion() {
   return (
     <div class="only-heard" role="status" aria-live="polite">
-      {told.value}
+      {announced.value}
     </div>
   );
 }

@@ -12,11 +12,11 @@ export interface Series {
   /** A colour's CSS variable. */
   colour: string;
   values: (number | null)[];
-  /** The numbers that are read, where bars stand behind one another and so are drawn higher. */
+  /** The values for tooltips, if the bars are stacked. */
   shown?: (number | null)[];
   /** How one value is written. */
-  words: (value: number) => string;
-  /** Bars instead of a line; a later series stands in front of an earlier one. */
+  format: (value: number) => string;
+  /** Bars instead of a line; later series are drawn in front. */
   bars?: boolean;
   dashed?: boolean;
 }
@@ -121,7 +121,7 @@ function Drawing({ summary, places, series, range, chosen, onChoose, axis: name 
           ...axis(style),
           grid: { stroke: colour("--chart-grid"), width: 1 },
           size: 48,
-          values: (_plot, splits) => splits.map((value) => series[0]?.words(value) ?? ""),
+          values: (_plot, splits) => splits.map((value) => series[0]?.format(value) ?? ""),
         },
       ],
       series: [
@@ -204,7 +204,7 @@ function Drawing({ summary, places, series, range, chosen, onChoose, axis: name 
         {place === undefined || pointed === undefined
           ? name
           : `${name} ${place.toLocaleString("en-US")}: ${series
-              .map((each) => `${each.label} ${wordsAt(each, pointed)}`)
+              .map((each) => `${each.label} ${formatAt(each, pointed)}`)
               .join(", ")}`}
       </p>
     </>
@@ -248,7 +248,7 @@ function Numbers({ title, axis, places, series, tableOnly, chosen, onChoose, not
                 )}
               </th>
               {columns.map((each) => (
-                <td key={each.label}>{wordsAt(each, at)}</td>
+                <td key={each.label}>{formatAt(each, at)}</td>
               ))}
             </tr>
           ))}
@@ -266,7 +266,7 @@ function axis(style: CSSStyleDeclaration): uPlot.Axis {
   };
 }
 
-function wordsAt({ shown, values, words }: Series, at: number): string {
+function formatAt({ shown, values, format }: Series, at: number): string {
   const value = (shown ?? values)[at];
-  return value === null || value === undefined ? "–" : words(value);
+  return value === null || value === undefined ? "–" : format(value);
 }

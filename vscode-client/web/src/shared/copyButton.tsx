@@ -6,7 +6,7 @@ import { announce } from "./announce";
 import { Icon } from "./icons";
 
 interface Properties {
-  /** What is copied, in words: `part ticket`. */
+  /** A description of what is copied: `part ticket`. */
   what: string;
   /** Shown beside the icon, where there is room. */
   label?: string;

@@ -1,4 +1,4 @@
-/** Numbers in words. */
+/** Formats numbers. */
 
 const number = new Intl.NumberFormat("en-US");
 
@@ -26,7 +26,7 @@ export function percent(share: number): string {
   return `${value > 0 && value < 10 ? value.toFixed(1).replace(/\.0$/, "") : value.toFixed(0)} %`;
 }
 
-/** A message that stands alone, with a capital at its beginning. */
+/** Capitalizes a message that is shown by itself. */
 export function sentence(message: string): string {
   return message.charAt(0).toUpperCase() + message.slice(1);
 }

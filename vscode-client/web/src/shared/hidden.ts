@@ -27,7 +27,7 @@ const SIGN = "▯";
 export interface Hidden {
   start: number;
   end: number;
-  /** What stands there, in words. */
+  /** A description of the character. */
   name: string;
 }
 

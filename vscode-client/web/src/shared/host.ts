@@ -14,13 +14,13 @@ export interface Connection<FromPage, ToPage = never> {
   /** True when an editor shows the templates beside the page. */
   inEditor: boolean;
   post(message: FromPage): void;
-  /** Puts a text into the clipboard; `what` says in words what it is. */
+  /** Puts a text into the clipboard; `what` describes it for the user. */
   copy(text: string, what: string): void;
   /** Returns the answer to a question; rejects with an Error whose message is for the reader. */
   ask<Result>(question: string, argument: object): Promise<Result>;
-  /** What `keep` kept when the page was last shown. */
+  /** What `save` saved when the page was last shown. */
   state: unknown;
-  keep(state: unknown): void;
+  save(state: unknown): void;
 }
 
 /** The answer to a question of the page. */
@@ -37,7 +37,7 @@ export function connect<ToPage extends { type: string }, FromPage extends { type
   ended: () => void = () => undefined,
 ): Connection<FromPage, ToPage> {
   const waiting = new Map<number, { resolve(result: never): void; reject(error: Error): void }>();
-  let asked = 0;
+  let lastId = 0;
   const receive = (message: Exclude<ToPage, Answer> | Answer): void => {
     if (!isAnswer(message)) {
       received(message);
@@ -61,9 +61,9 @@ export function connect<ToPage extends { type: string }, FromPage extends { type
     first: first === undefined ? undefined : (JSON.parse(first) as Exclude<ToPage, Answer>),
     ask: (question, argument) =>
       new Promise((resolve, reject) => {
-        asked += 1;
-        waiting.set(asked, { resolve, reject });
-        link.post({ type: "ask", id: asked, question, argument });
+        lastId += 1;
+        waiting.set(lastId, { resolve, reject });
+        link.post({ type: "ask", id: lastId, question, argument });
       }),
   };
 }
@@ -87,7 +87,7 @@ function panelLink(panel: Panel, receive: (message: never) => void): Link {
       panel.postMessage({ type: "copy", text, what });
     },
     state: panel.getState(),
-    keep: (state) => {
+    save: (state) => {
       panel.setState(state);
     },
   };
@@ -122,7 +122,7 @@ function socketLink(receive: (message: never) => void, ended: () => void): Link 
       void navigator.clipboard.writeText(text);
     },
     state: JSON.parse(sessionStorage.getItem(KEPT) ?? "null") as unknown,
-    keep: (state) => {
+    save: (state) => {
       sessionStorage.setItem(KEPT, JSON.stringify(state));
     },
   };

@@ -104,13 +104,13 @@ function offsetAt(holder: HTMLElement | null, x: number, y: number): number | un
   if (node === null || node === undefined || at !== node || offset === undefined) {
     return undefined;
   }
-  // A caret stands between two characters: the point is in one of them, or beside the line.
+  // A caret is between two characters: the point is in one of them, or beside the line.
   return [offset, offset - 1].find((place) =>
     rectsOf(node, place, place + 1).some((rect) => contains(rect, x, y)),
   );
 }
 
-/** Where a piece of the text stands on the screen. */
+/** The rectangle of a piece of the text on the screen. */
 export function rectsOf(node: Node, start: number, end: number): DOMRect[] {
   const length = node.textContent?.length ?? 0;
   if (start < 0 || start >= length) {

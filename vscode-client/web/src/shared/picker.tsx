@@ -19,8 +19,8 @@ interface Properties {
   label: string;
   current: ComponentChildren;
   placeholder: string;
-  /** Returns what matches the words, beginning at a place, and how much matches in all. */
-  search: (words: string, start: number) => Promise<{ items: Item[]; more: boolean }>;
+  /** Returns the items that match the query, from an index on, and whether there are more. */
+  search: (query: string, start: number) => Promise<{ items: Item[]; more: boolean }>;
   isCurrent: (item: Item) => boolean;
   onChoose: (item: Item) => void;
 }
@@ -77,33 +77,33 @@ type ListProperties = Pick<Properties, "label" | "placeholder" | "search" | "isC
 };
 
 function List({ label, placeholder, search, isCurrent, onChoose, onClose }: ListProperties) {
-  const [words, setWords] = useState("");
+  const [query, setQuery] = useState("");
   const [items, setItems] = useState<Item[]>([]);
   const [hasMore, setMore] = useState(false);
   const [note, setNote] = useState("");
   const [active, setActive] = useState(0);
   const holder = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLInputElement>(null);
-  const asked = useRef(0);
+  const requests = useRef(0);
   const name = useId();
 
   const load = (start: number): void => {
-    asked.current += 1;
-    const number = asked.current;
-    search(words, start).then(
+    requests.current += 1;
+    const number = requests.current;
+    search(query, start).then(
       (found) => {
-        if (number === asked.current) {
+        if (number === requests.current) {
           const all = start === 0 ? found.items : [...items, ...found.items];
           setItems(all);
           setMore(found.more);
           setNote(all.length === 0 ? "Nothing matches." : "");
           if (start === 0) {
-            setActive(words === "" ? Math.max(0, all.findIndex(isCurrent)) : 0);
+            setActive(query === "" ? Math.max(0, all.findIndex(isCurrent)) : 0);
           }
         }
       },
       (error: unknown) => {
-        if (number === asked.current) {
+        if (number === requests.current) {
           setNote(errorMessage(error));
         }
       },
@@ -111,7 +111,7 @@ function List({ label, placeholder, search, isCurrent, onChoose, onClose }: List
   };
   useEffect(() => {
     load(0);
-  }, [words]);
+  }, [query]);
   useLayoutEffect(() => {
     input.current?.focus();
   }, []);
@@ -171,9 +171,9 @@ function List({ label, placeholder, search, isCurrent, onChoose, onClose }: List
           aria-controls={`${name}-list`}
           aria-activedescendant={items.length === 0 ? undefined : `${name}-${active}`}
           placeholder={placeholder}
-          value={words}
+          value={query}
           onInput={(event) => {
-            setWords(event.currentTarget.value);
+            setQuery(event.currentTarget.value);
           }}
           onKeyDown={pressed}
         />

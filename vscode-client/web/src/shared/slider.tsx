@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 interface Properties {
   id: string;
   label: string;
-  /** Null stands for none, at the slider's end. */
+  /** Null means no limit, at the slider's end. */
   value: number | null;
   end: number;
   /** What the file itself says; shown beside a way back to it when another value is tried. */
@@ -14,7 +14,7 @@ interface Properties {
 }
 
 export function Slider({ id, label, value, end, isTried, onChange }: Properties) {
-  // What is being typed stays, also where the page is told something meanwhile.
+  // Keeps what is being typed when the page receives an update.
   const [draft, setDraft] = useState<string>();
   useEffect(() => {
     setDraft(undefined);

@@ -21,13 +21,13 @@ export function Steps({ found, cell }: { found: Lab; cell: Cell }) {
           label: "read from the cache",
           colour: "--vscode-charts-blue",
           values: cells.map(({ cacheRate }) => cacheRate),
-          words: percent,
+          format: percent,
         },
         {
           label: "kept of what fits",
           colour: "--vscode-charts-green",
           values: cells.map(({ keptRate }) => keptRate),
-          words: percent,
+          format: percent,
         },
       ]}
       tableOnly={[
@@ -35,9 +35,9 @@ export function Steps({ found, cell }: { found: Lab; cell: Cell }) {
           label: "lost needlessly",
           colour: "",
           values: cells.map(({ needless }) => needless),
-          words: grouped,
+          format: grouped,
         },
-        { label: "new beginnings", colour: "", values: cells.map(({ breaks }) => breaks), words: grouped },
+        { label: "cache restarts", colour: "", values: cells.map(({ breaks }) => breaks), format: grouped },
       ]}
       chosen={cell.step}
       onChoose={(step) => {
@@ -58,24 +58,24 @@ export function Turns({ found, cell }: { found: Lab; cell: Cell }) {
       axis="turn"
       places={tokens.map((_, turn) => turn + 1)}
       series={[
-        { label: "removed", colour: "--chart-removed", values: whole, words: grouped, bars: true },
-        { label: "new", colour: "--vscode-charts-yellow", values: tokens, words: grouped, bars: true },
+        { label: "removed", colour: "--chart-removed", values: whole, format: grouped, bars: true },
+        { label: "new", colour: "--vscode-charts-yellow", values: tokens, format: grouped, bars: true },
         {
           label: "read from the cache",
           colour: "--vscode-charts-blue",
           values: cached,
-          words: grouped,
+          format: grouped,
           bars: true,
         },
         {
           label: "limit",
           colour: "--muted",
           values: tokens.map(() => cell.limit),
-          words: grouped,
+          format: grouped,
           dashed: true,
         },
       ].map((each) =>
-        // The bars stand behind one another: what is read is each one's own.
+        // The bars are stacked: tooltips show the value of each one.
         each.label === "removed"
           ? { ...each, shown: lost }
           : each.label === "new"
@@ -88,9 +88,9 @@ export function Turns({ found, cell }: { found: Lab; cell: Cell }) {
           Of <bdi>{found.chats[0]?.name}</bdi>.
         </p>
       ) : null}
-      {cell.failures.map((words) => (
-        <p class="hint warn" key={words}>
-          {words}
+      {cell.failures.map((message) => (
+        <p class="hint warn" key={message}>
+          {message}
         </p>
       ))}
     </Chart>
@@ -113,13 +113,13 @@ export function Limits({ found, cell }: { found: Lab; cell: Cell }) {
           label: "read from the cache",
           colour: "--vscode-charts-blue",
           values: cells.map((each) => each?.cacheRate ?? null),
-          words: percent,
+          format: percent,
         },
         {
           label: "kept of what fits",
           colour: "--vscode-charts-green",
           values: cells.map((each) => each?.keptRate ?? null),
-          words: percent,
+          format: percent,
         },
       ]}
       tableOnly={[
@@ -127,7 +127,7 @@ export function Limits({ found, cell }: { found: Lab; cell: Cell }) {
           label: "best step",
           colour: "",
           values: found.limits.map((limit) => bestOf(found, limit)?.step ?? null),
-          words: grouped,
+          format: grouped,
         },
       ]}
       chosen={cell.limit}

@@ -15,7 +15,7 @@ export const tried = signal<Tried | undefined>(undefined);
 export const failure = signal("");
 export const isBusy = signal(true);
 export const isStale = signal(false);
-/** How far the chat has grown, in words. */
+/** The progress message. */
 export const progress = signal("");
 export const ended = signal(false);
 const options = signal<LabOptions>({});
@@ -58,7 +58,7 @@ function receive(message: ToPage): void {
   }
 }
 
-/** Grows the chat anew with what is chosen. */
+/** Simulates the chat with the current choices. */
 export function explore(next: LabOptions): void {
   options.value = { ...options.value, ...next };
   host.post({ type: "explore", options: options.value });

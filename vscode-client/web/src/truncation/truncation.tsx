@@ -5,7 +5,7 @@ import { CopyButton } from "../shared/copyButton";
 import { baseName, count, grouped, percent } from "../shared/format";
 import { mount } from "../shared/mount";
 import { followTheme } from "../shared/theme";
-import { Words } from "../shared/words";
+import { CodeText } from "../shared/codeText";
 import type { Cell, Lab } from "../wire/lab";
 import { Limits, Steps, Turns } from "./charts";
 import { bestOf, cellAt, headerLines, stepsOf, type Tried } from "./lab";
@@ -39,7 +39,7 @@ function Page() {
       {failure.value === "" ? null : (
         <div class="failure" role="alert">
           <p>
-            <Words text={failure.value} />
+            <CodeText text={failure.value} />
           </p>
         </div>
       )}
@@ -173,14 +173,14 @@ function Advice({ found, cell }: { found: Lab; cell: Cell }) {
       {found.unstable === null ? null : (
         <p>
           The beginning changes in the part “<bdi>{found.unstable.part}</bdi>”, behind{" "}
-          {count(found.unstable.tokens, "token")}: no step can help what stands behind it.
+          {count(found.unstable.tokens, "token")}: no step helps the text after it.
         </p>
       )}
       <dl class="figures" aria-label={`Limit ${cell.limit}, step ${cell.step}`}>
         <Figure name="read from the cache" value={percent(cell.cacheRate)} />
         <Figure name="kept of what fits" value={percent(cell.keptRate)} />
         <Figure name="tokens lost needlessly" value={grouped(cell.needless)} />
-        <Figure name="turns that begin anew" value={grouped(cell.breaks)} />
+        <Figure name="turns that restart the cache" value={grouped(cell.breaks)} />
       </dl>
     </section>
   );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { originWords, partAt, placesAt, segmentAt, segmentsOf } from "../../src/preview/sourceMap";
+import { partAt, placesAt, segmentAt, segmentOrigin, segmentsOf } from "../../src/preview/sourceMap";
 import { packed, part, segment } from "./pieces";
 
 const FILES = ["file:///a.yml.j2", "file:///b.yml.j2"];
@@ -77,6 +77,6 @@ it("finds the part at a line: the last that begins at or before it", () => {
 });
 
 it("says where a text comes from: place, data, loop turns", () => {
-  const words = originWords(FROM_LOOP, FILES, (uri) => uri.slice(uri.lastIndexOf("/") + 1));
+  const words = segmentOrigin(FROM_LOOP, FILES, (uri) => uri.slice(uri.lastIndexOf("/") + 1));
   expect(words).toEqual(["a.yml.j2:3", "history[2].content", "turn 3 of `for message in history`"]);
 });

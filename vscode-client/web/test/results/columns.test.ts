@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { inputsOf, shortScore, usualColumns, verdictOf } from "../../src/results/columns";
-import { differenceWords, duration, moment, money, scoreWords } from "../../src/results/words";
+import { duration, formatDifference, formatScore,moment, money } from "../../src/results/formatScores";
 import type { Metric, Run } from "../../src/wire/results";
 
 const metric = (name: string, good: string | null): Metric =>
@@ -66,12 +66,12 @@ describe("columns", () => {
 
 describe("words", () => {
   it.each([
-    [scoreWords("discrete", 0.755), "76 %"],
-    [scoreWords("numeric", 1.23456), "1.23"],
-    [differenceWords("discrete", -0.15), "−15 points"],
-    [differenceWords("discrete", 0.125), "+12 points"],
-    [differenceWords("numeric", 0.5), "+0.5"],
-    [differenceWords("discrete", 0), "±0 points"],
+    [formatScore("discrete", 0.755), "76 %"],
+    [formatScore("numeric", 1.23456), "1.23"],
+    [formatDifference("discrete", -0.15), "−15 points"],
+    [formatDifference("discrete", 0.125), "+12 points"],
+    [formatDifference("numeric", 0.5), "+0.5"],
+    [formatDifference("discrete", 0), "±0 points"],
     [moment("2026-11-21T16:29:16+00:00"), "21 Nov 2026, 16:29:16"],
     [moment("yesterday"), "yesterday"],
     [duration(40.2), "40.2 s"],

@@ -1,6 +1,6 @@
-/** Scores, times and costs in words. */
+/** Formats scores, times and costs. */
 
-/** A moment for people: `21 Nov 2026, 16:29:16`, as the clock was where the run was made. */
+/** Formats a time: `21 Nov 2026, 16:29:16`, in the time zone of the run. */
 export function moment(iso: string): string {
   const found = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}:\d{2}:\d{2})/.exec(iso);
   const month = found === null ? undefined : MONTHS[Number(found[2]) - 1];
@@ -12,24 +12,24 @@ export function moment(iso: string): string {
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /** A value of a metric: a share in percent, else a number of three digits. */
-export function scoreWords(kind: string, value: number): string {
+export function formatScore(kind: string, value: number): string {
   return kind === "discrete" ? `${hundredths(value)} %` : String(Number(value.toPrecision(3)));
 }
 
 /** A difference of a metric with its sign: points for shares. */
-export function differenceWords(kind: string, difference: number): string {
+export function formatDifference(kind: string, difference: number): string {
   const sign = difference > 0 ? "+" : difference < 0 ? "−" : "±";
   const size = Math.abs(difference);
   return kind === "discrete" ? `${sign}${pointsOf(size)} points` : `${sign}${Number(size.toPrecision(3))}`;
 }
 
-/** A difference of shares in points; one of less than a point keeps its first digit, as in the server's words. */
+/** A difference of shares in points; one of less than a point keeps its first digit, as in the messages of the server. */
 function pointsOf(share: number): number {
   const isSmall = share > 0 && 100 * share < 1;
   return isSmall ? Number((100 * share).toPrecision(1)) : hundredths(share);
 }
 
-/** A share as whole hundredths; a half goes to the even one, as in what the server says in words. */
+/** A share as whole hundredths; a half goes to the even one, as in the messages of the server. */
 function hundredths(share: number): number {
   const rounded = Math.round(100 * share);
   return (100 * share) % 1 === 0.5 ? rounded - (rounded % 2) : rounded;
