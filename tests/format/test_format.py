@@ -38,6 +38,16 @@ from promptls.text.positions import Span
             "instruction: Answer.\ninput_keys: [ a,b ]\n\noutput_key: c\n",
             id="a prompt object, whose lists in brackets stay",
         ),
+        pytest.param(
+            "{#---\nname: x\n---#}\n- name:   task\n  role :   system\n  content: hi\n",
+            "{#---\nname: x\n---#}\n- name: task\n  role: system\n  content: hi\n",
+            id="the first part behind a header",
+        ),
+        pytest.param(
+            "{#---\nname: x\n---#}\n{%- set a = 1 -%}\n-   name: task\n    role: system\n    content: hi\n",
+            "{#---\nname: x\n---#}\n{%- set a = 1 -%}\n- name: task\n  role: system\n  content: hi\n",
+            id="the first part behind a header and tags that print nothing",
+        ),
     ],
 )
 def test_the_frame_is_laid_out(before: str, after: str) -> None:
@@ -49,6 +59,10 @@ def test_the_frame_is_laid_out(before: str, after: str) -> None:
     "text",
     [
         pytest.param("- name: a\n  content: |\n    x   \n\n\n\n    y  :  z\n", id="the text of a block"),
+        pytest.param(
+            "- name: z\n  content: |\n    x\n{%- set a = 1 -%}\n- name:  a\n  content: b\n",
+            id="a part that a trimming tag puts at the end of a text",
+        ),
         pytest.param("- name: a\n  content: |+\n    x\n\n\n\n- name: b\n  content: c\n", id="kept line ends"),
         pytest.param('- name: a\n  content: "x  \n\n\n    y"\n', id="the text of a quoted scalar"),
         pytest.param("- name: a\n  content: x  \n    y\n", id="a plain text over two lines"),

@@ -327,6 +327,19 @@ def runs_on(chunk: Chunk) -> bool:
     return last.kind == "output" or last.trims_before or not starts_line
 
 
+@chunk_fact
+def prints_nothing(chunk: Chunk) -> bool:
+    """Return whether the chunk renders to white space only, as a header does."""
+    pieces = []
+    position = 0
+    for tag in chunk.tags:
+        if _prints(tag):
+            return False
+        pieces.append(chunk.text[position : tag.span.start])
+        position = tag.span.end
+    return not "".join([*pieces, chunk.text[position:]]).strip()
+
+
 def _overlap(first: Span, second: Span) -> bool:
     return first.start < second.end and second.start < first.end
 

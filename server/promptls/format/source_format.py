@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from promptls.format.frame import REUSED, applied, frame_edits, last_frame_edits, runs_on
+from promptls.format.frame import REUSED, applied, frame_edits, last_frame_edits, prints_nothing, runs_on
 from promptls.format.proof import same_tokens
 from promptls.lint.rule import Edit
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -219,19 +219,21 @@ def _is_unsure(source: Source) -> list[bool]:
     """For each chunk, whether its text may be used as something else than the frame that it looks like.
 
     A block of another chunk that uses its text may be open around it, or a tag ahead of it may
-    put it at the end of the text of the chunk before.
+    put it at the end of the text of the chunk before. Behind a header there is no such text.
     """
     found = []
     previous: Chunk | None = None
+    has_text = False
     open_blocks: list[str] = []
     for chunk in source.chunks:
         loose = chunk_blocks(chunk).loose
         found.append(
-            (previous is not None and runs_on(previous))
+            (previous is not None and has_text and runs_on(previous))
             or any(keyword in REUSED for keyword in open_blocks)
             or any(tag.keyword in REUSED for tag in loose)
         )
         previous = chunk
+        has_text = has_text or not prints_nothing(chunk)
         for tag in loose:
             if tag.action == "open":
                 open_blocks.append(tag.keyword)
