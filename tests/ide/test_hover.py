@@ -280,6 +280,22 @@ def test_an_include_tells_its_tokens() -> None:
     )
 
 
+def test_an_include_names_its_rendered_parts() -> None:
+    check_hover(
+        """\
+-- main.yml.j2 --
+{% include "ta<CURSOR>il.yml.j2" %}
+-- tail.yml.j2 --
+{% for i in [1, 2] %}
+- name: example {{ i }}
+  content: one two
+{% endfor %}
+""",
+        "2 parts: `example 1`, `example 2`",
+        "rendered: 4 tokens",
+    )
+
+
 def test_a_function_of_the_functions_file_shows_its_signature(tmp_path: Path) -> None:
     from promptls.workspace.workspace import Workspace
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from promptls.ide.inlay_hints import inlay_hints
+from promptls.rendering.samples import Sample
 from promptls.text.positions import Span
 from support.fixture import MAIN, opened
 from support.rendered import rendered
@@ -101,7 +103,7 @@ def test_an_include_shows_the_tokens_of_the_parts_that_it_brings_in() -> None:
 seven
 -- mixed.yml.j2 --
 - name: {{ computed }}
-  content: nobody knows
+  content: three more words
 -- never.yml.j2 --
 - name: never
   content: left out
@@ -111,6 +113,7 @@ seven
         "- name: a <2 tokens>",
         '{% include "rules.yml.j2" %} <2 tokens>',
         '{% include "both.yml.j2" %} <2 parts, 3 tokens>',
+        '{% include "mixed.yml.j2" %} <3 tokens>',
         '{% if false %}{% include "never.yml.j2" %} <0 tokens>',
     ]
 
@@ -146,3 +149,79 @@ def test_a_prompt_object_has_its_tokens_behind_the_instruction() -> None:
 
 def test_a_broken_file_has_the_hints_of_its_template() -> None:
     assert hints("- name: a\n  content: one {{ two\n") == ["- name: a <~3 tokens>"]
+
+
+def test_an_include_with_computed_names_shows_its_parts() -> None:
+    text = """\
+-- main.yml.j2 --
+{% include "examples.yml.j2" %}
+- name: question
+  content: one
+-- examples.yml.j2 --
+{% for i in [1, 2] %}
+- name: example {{ i }}
+  content: one two
+- name: answer {{ i }}
+  content: one
+{% endfor %}
+"""
+
+    assert hints(text) == [
+        "- name: question <1 token>",
+        '{% include "examples.yml.j2" %} <4 parts, 6 tokens>',
+    ]
+
+
+def test_an_include_whose_parts_may_be_of_another_file_has_no_hint() -> None:
+    text = """\
+-- main.yml.j2 --
+{% include "a.yml.j2" %}
+{% include "b.yml.j2" %}
+-- a.yml.j2 --
+- name: "{{ x }} a"
+  content: one two
+-- b.yml.j2 --
+- name: "{{ x }}"
+  content: one
+"""
+
+    assert hints(text) == []
+
+
+def broken_hints(before: str, now: str) -> list[str]:
+    """The hints of a text that fails to render, behind a text that rendered."""
+    earlier, later = opened(before)[0], opened(now)[0]
+    text = later.open_files[PATH].template.source.text
+    latest = rendered(later, PATH).after(rendered(earlier, PATH))
+    return [
+        f"{text[: hint.offset].splitlines()[-1].strip()} <{hint.label}>"
+        for hint in inlay_hints(later, PATH, Span(0, len(text)), latest)
+    ]
+
+
+def test_unchanged_parts_and_includes_keep_their_counts_while_the_file_is_broken() -> None:
+    text = """\
+-- main.yml.j2 --
+- name: a
+  content: {{ 'x ' * 5 }}
+- name: b
+  content: one
+{% include 'tail.yml.j2' %}
+-- tail.yml.j2 --
+- name: tail
+  content: two three four
+"""
+
+    assert broken_hints(text, text.replace("one", "one {{ ")) == [
+        "- name: a <5 tokens>",
+        "- name: b <~2 tokens>",
+        "{% include 'tail.yml.j2' %} <3 tokens>",
+    ]
+
+
+def test_counts_are_not_those_of_another_sample() -> None:
+    before, now = opened("- name: a\n  content: {{ 1 }}\n")[0], opened("- name: a\n  content: {{ 1 \n")[0]
+    latest = rendered(now, PATH)
+
+    assert latest.after(rendered(before, PATH)).last is not None
+    assert replace(latest, sample=Sample("other", "", {})).after(rendered(before, PATH)).last is None

@@ -8,8 +8,15 @@ from itertools import chain
 from pathlib import PurePath
 
 from promptls.ide.experiments import known_worths
-from promptls.rendering.file_rendering import FileRendering, PartRange, rendered_parts, template_text, varying
-from promptls.rendering.make import brought_in, tokens_of, told_names
+from promptls.rendering.file_rendering import (
+    FileRendering,
+    PartRange,
+    brought_in,
+    parts_by_file,
+    rendered_parts,
+    template_text,
+    varying,
+)
 from promptls.rendering.outcome import RenderedPart
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import PlacedPart, Template
@@ -61,41 +68,49 @@ def _worth_hints(snapshot: Snapshot, path: str, template: Template) -> Iterator[
 
 
 def _part_hints(
-    snapshot: Snapshot, path: str, template: Template, newest: FileRendering
+    snapshot: Snapshot, path: str, template: Template, latest: FileRendering
 ) -> Iterator[InlayHint]:
+    """Behind the names of parts, the tokens of what they render to.
+
+    While the file does not render, unchanged parts keep the counts of the last rendering.
+    """
+    shown = latest.last or latest
     became: tuple[tuple[RenderedPart, ...], ...] = ()
-    if newest.rendering is not None:
-        became = rendered_parts(template, included_part_names(snapshot, path), newest.rendering)
+    if shown.rendering is not None:
+        became = rendered_parts(template, included_part_names(snapshot, path), shown.rendering)
     for index, placed in enumerate(template.parts):
-        rendered = became[index] if became else ()
+        is_changed = latest.last is not None and template_text(template, placed) not in shown.template_tokens
+        rendered = became[index] if became and not is_changed else ()
         offset = _behind_name(template, placed)
-        varied = varying(newest, placed.part.name)
+        varied = varying(shown, placed.part.name) if not is_changed else None
         if rendered or varied:
             label = _rendered_label(rendered) if rendered else plural(0, "token")
-            tooltip = _rendered_tooltip(rendered, newest)
+            tooltip = _rendered_tooltip(rendered, shown)
             if varied is not None:
                 label = f"{label} ({varied.least:,}-{varied.most:,})"
                 tooltip = f"{tooltip}; {range_words(varied)}"
             yield InlayHint(offset, label, tooltip)
-        elif (tokens := newest.template_tokens.get(template_text(template, placed))) is not None:
-            yield InlayHint(offset, f"~{plural(tokens, 'token')}", _template_tooltip(newest))
+        elif (tokens := latest.template_tokens.get(template_text(template, placed))) is not None:
+            yield InlayHint(offset, f"~{plural(tokens, 'token')}", _template_tooltip(latest))
 
 
 def _include_hints(
-    snapshot: Snapshot, path: str, template: Template, newest: FileRendering
+    snapshot: Snapshot, path: str, template: Template, latest: FileRendering
 ) -> Iterator[InlayHint]:
-    """Behind includes, the tokens of the parts that they bring in."""
-    told = told_names(snapshot, path) if newest.rendering is not None and template.references else {}
-    for reference in template.references if told else ():
+    """Behind includes, the tokens of the parts that they add."""
+    shown = latest.last or latest
+    if shown.rendering is None or not template.references:
+        return
+    by_file = parts_by_file(snapshot, path, shown.rendering)
+    for reference in template.references:
         target = snapshot.resolve(path, reference) if reference.keyword == "include" else None
-        names = brought_in(snapshot, told, target) if target is not None else ()
-        if newest.rendering is None or target is None or not names:
+        parts = brought_in(snapshot, by_file, target) if target is not None else None
+        if target is None or parts is None:
             continue
-        tokens = tokens_of(names, newest.rendering)
-        parts = f"{plural(len(tokens), 'part')}, " if len(tokens) > 1 else ""
-        label = f"{parts}{plural(sum(tokens), 'token')}"
-        tooltip = f"what `{PurePath(target).name}` brings in, rendered with {_sample(newest)}"
-        varied = varying(newest, target)
+        count = f"{plural(len(parts), 'part')}, " if len(parts) > 1 else ""
+        label = f"{count}{plural(sum(part.tokens for part in parts), 'token')}"
+        tooltip = f"parts of `{PurePath(target).name}`, rendered with {_sample(shown)}"
+        varied = varying(shown, target)
         if varied is not None:
             label = f"{label} ({varied.least:,}-{varied.most:,})"
             tooltip = f"{tooltip}; {range_words(varied)}"
@@ -162,7 +177,8 @@ def _behind_name(template: Template, placed: PlacedPart) -> int:
     return source.line_span(source.place(placed.span.start).line).end
 
 
-def _object_hint(template: Template, newest: FileRendering) -> Iterator[InlayHint]:
+def _object_hint(template: Template, latest: FileRendering) -> Iterator[InlayHint]:
+    newest = latest.last or latest
     place = template.declarations.key_span("instruction")
     if place is None or newest.rendering is None or not newest.rendering.parts:
         return

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median_low
 from textwrap import dedent
 from typing import Final, NamedTuple
@@ -85,6 +85,8 @@ def name_pattern(chunk: Chunk, part: Part, *, is_alone: bool) -> NamePattern | N
     return NamePattern(tuple(pieces))
 
 
+NO_SAMPLE: Final = "none"
+"""The name of the sample if the samples cannot be read."""
 _MAX_INCLUDED: Final = 50
 """How many included files are counted."""
 _MAX_EXAMPLES: Final = 100
@@ -155,6 +157,8 @@ class FileRendering:
 
     ranges: tuple[PartRange, ...] = ()
     """How the tokens of the parts differ with other samples and rows; empty before they were tried."""
+    last: FileRendering | None = None
+    """If this one failed: the last one with the same sample that did not, whose counts are still shown."""
 
     @property
     def rendering(self) -> Rendering | None:
@@ -165,6 +169,13 @@ class FileRendering:
     def failure(self) -> RenderFailure | None:
         """Why there is no rendering."""
         return self.outcome if isinstance(self.outcome, RenderFailure) else None
+
+    def after(self, previous: FileRendering | None) -> FileRendering:
+        """Return the same, with the last rendering if this one failed and the sample is the same."""
+        last = previous.last if previous is not None and previous.rendering is None else previous
+        is_same = last is not None and last.job.encoding == self.job.encoding
+        is_same = is_same and last is not None and self.sample.name in {last.sample.name, NO_SAMPLE}
+        return replace(self, last=last) if self.rendering is None and is_same else self
 
     @property
     def is_exact(self) -> bool:
@@ -312,6 +323,54 @@ def _with_computed_names(
             elif index in found:
                 found[index].append(part)
     return {index: tuple(parts) for index, parts in found.items()}
+
+
+_ANY_NAME: Final = NamePattern(("", ""))
+
+
+def parts_by_file(snapshot: Snapshot, path: str, rendering: Rendering) -> dict[str, tuple[RenderedPart, ...]]:
+    """Return the rendered parts that come from each file included by the one at `path`, by path.
+
+    Parts are assigned by their names: written out in one file only, or else matching a computed name of one
+    file only. Files whose parts may be those of another file are left out.
+    """
+    owners: dict[str, set[str]] = {}
+    patterns: dict[str, set[NamePattern]] = {}
+    found: dict[str, list[RenderedPart]] = {}
+    for other in snapshot.included(path):
+        template = snapshot.template(other)
+        for placed in template.parts if template is not None else ():
+            assert template is not None
+            found.setdefault(other, [])
+            if placed.part.name is not None:
+                owners.setdefault(placed.part.name, set()).add(other)
+            else:
+                pattern = _name_pattern(template, placed, is_alone=True) or _ANY_NAME
+                patterns.setdefault(other, set()).add(pattern)
+    for part in rendering.parts:
+        its = owners.get(part.name) or {
+            other for other, known in patterns.items() if any(each.fits(part.name) for each in known)
+        }
+        for other in its:
+            if len(its) > 1:
+                found.pop(other, None)
+            elif other in found:
+                found[other].append(part)
+    return {other: tuple(parts) for other, parts in found.items() if other != path}
+
+
+def brought_in(
+    snapshot: Snapshot, by_file: Mapping[str, tuple[RenderedPart, ...]], target: str
+) -> tuple[RenderedPart, ...] | None:
+    """Return the rendered parts that an include of `target` adds, by the result of `parts_by_file`.
+
+    None if the file has no parts, or they are not known.
+    """
+    templates = {other: snapshot.template(other) for other in snapshot.included(target)}
+    files = [other for other, template in templates.items() if template is not None and template.parts]
+    if not files or any(other not in by_file for other in files):
+        return None
+    return tuple(sorted((part for other in files for part in by_file[other]), key=lambda part: part.index))
 
 
 def _name_pattern(template: Template, placed: PlacedPart, *, is_alone: bool) -> NamePattern | None:

@@ -16,11 +16,14 @@ from typing import Any, Final, TypeAlias
 from promptls.dialects.opencompass.vocabulary import COMPARING_RETRIEVERS
 from promptls.rendering.evaluation_data import evaluation_job
 from promptls.rendering.file_rendering import (
+    NO_SAMPLE,
     FileRendering,
     PartRange,
     RowTokens,
     TokenRange,
+    brought_in,
     included_texts,
+    parts_by_file,
     rendered_parts,
     template_texts,
 )
@@ -116,20 +119,6 @@ def told_names(snapshot: Snapshot, path: str) -> dict[str, tuple[str, ...]]:
     }
 
 
-def brought_in(snapshot: Snapshot, told: dict[str, tuple[str, ...]], target: str) -> tuple[str, ...] | None:
-    """Return the names of the parts that an include of `target` brings in.
-
-    None if some cannot be told apart.
-    """
-    found: list[str] = []
-    for other in snapshot.included(target):
-        if other in told:
-            if len(told[other]) != len(_names(snapshot, other)):
-                return None
-            found += told[other]
-    return tuple(found)
-
-
 def tokens_of(names: Iterable[str], rendering: Rendering) -> tuple[int, ...]:
     """Return the tokens of each rendered part that has one of the names, in their order."""
     wanted = frozenset(names)
@@ -185,7 +174,7 @@ async def render_file(
     try:
         chosen = sample() if sample else default_sample(snapshot, path)
     except UserError as failure:
-        chosen = Sample("none", "the samples cannot be read", {})
+        chosen = Sample(NO_SAMPLE, "the samples cannot be read", {})
         job = job_for(snapshot, path, {})
         outcome: Rendering | RenderFailure = RenderFailure("data", failure.message, path)
     else:
@@ -290,8 +279,7 @@ async def weigh_parts(
     if template is None or made.job.stand_ins or made.rendering is None:
         return known
     others = included_part_names(snapshot, path)
-    groups = _included_groups(snapshot, path)
-    counts = [_part_ranges_counts(template, others, groups, made.rendering)]
+    counts = [_part_counts(snapshot, template, others, made.rendering, path)]
     deadline = time.monotonic() + _MAX_SECONDS
     for sample in _samples(snapshot, path):
         if not go_on():
@@ -301,7 +289,7 @@ async def weigh_parts(
         if sample.data != made.sample.data:
             outcome = await worker.render(replace(made.job, data=sample.data))
             if isinstance(outcome, Rendering):
-                counts.append(_part_ranges_counts(template, others, groups, outcome))
+                counts.append(_part_counts(snapshot, template, others, outcome, path))
     if len(counts) == 1:
         return known
     names = Counter(placed.part.name for placed in template.parts)
@@ -310,12 +298,16 @@ async def weigh_parts(
         name = placed.part.name
         # Of a part that cannot be told from others, nobody knows how often it was left out.
         if name is not None and names[name] == 1 and name not in others:
-            tokens = [each[index] for each in counts]
-            ranges.append(PartRange(name, min(tokens), median_low(tokens), max(tokens), len(tokens)))
-    for index, name in enumerate(groups, start=len(template.parts)):
-        tokens = [each[index] for each in counts]
-        ranges.append(PartRange(name, min(tokens), median_low(tokens), max(tokens), len(tokens)))
+            ranges.append(_part_range(name, [own[index] for own, _ in counts]))
+    for name in counts[0][1]:
+        tokens = [included[name] for _, included in counts if name in included]
+        if len(tokens) == len(counts):
+            ranges.append(_part_range(name, tokens))
     return replace(made, ranges=tuple(ranges))
+
+
+def _part_range(name: str, tokens: list[int]) -> PartRange:
+    return PartRange(name, min(tokens), median_low(tokens), max(tokens), len(tokens))
 
 
 def _samples(snapshot: Snapshot, path: str) -> list[Sample]:
@@ -327,20 +319,15 @@ def _samples(snapshot: Snapshot, path: str) -> list[Sample]:
     return [*found, *row_samples(snapshot, path)[:_MAX_ROWS]]
 
 
-def _included_groups(snapshot: Snapshot, path: str) -> dict[str, tuple[str, ...]]:
-    """Return the included parts: each one by its name, and all parts of a file by its path."""
-    told = told_names(snapshot, path)
-    groups: dict[str, tuple[str, ...]] = {name: (name,) for names in told.values() for name in names}
-    for target in told:
-        names = brought_in(snapshot, told, target)
-        if names:
-            groups[target] = names
-    return groups
-
-
-def _part_ranges_counts(
-    template: Template, others: frozenset[str], groups: Mapping[str, tuple[str, ...]], rendering: Rendering
-) -> list[int]:
-    """Return the tokens of what each part of the template became, then of the parts of each group."""
+def _part_counts(
+    snapshot: Snapshot, template: Template, others: frozenset[str], rendering: Rendering, path: str
+) -> tuple[list[int], dict[str, int]]:
+    """Return the tokens of each part of the template; and of included parts, by their names and files."""
     own = [sum(part.tokens for part in became) for became in rendered_parts(template, others, rendering)]
-    return [*own, *(sum(tokens_of(names, rendering)) for names in groups.values())]
+    names = [name for its in told_names(snapshot, path).values() for name in its]
+    included = {name: sum(tokens_of((name,), rendering)) for name in names}
+    by_file = parts_by_file(snapshot, path, rendering)
+    for target in by_file:
+        if (parts := brought_in(snapshot, by_file, target)) is not None:
+            included[target] = sum(part.tokens for part in parts)
+    return own, included

@@ -14,7 +14,9 @@ from promptls.ide.hover.markdown import Hover, code, fact_text, sample_words
 from promptls.ide.inlay_hints import range_words
 from promptls.rendering.file_rendering import (
     FileRendering,
+    brought_in,
     example_text,
+    parts_by_file,
     rendered_parts,
     template_text,
     varying,
@@ -136,36 +138,45 @@ def hover_include(
             return Hover(reference.span, "no such file in the folders that an include may count from")
         included = snapshot.template(target)
         words = [f"{reference.keyword} of {code(_shown(snapshot, target))}"]
-        if included is not None and included.parts:
-            names = ", ".join(code(placed.part.name or "?") for placed in included.parts)
-            words.append(f"{plural(len(included.parts), 'part')}: {names}")
-        if included is not None and newest is not None:
-            words += _include_tokens(snapshot, path, included, target, newest)
+        if included is not None:
+            words += _included(snapshot, path, included, target, newest)
         if reference.alternatives:
             words.append(f"the first that exists of {', '.join(map(code, reference.alternatives))}")
         return Hover(reference.span, "\n\n".join(words))
     return None
 
 
-def _include_tokens(
-    snapshot: Snapshot, path: str, included: Template, target: str, newest: FileRendering
+def _included(
+    snapshot: Snapshot, path: str, included: Template, target: str, newest: FileRendering | None
 ) -> Iterator[str]:
-    """Yield the tokens of an included file as it is written, and of what became of its parts."""
+    """Yield the parts that an include adds, and the tokens of the file as written and as rendered."""
+    shown = newest.last or newest if newest is not None else None
+    parts = None
+    if shown is not None and shown.rendering is not None:
+        parts = brought_in(snapshot, parts_by_file(snapshot, path, shown.rendering), target)
+    names = (
+        [part.name for part in parts] if parts else [_written_name(included, each) for each in included.parts]
+    )
+    if names:
+        more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+        yield f"{plural(len(names), 'part')}: {', '.join(map(code, names[:_MAX_NAMES]))}{more}"
     lines = []
-    written = newest.template_tokens.get(included.source.text)
+    written = newest.template_tokens.get(included.source.text) if newest is not None else None
     if written is not None:
         lines.append(f"- template text: {plural(written, 'token')}")
-    if newest.rendering is not None and included.parts:
-        others = (snapshot.template(other) for other in snapshot.included(path) if other != target)
-        names = frozenset(
-            placed.part.name for other in others if other for placed in other.parts if placed.part.name
-        )
-        became = rendered_parts(included, names, newest.rendering)
-        if any(became):
-            tokens = sum(part.tokens for parts in became for part in parts)
-            lines.append(f"- rendered: {plural(tokens, 'token')} with {code(newest.sample.name)}")
+    if parts and shown is not None:
+        tokens = plural(sum(part.tokens for part in parts), "token")
+        lines.append(f"- rendered: {tokens} with {code(shown.sample.name)}")
     if lines:
         yield "\n".join(lines)
+
+
+def _written_name(template: Template, placed: PlacedPart) -> str:
+    value = placed.part.value("name")
+    written = (
+        template.source.slice(value.span.shifted(placed.start)).strip("\"' ") if value is not None else ""
+    )
+    return placed.part.name or written or "a part without a name"
 
 
 def _shown(snapshot: Snapshot, target: str) -> str:
@@ -176,6 +187,7 @@ def _shown(snapshot: Snapshot, target: str) -> str:
     return target
 
 
+_MAX_NAMES: Final = 12
 _MAX_RESPONSE: Final = 400
 _MAX_REASON: Final = 200
 

@@ -322,6 +322,7 @@ class Renderings:
         is_open = path in self._context.snapshot.open_files
         if not is_open or self._context.kind(path) not in RENDERED_KINDS:
             return False
+        made = made.after(before)
         if before is not None and before.token_limit == made.token_limit:
             made = replace(made, rows=before.rows, ranges=before.ranges)  # until they are weighed again
         self._store(snapshot, made)
