@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from promptls.docgen.files import stale_files
+from promptls.docgen.generated_files import stale_files
 from promptls.lint.registry import RULES
 
 ROOT = Path(__file__).resolve().parents[1]

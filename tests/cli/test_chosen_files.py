@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.cli.input.chosen_files import choose, choose_one
+from promptls.cli.chosen_files import choose, choose_one
 from promptls.text.errors import UsageError
 
 

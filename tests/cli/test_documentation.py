@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.cli.input.options import Parser
+from promptls.cli.arguments import Parser
 from promptls.cli.main import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]

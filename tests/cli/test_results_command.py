@@ -15,7 +15,7 @@ from promptls.cli.main import main
 from promptls.cli.pages import page_server
 from promptls.cli.pages.live_results import LiveResults
 from promptls.cli.pages.page_server import Page
-from promptls.results_view.client import ResultsProcess
+from promptls.results_view.results_client import ResultsProcess
 from support.experiment_folder import Folder
 from support.page_reader import Reader, reading_page, write_pages
 

@@ -7,8 +7,8 @@ from typing import TextIO, cast
 
 import pytest
 
-from promptls.cli.output import terminal
-from promptls.cli.output.safe_stream import SafeStream
+from promptls.cli import terminal
+from promptls.cli.safe_stream import SafeStream
 from promptls.text.errors import FilePlace
 
 

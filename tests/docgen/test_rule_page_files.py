@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import promptls.lint
-from promptls.docgen.files import RULE_PAGES, stale_files
+from promptls.docgen.generated_files import RULE_PAGES, stale_files
 from promptls.lint.registry import RULES
 from promptls.lint.rule import page_file
 

@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from promptls.docgen.schemas import header_schema, settings_schema
+from promptls.docgen.json_schemas import header_schema, settings_schema
 from promptls.docgen.vscode_settings import vscode_settings
 from promptls.lint.registry import RULES
 

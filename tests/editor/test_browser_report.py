@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from promptls.results_view.html_report import report_html
 from promptls.results_view.notes import keep_note
-from promptls.results_view.report import report_html
 from support.finished_run import write_run
 
 if TYPE_CHECKING:

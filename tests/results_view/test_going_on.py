@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptls.experiments.run_protocol import Event, RowFinished
-from promptls.results_view.going_on import RunGoingOn, RunsGoingOn, going_on_answer
+from promptls.results_view.running_runs import RunGoingOn, RunsGoingOn, going_on_answer
 from support.experiment_folder import Folder
 from support.unfinished import unfinished_run
 

@@ -12,9 +12,8 @@ import pytest
 
 from promptls.cli.main import main
 from promptls.experiments.history import RunSummary
+from promptls.results_view.html_report import packed_rows, report_html
 from promptls.results_view.notes import keep_note
-from promptls.results_view.packed_rows import packed_rows
-from promptls.results_view.report import report_html
 from support.finished_run import write_run
 
 PAYLOAD = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"

@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from promptls.experiments.history import RunSummary
-from promptls.results_view.answers import export_answer, note_answer, numbers_answer, rows_answer
 from promptls.results_view.notes import notes_file
+from promptls.results_view.results_answers import export_answer, note_answer, numbers_answer, rows_answer
 from promptls.text.errors import UsageError, UserError
 from support.finished_run import write_run
 

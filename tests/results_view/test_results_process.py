@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from promptls.experiments.history import RunSummary
-from promptls.results_view.client import ResultsProcess
+from promptls.results_view.results_client import ResultsProcess
 from promptls.text.errors import UsageError, UserError
 from support.finished_run import write_run
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.cli.output.safe_stream import SafeStream, as_commands, styled
+from promptls.cli.safe_stream import SafeStream, as_commands, styled
 from promptls.text.escape import annotation_message, annotation_property, for_json_output, without_commands
 from support.terminals import piped
 

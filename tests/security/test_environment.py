@@ -19,7 +19,7 @@ from promptls.models.registry import find_model
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import Rendering
 from promptls.rendering.worker import Limits, RenderWorker
-from promptls.results_view.client import ResultsProcess
+from promptls.results_view.results_client import ResultsProcess
 from promptls.security.environment import minimal_environment, restricted_environment
 from promptls.text.errors import UserError
 

@@ -213,10 +213,10 @@ ROOMS = Path(__file__).resolve().parents[2] / "server" / "promptls"
 OWN_FILES = {
     # What these read is the package's own, the process's own, or named by the user's program.
     "docgen", "tokens", "pytest_plugin", "api", "security", "embeddings",
-    "results_view/report.py", "server/access.py", "cli/pages/page_server.py", "rendering/worker.py",
-    "cli/input/chosen_sample.py", "cli/output/rewrite.py", "cli/output/render_viewer.py",
-    "cli/commands/convert.py", "cli/checking/baseline.py", "experiments/python/runner.py",
-    "experiments/python/ray_function_worker.py", "experiments/python/functions.py",
+    "results_view/html_report.py", "server/port_access.py", "cli/pages/page_server.py", "rendering/worker.py",
+    "cli/arguments.py", "cli/chosen_files.py", "cli/commands/render.py",
+    "cli/commands/convert.py", "cli/baseline.py", "experiments/python/row_caller.py",
+    "experiments/python/ray_function_worker.py", "experiments/python/run.py",
 }  # fmt: skip
 
 

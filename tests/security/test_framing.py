@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.server.framing import MAX_HEADER_BYTES, MAX_MESSAGE_BYTES, Framing
+from promptls.server.stdio import MAX_HEADER_BYTES, MAX_MESSAGE_BYTES, Framing
 
 PATIENCE = 30.0
 BODY = b'{"text": "\xf0\x9f\x8e\x89"}'

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from promptls.experiments.manifest import git_state
-from promptls.preview.committed import committed_prompt
+from promptls.preview.preview_answers import committed_prompt
 from promptls.rendering.make import job_for
 from promptls.security.git import is_dirty, run_git, run_git_async
 from promptls.text.errors import UserError

@@ -13,9 +13,9 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from promptls.server import network
-from promptls.server.access import Address
-from promptls.server.framing import MAX_MESSAGE_BYTES
 from promptls.server.network import MAX_FIRST_BYTES, TcpClient
+from promptls.server.port_access import Address
+from promptls.server.stdio import MAX_MESSAGE_BYTES
 from support.port_client import (
     PATIENCE,
     Client,

@@ -140,7 +140,7 @@ def test_a_worker_ends_with_its_input_in_the_middle_of_a_job(tmp_path: Path) -> 
 
 
 def test_the_results_process_ends_with_its_input() -> None:
-    with started("promptls.results_view.process") as process:
+    with started("promptls.results_view.results_process") as process:
         stream(process.stdin).close()
         assert process.wait(60) == 0
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.results_view.report import report_html
+from promptls.results_view.html_report import report_html
 from support.finished_run import write_run
 
 PAYLOADS = (

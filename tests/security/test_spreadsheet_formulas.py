@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.results_view.answers import export_answer
+from promptls.results_view.results_answers import export_answer
 from support.finished_run import write_run
 
 

@@ -7,11 +7,13 @@ from lsprotocol.converters import get_converter
 from promptls.server.to_proto import (
     from_position,
     from_range,
+    is_file,
+    path_of,
     position_encoding,
     range_json,
     to_range,
+    uri_of,
 )
-from promptls.server.uris import is_file, path_of, uri_of
 from promptls.syntax.source import Source
 from promptls.text.positions import Span, Unit
 

@@ -10,7 +10,7 @@ from lsprotocol import types
 
 from promptls.server.capabilities import ClientCapabilities
 from promptls.server.context import Context
-from promptls.server.documents import Documents
+from promptls.server.open_documents import Documents
 from promptls.server.protocol import make_converter
 from promptls.server.server import create_server
 from promptls.server.state.auxiliary_documents import AuxiliaryDocuments

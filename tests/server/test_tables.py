@@ -66,7 +66,7 @@ def test_the_first_diagnostics_wait_for_no_handler_of_a_request_and_for_nothing_
         "promptls.ide.experiments",
         "promptls.ide.hover",
         "promptls.ide.document_symbols",
-        "promptls.server.state.renderings",
+        "promptls.server.state.latest_renderings",
         "promptls.rendering.make",
     }
     assert later & set(loaded) == set()

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
 from promptls import __version__
-from promptls.cli.output import safe_stream, terminal
+from promptls.cli import safe_stream, terminal
 from promptls.security.files import ANYWHERE, reading_within
 from promptls.text.errors import FilePlace, UsageError, UserError
 
@@ -128,7 +128,7 @@ def _refuse_near_miss(option: str) -> None:
 
 
 def _run_command(name: str, words: list[str]) -> int:
-    from promptls.cli.input.options import Parser
+    from promptls.cli.arguments import Parser
 
     command = cast("Command", importlib.import_module(f"promptls.cli.commands.{name}"))
     parser = Parser(prog=f"promptls {name}", description=command.DESCRIPTION)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from promptls.docgen.files import PACKAGE, generated_files, stale_files
+from promptls.docgen.generated_files import PACKAGE, generated_files, stale_files
 
 
 def main() -> int:

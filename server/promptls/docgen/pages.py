@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from promptls.docgen.schemas import header_schema, settings_schema
+from promptls.docgen.json_schemas import header_schema, settings_schema
 from promptls.lint.registry import RULES
 from promptls.lint.rule import Rule
 

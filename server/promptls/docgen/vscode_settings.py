@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from promptls.docgen.schemas import as_json, settings_schema
+from promptls.docgen.json_schemas import as_json, settings_schema
 
 TITLE = "promptls"
 """The title of the block of settings that is made here; the others are the extension's own."""

@@ -11,8 +11,8 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from typing_extensions import NotRequired, get_type_hints, is_typeddict
 
-from promptls.preview import wire as preview
-from promptls.results_view import wire as results
+from promptls.preview import preview_wire as preview
+from promptls.results_view import results_wire as results
 from promptls.server import command_types as commands
 from promptls.truncation import report as lab
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from promptls.preview.source_map import MAX_SEGMENTS
+from promptls.preview.preview_result import MAX_SEGMENTS
 from promptls.rendering.job import RenderJob
 from promptls.rendering.make import job_for
 from promptls.rendering.samples import Sample, default_sample, row_sample, sample_named
@@ -15,7 +15,7 @@ from promptls.workspace.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PreviewChoice:
     """The data, the limit and the step to render with; what is None is left to the file and its settings."""
 
     sample: str | None = None
@@ -31,7 +31,7 @@ class Choice:
     """Whether the source map is wanted however large it is."""
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Choice:
+    def from_json(cls, value: Mapping[str, Any]) -> PreviewChoice:
         """Return the choice in a command's arguments; raises UsageError for values of other types."""
         return cls(
             sample=optional(value, "sample", str),
@@ -58,7 +58,7 @@ def chosen_sample(snapshot: Snapshot, path: str, chosen: str | int | None) -> Sa
     return default_sample(snapshot, path) if chosen is None else sample_named(snapshot, path, chosen)
 
 
-def preview_job(snapshot: Snapshot, path: str, sample: Sample, choice: Choice) -> RenderJob:
+def preview_job(snapshot: Snapshot, path: str, sample: Sample, choice: PreviewChoice) -> RenderJob:
     """Return the job that renders the file with a sample under the chosen limits.
 
     Raises UsageError as `job_for`.

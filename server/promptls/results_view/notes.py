@@ -11,8 +11,8 @@ from typing import Any, cast
 from promptls.datasets.atomic import replaced
 from promptls.experiments.history import RunSummary
 from promptls.experiments.result_pages import rows_at
-from promptls.results_view import wire
-from promptls.results_view.wire import Thumb
+from promptls.results_view import results_wire
+from promptls.results_view.results_wire import Thumb
 from promptls.security.files import read_text
 from promptls.text.errors import FilePlace, UsageError, UserError
 
@@ -76,7 +76,7 @@ def keep_note(run: RunSummary, place: int, thumb: str | None, text: str) -> dict
     return notes
 
 
-def notes_json(notes: Mapping[int, Note]) -> dict[str, wire.Note]:
+def notes_json(notes: Mapping[int, Note]) -> dict[str, results_wire.NoteJson]:
     """Return the notes as JSON, by place."""
     return {str(place): {"thumb": note.thumb, "text": note.text} for place, note in notes.items()}
 

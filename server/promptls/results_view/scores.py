@@ -1,15 +1,46 @@
-"""The scores of a run for charts: an interval around each, and how the values are distributed."""
+"""Scores of runs with their intervals, and comparisons between runs."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
 
+from promptls.experiments.comparison import Comparison, compare_with
 from promptls.experiments.history import MetricSummary, RunSummary
-from promptls.experiments.result_pages import scored_columns
+from promptls.experiments.result_pages import paired_places, scored_columns, stamp_of_table
 from promptls.experiments.scores import good_class
-from promptls.results_view import wire
+from promptls.results_view import results_wire
+from promptls.security.files import Stamp
+from promptls.text.errors import UserError
+
+Answer = TypeVar("Answer")
+
+# Answers that are kept of each question.
+_MAX: Final = 32
+
+
+def kept_by_tables(
+    answer: Callable[[Sequence[RunSummary]], Answer],
+) -> Callable[[Sequence[RunSummary]], Answer]:
+    """`answer`, asked again of the same runs only when a table has changed.
+
+    Raises `UsageError` where a table is gone.
+    """
+    known: dict[tuple[tuple[Path, Stamp], ...], Answer] = {}
+
+    def asked(runs: Sequence[RunSummary]) -> Answer:
+        key = tuple((run.results, stamp_of_table(run)) for run in runs)
+        if key not in known:
+            while len(known) >= _MAX:
+                known.pop(next(iter(known)), None)
+            known[key] = answer(runs)
+        return known[key]
+
+    return asked
+
 
 # Bars of a distribution.
 BARS = 20
@@ -19,7 +50,7 @@ FEW_VALUES = 12
 _Z = 1.959964
 
 
-def scores_json(run: RunSummary) -> list[wire.Metric]:
+def scores_json(run: RunSummary) -> list[results_wire.MetricJson]:
     """Return each metric of the run with its 95 % interval, `low` and `high`, and its distribution.
 
     The interval is over rows, the repeats of a row together: Wilson's for shares, else that of the mean by
@@ -50,7 +81,7 @@ def _units(
     return list(units.values())
 
 
-def quick_scores_json(run: RunSummary) -> list[wire.Metric]:
+def quick_scores_json(run: RunSummary) -> list[results_wire.MetricJson]:
     """Return each metric as the manifest sums it up: without intervals, and with bars of classes alone."""
     return [
         {**_metric_json(metric, []), "bars": _bars(metric, []) if metric.kind == "discrete" else []}
@@ -75,7 +106,7 @@ def number_of(metric: MetricSummary, cell: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _metric_json(metric: MetricSummary, units: list[list[float]]) -> wire.Metric:
+def _metric_json(metric: MetricSummary, units: list[list[float]]) -> results_wire.MetricJson:
     means = [values[0] if len(values) == 1 else math.fsum(values) / len(values) for values in units]
     low, high = _interval(metric, means)
     return {
@@ -108,7 +139,7 @@ def _interval(metric: MetricSummary, means: Sequence[float]) -> tuple[float | No
     return mean - reach, mean + reach
 
 
-def _bars(metric: MetricSummary, values: Sequence[float]) -> list[wire.Bar]:
+def _bars(metric: MetricSummary, values: Sequence[float]) -> list[results_wire.Bar]:
     """Return labels with counts: the classes of a discrete metric, else ranges of the values."""
     if metric.kind != "numeric":
         classes = sorted(metric.counts.items(), key=lambda item: -item[1])
@@ -126,3 +157,112 @@ def _bars(metric: MetricSummary, values: Sequence[float]) -> list[wire.Bar]:
         {"label": f"{edges[bar]:.3g} to {edges[bar + 1]:.3g}", "count": count}
         for bar, count in enumerate(counts)
     ]
+
+
+# Different points that a chart shows; of more, these stand evenly among them.
+MAX_POINTS = 2000
+
+
+@kept_by_tables
+def comparisons_json(runs: Sequence[RunSummary]) -> list[results_wire.RunComparison]:
+    """Return the comparison of each other run with the first.
+
+    Where two cannot be compared, `problem` says why.
+    """
+    first, *others = runs
+    try:
+        return [_comparison_json(each, others) for each in compare_with(first, others)]
+    except UserError:
+        # One that cannot be compared leaves the others: they are then corrected for among themselves.
+        return [_alone(first, other) for other in others]
+
+
+def _alone(first: RunSummary, other: RunSummary) -> results_wire.RunComparison:
+    try:
+        return _comparison_json(compare_with(first, [other])[0], [other])
+    except UserError as failure:
+        said = f"{failure.message}: {failure.remedy}" if failure.remedy else failure.message
+        return {
+            "run": str(other.results.absolute()),
+            "problem": said,
+            "beforeName": first.name,
+            "afterName": other.name,
+            "pairs": 0,
+            "better": 0,
+            "worse": 0,
+            "metrics": [],
+            "notes": [],
+        }
+
+
+def _comparison_json(comparison: Comparison, others: Sequence[RunSummary]) -> results_wire.RunComparison:
+    run = next(other for other in others if other.results == comparison.after.results)
+    points = _points(comparison)
+    better = sum(change.better for change in comparison.changes)
+    return {
+        "run": str(run.results.absolute()),
+        "problem": None,
+        "beforeName": comparison.before_name,
+        "afterName": comparison.after_name,
+        "pairs": comparison.pairs,
+        "better": better,
+        "worse": len(comparison.changes) - better,
+        "metrics": [
+            {
+                "name": metric.metric,
+                "kind": metric.kind,
+                "verdict": metric.verdict,
+                "words": metric.words,
+                "points": _spread(points[metric.metric]),
+                "moves": _moves(points[metric.metric]),
+                "pValue": metric.p_value,
+                "before": metric.difference.before,
+                "after": metric.difference.after,
+                "difference": metric.difference.difference,
+                "low": metric.difference.low,
+                "high": metric.difference.high,
+            }
+            for metric in comparison.metrics
+        ],
+        "notes": list(comparison.notes),
+    }
+
+
+def _points(comparison: Comparison) -> dict[str, Counter[tuple[float, float]]]:
+    """By metric, the different pairs of scores, before and after, each with how many rows have it."""
+    metrics = [
+        metric for each in comparison.metrics if (metric := comparison.before.metric(each.metric)) is not None
+    ]
+    columns = [scored_columns(run) for run in (comparison.before, comparison.after)]
+    pairs = [
+        (left, right)
+        for left, right in paired_places(comparison.before, comparison.after)
+        if left is not None and right is not None
+    ]
+    places = [left for left, _ in pairs], [right for _, right in pairs]
+    counts: dict[str, Counter[tuple[float, float]]] = {}
+    for metric in metrics:
+        old, new = (map(each[metric.name].__getitem__, at) for each, at in zip(columns, places, strict=True))
+        texts = Counter(zip(old, new, strict=True))
+        counts[metric.name] = Counter()
+        for (left, right), rows in texts.items():
+            before, after = number_of(metric, left), number_of(metric, right)
+            if before is not None and after is not None:
+                counts[metric.name][before, after] += rows
+    return counts
+
+
+def _moves(counts: Counter[tuple[float, float]]) -> results_wire.Moves:
+    """In how many rows the score got higher, got lower and stayed."""
+    return {
+        "higher": sum(rows for (before, after), rows in counts.items() if after > before),
+        "lower": sum(rows for (before, after), rows in counts.items() if after < before),
+        "same": sum(rows for (before, after), rows in counts.items() if after == before),
+    }
+
+
+def _spread(counts: Counter[tuple[float, float]]) -> list[tuple[float, float, int]]:
+    """Return the pairs as `(before, after, rows)`, of very many some."""
+    points = [(before, after, count) for (before, after), count in sorted(counts.items())]
+    step = -(-len(points) // MAX_POINTS) or 1
+    return points[::step]

@@ -14,11 +14,9 @@ from promptls.experiments.manifest import manifest_of
 from promptls.experiments.result_pages import run_json
 from promptls.experiments.run_index import KnownRun, known_runs
 from promptls.models.providers import TABLE
-from promptls.results_view import wire
-from promptls.results_view.comparisons import comparisons_json
-from promptls.results_view.kept import kept_by_tables
+from promptls.results_view import results_wire
 from promptls.results_view.notes import notes_json, notes_of
-from promptls.results_view.scores import quick_scores_json, scores_json
+from promptls.results_view.scores import comparisons_json, kept_by_tables, quick_scores_json, scores_json
 from promptls.text.errors import UserError
 
 # Runs of the experiment that the chart over its history shows.
@@ -39,7 +37,7 @@ _EXPECTED = (
 )
 
 
-def results_view(runs: Sequence[RunSummary], *, quick: bool = False) -> wire.ResultsView:
+def results_view(runs: Sequence[RunSummary], *, quick: bool = False) -> results_wire.ResultsView:
     """Return the runs as JSON: the first is the one that the others are compared with, the last is shown.
 
     A `quick` view is not `complete`: it has no intervals, classes and comparisons, for which tables are
@@ -54,7 +52,7 @@ def results_view(runs: Sequence[RunSummary], *, quick: bool = False) -> wire.Res
     }
 
 
-def _run(run: RunSummary, *, quick: bool) -> wire.Run:
+def _run(run: RunSummary, *, quick: bool) -> results_wire.RunJson:
     said = run_json(run)
     manifest = manifest_of(run.manifest)
     dataset = dataset_of(run)
@@ -129,26 +127,28 @@ def _notes(run: RunSummary) -> tuple[dict[int, Any], str | None]:
 
 
 @kept_by_tables
-def _metrics(runs: Sequence[RunSummary]) -> list[wire.Metric]:
+def _metrics(runs: Sequence[RunSummary]) -> list[results_wire.MetricJson]:
     return scores_json(runs[0])
 
 
 @kept_by_tables
-def _classes(runs: Sequence[RunSummary]) -> list[wire.Classification]:
+def _classes(runs: Sequence[RunSummary]) -> list[results_wire.ClassificationJson]:
     """Return the classification reports of the run; none if no column holds classes."""
     try:
-        return [cast("wire.Classification", asdict(report)) for report in classifications(runs[0])]
+        return [
+            cast("results_wire.ClassificationJson", asdict(report)) for report in classifications(runs[0])
+        ]
     except UserError:
         return []
 
 
-def _history(run: RunSummary) -> list[wire.HistoryRun]:
+def _history(run: RunSummary) -> list[results_wire.HistoryRun]:
     """Return the finished runs of the experiment, the oldest first."""
     known = known_runs(run.results.parent, prompt=run.prompt, experiment=run.experiment, most=MAX_HISTORY)
     return [_known_json(each) for each in reversed(known) if each.status == "finished"]
 
 
-def _others(run: RunSummary) -> list[wire.HistoryRun]:
+def _others(run: RunSummary) -> list[results_wire.HistoryRun]:
     """Return the last finished runs of other prompts and experiments in the folder, the oldest first."""
     known = known_runs(run.results.parent, most=4 * MAX_HISTORY)
     own = (os.path.normpath(run.prompt), run.experiment)
@@ -160,7 +160,7 @@ def _others(run: RunSummary) -> list[wire.HistoryRun]:
     return [_known_json(each) for each in reversed(others[:MAX_HISTORY])]
 
 
-def _known_json(known: KnownRun) -> wire.HistoryRun:
+def _known_json(known: KnownRun) -> results_wire.HistoryRun:
     return {
         "path": str(Path(known.path).absolute()),
         "name": known.name,

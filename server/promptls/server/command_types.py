@@ -19,7 +19,7 @@ class ChangedParams(TypedDict):
     uri: str
 
 
-class RowVerdict(TypedDict):
+class RowVerdictJson(TypedDict):
     """The verdict on a row of a run."""
 
     number: int
@@ -37,13 +37,13 @@ class RowVerdictsParams(TypedDict):
     """The parameters of `promptls/rowVerdicts`: rows of a run that finished since the last message."""
 
     follow: str
-    verdicts: list[RowVerdict]
+    verdicts: list[RowVerdictJson]
 
 
 class RowVerdictsResult(TypedDict):
     """The result of `promptls.rowVerdicts`."""
 
-    verdicts: list[RowVerdict]
+    verdicts: list[RowVerdictJson]
 
 
 class ExampleTest(TypedDict):
@@ -56,7 +56,7 @@ class ExampleTest(TypedDict):
     label: str
 
 
-class PromptTests(TypedDict):
+class PromptTestsJson(TypedDict):
     """A prompt file with experiments."""
 
     uri: str
@@ -67,10 +67,10 @@ class PromptTests(TypedDict):
 class ExperimentTestsResult(TypedDict):
     """The result of `promptls.experimentTests`."""
 
-    prompts: list[PromptTests]
+    prompts: list[PromptTestsJson]
 
 
-class RowTest(TypedDict):
+class RowTestJson(TypedDict):
     """A row of a dataset, as a test."""
 
     number: int
@@ -85,11 +85,11 @@ class ExperimentRows(TypedDict):
 
     dataset: str | None
     """The URI of the dataset."""
-    rows: list[RowTest]
+    rows: list[RowTestJson]
     more: bool
     """True if the dataset has more rows than are listed."""
-    verdicts: list[RowVerdict]
-    exampleVerdicts: list[RowVerdict]
+    verdicts: list[RowVerdictJson]
+    exampleVerdicts: list[RowVerdictJson]
 
 
 class RunArguments(TypedDict):
@@ -190,7 +190,7 @@ class ModelText(TypedDict):
     outputTokens: int | None
 
 
-class ModelError(TypedDict):
+class ModelErrorJson(TypedDict):
     """Why there is no answer."""
 
     code: ModelErrorCode
@@ -200,7 +200,7 @@ class ModelError(TypedDict):
 class ModelFailure(TypedDict):
     """An answer that failed."""
 
-    error: ModelError
+    error: ModelErrorJson
 
 
 ModelAnswer: TypeAlias = ModelText | ModelFailure

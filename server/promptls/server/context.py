@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec
 from lsprotocol import types
 
 from promptls.semantic.kind import Kind
-from promptls.server.uris import is_file, path_of, uri_of
+from promptls.server.to_proto import is_file, path_of, uri_of
 from promptls.workspace.disk import has_prompt_name
 
 if TYPE_CHECKING:

@@ -1,32 +1,30 @@
-"""Diagnostics of prompt files: pushed, or answered to a client that pulls them.
-
-A client that pushes many changes at once gets one list, of the last text. A list that equals the one sent
-before is not sent again.
-"""
+"""Diagnostics of files: published, or reported to a client that asks for them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
 from promptls.facts.reads import Reads, recording
 from promptls.lint.rule import page_file
-from promptls.server.to_proto import SEVERITIES, range_json
-from promptls.server.uris import uri_of
+from promptls.server.progress import Slices, progress, send_part
+from promptls.server.to_proto import SEVERITIES, path_of, range_json, uri_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from promptls.lint.rule import Finding
     from promptls.server.context import Context
-    from promptls.server.state.rendered_findings import RenderedFindings
-    from promptls.server.state.runs import Runs
+    from promptls.server.state.latest_renderings import RenderedFindings
+    from promptls.server.state.latest_runs import LatestRuns
     from promptls.syntax.source import Source
     from promptls.workspace.snapshot import Snapshot
+
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +64,7 @@ class Publisher:
 class Diagnostics:
     """The latest diagnostics of each open file, and when they are sent."""
 
-    def __init__(self, context: Context, rendered: RenderedFindings, runs: Runs) -> None:
+    def __init__(self, context: Context, rendered: RenderedFindings, runs: LatestRuns) -> None:
         self._context: Final = context
         self._rendered: Final = rendered
         self._runs: Final = runs
@@ -237,3 +235,71 @@ def diagnostic_json(context: Context, source: Source, finding: Finding) -> Json:
             if (other := context.snapshot.template(place.path)) is not None
         ]
     return made
+
+
+def diagnostic(
+    context: Context, diagnostics: Diagnostics, params: types.DocumentDiagnosticParams
+) -> dict[str, Any]:
+    """Report the diagnostics of a document, and of related documents if the client supports that."""
+    path = path_of(params.text_document.uri)
+    report = diagnostics.report(path, params.previous_result_id)
+    if context.capabilities.related_documents and (related := diagnostics.related(path)):
+        report["relatedDocuments"] = related
+    return report
+
+
+_REPORTS_PER_PART: Final = 50
+"""How many documents are reported at a time to a client that takes partial results."""
+_NOT_WANTED: Final[dict[str, Any]] = {"kind": "full", "resultId": "not wanted", "items": []}
+
+
+async def workspace_diagnostic(
+    context: Context, diagnostics: Diagnostics, params: types.WorkspaceDiagnosticParams
+) -> dict[str, Any]:
+    """Report on each prompt file, and on each file that the client has diagnostics of."""
+    previous = {path_of(each.uri): each.value for each in params.previous_result_ids}
+    snapshot = context.snapshot
+    paths = sorted({*snapshot.graph.paths, *snapshot.open_files, *previous})
+    token = params.partial_result_token
+    items: list[dict[str, Any]] = []
+    slices = Slices()
+    async with AsyncExitStack() as stack:
+        shown = None
+        if params.work_done_token is not None:
+            shown = await stack.enter_async_context(
+                progress(context, params.work_done_token, "Checking prompt files")
+            )
+        for index, path in enumerate(paths):
+            await slices.pause()
+            if path not in previous and not _is_wanted(context, path):
+                continue
+            items.append(_report(context, diagnostics, path, previous.get(path)))
+            if index % _REPORTS_PER_PART == 0 and shown is not None:
+                shown.report(f"{index + 1:,} of {len(paths):,} files", 100 * (index + 1) // len(paths))
+            if len(items) >= _REPORTS_PER_PART and token is not None:
+                send_part(context, token, {"items": items})
+                items = []
+    if token is not None:
+        send_part(context, token, items and {"items": items})
+        items = []
+    return {"items": items}
+
+
+def _report(context: Context, diagnostics: Diagnostics, path: str, previous: str | None) -> dict[str, Any]:
+    """Return the diagnostics of a file, or that they are those of the `previous` result."""
+    opened = context.snapshot.open_files.get(path)
+    if opened is not None or context.snapshot.project(path).settings.diagnostics.closed_files:
+        report = diagnostics.report(path, previous)
+    elif previous == _NOT_WANTED["resultId"]:
+        report = {"kind": "unchanged", "resultId": previous}
+    else:
+        report = _NOT_WANTED
+    return {**report, "uri": context.uri_of(path), "version": opened.version if opened else None}
+
+
+def _is_wanted(context: Context, path: str) -> bool:
+    """Return whether to report on a file of which the client has no diagnostics."""
+    if not context.is_checked(path):
+        return False
+    snapshot = context.snapshot
+    return path in snapshot.open_files or snapshot.project(path).settings.diagnostics.closed_files

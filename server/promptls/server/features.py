@@ -15,7 +15,7 @@ from lsprotocol import types
 
 from promptls.ide.semantic_token_legend import MODIFIERS as SEMANTIC_MODIFIERS
 from promptls.ide.semantic_token_legend import TYPES as SEMANTIC_TYPES
-from promptls.server.uris import path_of
+from promptls.server.to_proto import path_of
 
 if TYPE_CHECKING:
     from promptls.server.session import Session
@@ -94,7 +94,7 @@ def _folders(session: Session, params: types.DidChangeWorkspaceFoldersParams) ->
 
 @feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
 async def _configuration(session: Session, params: types.DidChangeConfigurationParams) -> None:
-    from promptls.server.configuration import did_change_configuration
+    from promptls.server.lifecycle import did_change_configuration
 
     await did_change_configuration(session.context, session.documents, params)
 
@@ -129,14 +129,14 @@ def _will_rename(session: Session, params: types.RenameFilesParams) -> Any:
 
 @feature("promptls/editorModels")
 def _editor_models(session: Session, params: dict[str, Any]) -> None:
-    from promptls.server.editor_models import editor_models
+    from promptls.server.commands.followed_run import editor_models
 
     editor_models(session.context, params)
 
 
 @feature(types.WORKSPACE_EXECUTE_COMMAND)
 async def _execute_command(session: Session, params: types.ExecuteCommandParams) -> Any:
-    from promptls.server.commands.execute import execute
+    from promptls.server.commands import execute
 
     return await execute(session, params)
 
@@ -172,14 +172,14 @@ def _diagnostic_options() -> types.DiagnosticOptions:
 
 @feature(types.TEXT_DOCUMENT_DIAGNOSTIC, _diagnostic_options)
 def _diagnostic(session: Session, params: types.DocumentDiagnosticParams) -> Any:
-    from promptls.server.requests.pull_diagnostics import diagnostic
+    from promptls.server.diagnostics import diagnostic
 
     return diagnostic(session.context, session.diagnostics, params)
 
 
 @feature(types.WORKSPACE_DIAGNOSTIC)
 async def _workspace_diagnostic(session: Session, params: types.WorkspaceDiagnosticParams) -> Any:
-    from promptls.server.requests.pull_diagnostics import workspace_diagnostic
+    from promptls.server.diagnostics import workspace_diagnostic
 
     await session.scan.finished()
     return await workspace_diagnostic(session.context, session.diagnostics, params)
@@ -223,7 +223,7 @@ def _signature_help(session: Session, params: types.SignatureHelpParams) -> Any:
 
 @feature(types.TEXT_DOCUMENT_HOVER)
 async def _hover(session: Session, params: types.HoverParams) -> Any:
-    from promptls.server.requests.hover import hover
+    from promptls.server.requests.annotations import hover
 
     return await hover(session.context, session.renderings, session.runs, session.auxiliary, params)
 
@@ -416,7 +416,7 @@ def _code_action_resolve(session: Session, action: types.CodeAction) -> Any:
 
 @feature(types.TEXT_DOCUMENT_FORMATTING)
 def _formatting(session: Session, params: types.DocumentFormattingParams) -> Any:
-    from promptls.server.requests.formatting import formatting
+    from promptls.server.requests.ranges import formatting
 
     return formatting(session.context, params)
 
@@ -425,20 +425,20 @@ def _formatting(session: Session, params: types.DocumentFormattingParams) -> Any
     types.TEXT_DOCUMENT_RANGE_FORMATTING, lambda: types.DocumentRangeFormattingOptions(ranges_support=True)
 )
 def _range_formatting(session: Session, params: types.DocumentRangeFormattingParams) -> Any:
-    from promptls.server.requests.formatting import range_formatting
+    from promptls.server.requests.ranges import range_formatting
 
     return range_formatting(session.context, params)
 
 
 @feature(types.TEXT_DOCUMENT_RANGES_FORMATTING)
 def _ranges_formatting(session: Session, params: types.DocumentRangesFormattingParams) -> Any:
-    from promptls.server.requests.formatting import ranges_formatting
+    from promptls.server.requests.ranges import ranges_formatting
 
     return ranges_formatting(session.context, params)
 
 
 @feature(types.TEXT_DOCUMENT_ON_TYPE_FORMATTING, lambda: types.DocumentOnTypeFormattingOptions("}", ["\n"]))
 def _on_type_formatting(session: Session, params: types.DocumentOnTypeFormattingParams) -> Any:
-    from promptls.server.requests.formatting import on_type_formatting
+    from promptls.server.requests.ranges import on_type_formatting
 
     return on_type_formatting(session.context, params)

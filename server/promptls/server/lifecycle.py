@@ -1,4 +1,4 @@
-"""The beginning of a session, and changes of its folders."""
+"""The beginning of a session: settings, dynamic registrations, and changes of its folders."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ import logging
 import pkgutil
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from promptls.server import commands, configuration, registrations, requests
+from lsprotocol import types
+
 from promptls.server.shown_text import remove_leftovers
-from promptls.server.uris import path_of
+from promptls.server.to_proto import path_of
+from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE
 
 if TYPE_CHECKING:
-    from lsprotocol import types
+    from collections.abc import Iterable
 
     from promptls.server.context import Context
-    from promptls.server.state.scan import Scan
-    from promptls.server.trust import Trust
+    from promptls.server.folder_trust import Trust
+    from promptls.server.open_documents import Documents
+    from promptls.server.state.scan import WorkspaceScan
+
 
 log = logging.getLogger(__name__)
+
 
 _SETTINGS_SECONDS: Final = 2.0
 """How long messages wait for a client that does not send its settings."""
@@ -31,13 +36,14 @@ _FIRST_MODULES: Final = (
     "promptls.semantic.header",
     "promptls.lint.registry",
     "promptls.lint.runner",
-    "promptls.server.state.renderings",
+    "promptls.server.state.latest_renderings",
     "promptls.ide.experiments",
 )
 """What the first diagnostics need, then what the first pause in typing needs."""
+_HANDLER_PACKAGES: Final = ("requests", "commands")
 
 
-async def initialized(context: Context, scan: Scan) -> None:
+async def initialized(context: Context, scan: WorkspaceScan) -> None:
     """Wait for the settings of the client and for the includes in the workspace, but not for long.
 
     Until then the protocol defers all other messages.
@@ -45,14 +51,14 @@ async def initialized(context: Context, scan: Scan) -> None:
     context.start(_preload(), "loading what requests will need")
     context.start(asyncio.to_thread(remove_leftovers), "the removal of old files")
     scanning = scan.start()
-    settings = context.start(configuration.fetch(context), "the settings")
+    settings = context.start(fetch_settings(context), "the settings")
     await asyncio.wait([settings], timeout=_SETTINGS_SECONDS)
     await asyncio.wait([scanning], timeout=_SCAN_SECONDS)
-    registrations.register_all(context)
+    register_all(context)
 
 
 def did_change_workspace_folders(
-    context: Context, trust: Trust, scan: Scan, params: types.DidChangeWorkspaceFoldersParams
+    context: Context, trust: Trust, scan: WorkspaceScan, params: types.DidChangeWorkspaceFoldersParams
 ) -> None:
     """Take the folders that the client has open now."""
     removed = {path_of(folder.uri) for folder in params.event.removed}
@@ -70,8 +76,7 @@ async def _preload() -> None:
     """
     names = [
         *_FIRST_MODULES,
-        *(f"{requests.__name__}.{module.name}" for module in pkgutil.iter_modules(requests.__path__)),
-        *(f"{commands.__name__}.{module.name}" for module in pkgutil.iter_modules(commands.__path__)),
+        *(name for package in _HANDLER_PACKAGES for name in _modules_in(package)),
     ]
     try:
         for name in names:
@@ -80,3 +85,171 @@ async def _preload() -> None:
         gc.freeze()  # what is loaded stays, and no collection has to look through it again
     except ImportError:
         log.exception("a part of the server cannot be loaded")
+
+
+SECTION: Final = "promptls"
+
+
+def _modules_in(package: str) -> list[str]:
+    folder = Path(__file__).parent / package
+    return [f"promptls.server.{package}.{module.name}" for module in pkgutil.iter_modules([str(folder)])]
+
+
+async def fetch_settings(context: Context) -> None:
+    """Request the settings of the client, if it supports that, and apply them."""
+    if not context.capabilities.configuration:
+        return
+    items = [types.ConfigurationItem(section=SECTION)]
+    try:
+        answer = await context.server.workspace_configuration_async(types.ConfigurationParams(items))
+    except Exception:
+        log.exception("the client did not send its settings; the former ones hold")
+        return
+    apply_settings(context, answer[0] if answer else None)
+
+
+def apply_settings(context: Context, settings: Any) -> None:
+    """Apply the settings of a client; what is unset in them is left to the project."""
+    given = _without_unset(settings)
+    context.workspace.set_editor_settings(given if isinstance(given, dict) and given else None)
+
+
+async def did_change_configuration(
+    context: Context, documents: Documents, params: types.DidChangeConfigurationParams
+) -> None:
+    """Apply the settings as they are now, whether the client sends them or has to be asked."""
+    if context.capabilities.configuration:
+        await fetch_settings(context)
+    else:
+        settings = params.settings
+        apply_settings(context, settings.get(SECTION) if isinstance(settings, dict) else None)
+    documents.on_did_change_settings()
+
+
+def _without_unset(value: Any) -> Any:
+    """Return the value without null, which VS Code sends for what is unset."""
+    if isinstance(value, dict):
+        return {key: _without_unset(its) for key, its in value.items() if its is not None}
+    return value
+
+
+def files_like(*patterns: str) -> list[types.TextDocumentFilterPattern]:
+    """Return a selector of the files on disk, in any folder, whose names are like one of the patterns."""
+    return [types.TextDocumentFilterPattern(f"**/{pattern}", scheme="file") for pattern in patterns]
+
+
+def register_all(context: Context) -> None:
+    """Register everything, in the background."""
+    context.start(_register_watched_files(context), "the registration of watched files")
+    context.start(_register_settings_files(context), "the registration of settings files")
+    context.start(_register_datasets(context), "the registration of datasets")
+    context.start(_register_shared_names(context), "the registration of files that share names")
+
+
+async def _register_documents(context: Context, name: str, methods: Iterable[tuple[str, Any]]) -> None:
+    """Ask the client for each method with its options; `name` says what for, and is this server's own."""
+    registrations = [
+        types.Registration(f"promptls.{name}.{method}", method, given) for method, given in methods
+    ]
+    await context.server.client_register_capability_async(types.RegistrationParams(registrations))
+
+
+GLOBS: Final = (
+    "**/*.{yml,yaml}.j2",
+    f"**/{SETTINGS_FILE}",
+    f"**/{PYPROJECT_FILE}",
+    "**/*.{csv,jsonl,json,parquet,yml,yaml,py}",
+    "**/*.{j2,jinja,jinja2,txt,md}",
+)
+"""Prompt files, settings, datasets with results, samples, functions and metrics, and what is included."""
+
+
+async def _register_watched_files(context: Context) -> None:
+    """Register watched files and changes of settings, if the client supports that."""
+    if context.capabilities.watches_files:
+        watchers = [types.FileSystemWatcher(glob_pattern=glob) for glob in GLOBS]
+        options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+        registration = types.Registration("promptls.files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+        await context.server.client_register_capability_async(types.RegistrationParams([registration]))
+    if context.capabilities.registers_configuration:
+        registration = types.Registration(
+            "promptls.settings",
+            types.WORKSPACE_DID_CHANGE_CONFIGURATION,
+            types.DidChangeConfigurationRegistrationOptions(section="promptls"),
+        )
+        await context.server.client_register_capability_async(types.RegistrationParams([registration]))
+
+
+_TRIGGERS: Final = ['"', "'", ".", "["]
+
+
+async def _register_settings_files(context: Context) -> None:
+    """Register completion and hover in settings files, if the client supports that.
+
+    Everything else in these files is left to the servers of their language.
+    """
+    if not context.capabilities.registers_documents:
+        return
+    selector = files_like(SETTINGS_FILE, PYPROJECT_FILE)
+    changes = types.TextDocumentChangeRegistrationOptions(types.TextDocumentSyncKind.Incremental, selector)
+    completion = types.CompletionRegistrationOptions(
+        document_selector=selector,
+        trigger_characters=_TRIGGERS,
+        resolve_provider=True,
+        completion_item=types.ServerCompletionItemOptions(label_details_support=True),
+    )
+    plain = types.TextDocumentRegistrationOptions(selector)
+    methods = (
+        (types.TEXT_DOCUMENT_DID_OPEN, plain),
+        (types.TEXT_DOCUMENT_DID_CHANGE, changes),
+        (types.TEXT_DOCUMENT_DID_CLOSE, plain),
+        (types.TEXT_DOCUMENT_COMPLETION, completion),
+        (types.TEXT_DOCUMENT_HOVER, types.HoverRegistrationOptions(document_selector=selector)),
+    )
+    await _register_documents(context, "settings", methods)
+
+
+DATASET_ENDINGS: Final = (".csv", ".tsv", ".jsonl", ".json")
+PROGRAM_ENDING: Final = ".py"
+
+
+async def _register_datasets(context: Context) -> None:
+    """Register hovers on datasets and in programs, if the client supports that.
+
+    The texts of datasets are read from the disk.
+    """
+    if not context.capabilities.registers_documents:
+        return
+    selector = files_like(*(f"*{ending}" for ending in (*DATASET_ENDINGS, PROGRAM_ENDING)))
+    options = types.HoverRegistrationOptions(document_selector=selector)
+    await _register_documents(context, "datasets", [(types.TEXT_DOCUMENT_HOVER, options)])
+
+
+_DATA: Final = ("csv", "jsonl", "ndjson", "json", "yml", "yaml")
+
+
+async def _register_shared_names(context: Context) -> None:
+    """Register renames, definitions and references that begin outside prompts, if the client supports that.
+
+    Programs, data files and settings hold names that prompts know too; their unsaved texts count.
+    """
+    if not context.capabilities.registers_shared_names:
+        return
+    programs = files_like("*.py")
+    data = files_like(*(f"*.{ending}" for ending in _DATA))
+    settings = files_like(SETTINGS_FILE, PYPROJECT_FILE)
+    texts, every = [*programs, *data], [*programs, *data, *settings]
+    plain = types.TextDocumentRegistrationOptions(texts)
+    changes = types.TextDocumentChangeRegistrationOptions(types.TextDocumentSyncKind.Incremental, texts)
+    # A client asks for highlights with each step of the cursor: in programs others give them.
+    highlights = types.DocumentHighlightRegistrationOptions([*data, *settings])
+    methods = (
+        (types.TEXT_DOCUMENT_DID_OPEN, plain),
+        (types.TEXT_DOCUMENT_DID_CHANGE, changes),
+        (types.TEXT_DOCUMENT_DID_CLOSE, plain),
+        (types.TEXT_DOCUMENT_DEFINITION, types.DefinitionRegistrationOptions(every)),
+        (types.TEXT_DOCUMENT_REFERENCES, types.ReferenceRegistrationOptions(every)),
+        (types.TEXT_DOCUMENT_RENAME, types.RenameRegistrationOptions(every, prepare_provider=True)),
+        (types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, highlights),
+    )
+    await _register_documents(context, "names", methods)

@@ -1,4 +1,4 @@
-"""Positions of requests, and locations of results, also in files that are not prompts."""
+"""Files and positions of requests and commands, and locations of results."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from lsprotocol import types
 
 from promptls.ide.symbols.occurrences import holds_prompt, is_program
 from promptls.semantic.kind import Kind
-from promptls.server.to_proto import from_position, range_json, to_range
-from promptls.server.uris import path_of
+from promptls.server.to_proto import from_position, path_of, range_json, to_range
 from promptls.syntax.source import Source
+from promptls.text.errors import FilePlace, UsageError, optional
 
 if TYPE_CHECKING:
     from promptls.server.context import Context
@@ -72,3 +72,21 @@ def range_in(context: Context, path: str, span: Span) -> types.Range:
 def location(context: Context, path: str, span: Span) -> types.Location:
     """Return the location of a span in a file."""
     return types.Location(context.uri_of(path), range_in(context, path, span))
+
+
+def prompt_path(context: Context, arguments: dict[str, Any]) -> str:
+    """Return the path of the prompt `uri`; raises UsageError if it is not a prompt or does not exist."""
+    uri = optional(arguments, "uri", str)
+    if uri is None:
+        raise UsageError("the command needs the prompt that it is for", remedy='pass {"uri": "file:///…"}')
+    path = path_of(uri)
+    if context.snapshot.template(path) is None:
+        raise UsageError("there is no such file", FilePlace(path), "save it, or check the path")
+    if context.kind(path) is Kind.OTHER:
+        raise UsageError(
+            "this is no prompt file",
+            FilePlace(path),
+            "a prompt ends in `.yml.j2` and is a list of parts with `name` and `content`, or a mapping "
+            "with `instruction`",
+        )
+    return path

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from lsprotocol import types
 
-from promptls.server.access import Address, new_token, path_pieces, refusal, without_token
-from promptls.server.framing import MAX_MESSAGE_BYTES, Framing
-from promptls.server.messages import decoded, error_of
+from promptls.server.json_rpc import decoded, error_of
+from promptls.server.port_access import Address, new_token, path_pieces, refusal, without_token
 from promptls.server.server import create_server, set_up_logging
-from promptls.server.stdio import framed
+from promptls.server.stdio import MAX_MESSAGE_BYTES, Framing, framed
 from promptls.text.errors import UserError
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ Result = TypeVar("Result")
 log = logging.getLogger(__name__)
 
 
-class Progress:
+class WorkDoneProgress:
     """The progress of one piece of work; nothing is sent to a client that shows none."""
 
     def __init__(self, context: Context, token: types.ProgressToken | None) -> None:
@@ -81,7 +81,7 @@ class Progress:
 @asynccontextmanager
 async def progress(
     context: Context, token: types.ProgressToken | None, title: str, *, cancellable: bool = True
-) -> AsyncIterator[Progress]:
+) -> AsyncIterator[WorkDoneProgress]:
     """Show progress under the token of the client, or under a new one, until the end of the `with` block.
 
     What can be cancelled is taken to know how far it is.
@@ -95,7 +95,7 @@ async def progress(
             types.WorkDoneProgressBegin(for_message(title), cancellable=cancellable, percentage=percentage),
         )
     try:
-        yield Progress(context, token)
+        yield WorkDoneProgress(context, token)
     finally:
         if token is not None:
             reporter.end(token, types.WorkDoneProgressEnd())

@@ -25,7 +25,7 @@ from pygls.protocol import (
 )
 
 from promptls.security.files import FileScope, reading_within
-from promptls.server.messages import (
+from promptls.server.json_rpc import (
     decoded,
     encoded,
     error_of,

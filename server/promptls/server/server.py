@@ -20,10 +20,10 @@ from promptls import __version__
 from promptls.security.files import FileScope
 from promptls.server.commands import COMMANDS
 from promptls.server.features import ABOUT_SYMBOLS, FEATURES, Handler
-from promptls.server.messages import error_of
+from promptls.server.json_rpc import error_of
 from promptls.server.protocol import PromptProtocol, make_converter
 from promptls.server.stdio import StandardInput, StandardOutput, claim_output
-from promptls.server.uris import path_of
+from promptls.server.to_proto import path_of
 from promptls.text.errors import UserError
 from promptls.text.escape import for_message, for_terminal
 

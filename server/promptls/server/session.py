@@ -10,33 +10,28 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from promptls.results_view.client import ResultsProcess
+from promptls.results_view.results_client import ResultsProcess
 from promptls.server.capabilities import resolve_capabilities
-from promptls.server.configuration import report_problems
 from promptls.server.context import Context
 from promptls.server.diagnostics import Diagnostics
-from promptls.server.documents import Documents
+from promptls.server.folder_trust import Trust
+from promptls.server.open_documents import Documents
 from promptls.server.scheduler import Scheduler
 from promptls.server.shown_text import remove_shown
 from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
-from promptls.server.state.dataset_findings import DatasetFindings
-from promptls.server.state.program_findings import ProgramFindings
-from promptls.server.state.rendered_findings import RenderedFindings
-from promptls.server.state.runs import Runs
-from promptls.server.state.scan import Scan
+from promptls.server.state.findings import DatasetFindings, ProgramFindings, SettingsFindings, report_problems
+from promptls.server.state.latest_renderings import RenderedFindings
+from promptls.server.state.latest_runs import LatestRuns
+from promptls.server.state.scan import SymbolIndex, WorkspaceScan
 from promptls.server.state.semantic_tokens import Folds, SemanticTokens
-from promptls.server.state.settings_findings import SettingsFindings
-from promptls.server.state.symbol_index import SymbolIndex
-from promptls.server.to_proto import position_encoding
-from promptls.server.trust import Trust
-from promptls.server.uris import is_file, path_of
+from promptls.server.to_proto import is_file, path_of, position_encoding
 from promptls.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from lsprotocol import types
     from pygls.lsp.server import LanguageServer
 
-    from promptls.server.state.renderings import Renderings
+    from promptls.server.state.latest_renderings import Renderings
 
 
 class Session:
@@ -53,9 +48,9 @@ class Session:
         self.auxiliary: Final = AuxiliaryDocuments(context)
         self.documents: Final = Documents(context, self.auxiliary)
         self.trust: Final = Trust(context, params.initialization_options)
-        self.scan: Final = Scan(context)
+        self.scan: Final = WorkspaceScan(context)
         self.rendered_findings: Final = RenderedFindings(context)
-        self.runs: Final = Runs(context)
+        self.runs: Final = LatestRuns(context)
         self.diagnostics: Final = Diagnostics(context, self.rendered_findings, self.runs)
         self.scheduler: Final = Scheduler(context, self.diagnostics.is_current)
         self.dataset_findings: Final = DatasetFindings(context, self.runs)
@@ -70,7 +65,7 @@ class Session:
     @cached_property
     def renderings(self) -> Renderings:
         """The renderings of the open files; what makes them is imported when they are first requested."""
-        from promptls.server.state.renderings import Renderings
+        from promptls.server.state.latest_renderings import Renderings
 
         renderings = Renderings(self.context)
         self.documents.on_change(renderings.on_did_change)

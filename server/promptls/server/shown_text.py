@@ -15,7 +15,7 @@ from promptls.security.private_files import (
     remove_old_files,
     remove_old_temporaries,
 )
-from promptls.server.uris import uri_of
+from promptls.server.to_proto import uri_of
 
 if TYPE_CHECKING:
     from promptls.server.context import Context

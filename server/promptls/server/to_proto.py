@@ -1,19 +1,45 @@
-"""Conversions between the types of the protocol and ours: positions, ranges, severities, Markdown."""
+"""Conversions between the types of the protocol and ours: URIs, positions, ranges, severities, Markdown."""
 
 from __future__ import annotations
 
+import os
 import re
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
+from pygls.uris import from_fs_path, to_fs_path
 
 from promptls.text.escape import without_markdown_escapes
 from promptls.text.positions import Span, Unit, place_of, units_from_column
 
 if TYPE_CHECKING:
-    from promptls.server.context import Context
+    from promptls.server.capabilities import ClientCapabilities
     from promptls.syntax.chunk import Chunk
     from promptls.syntax.source import Source
+
+
+@lru_cache(maxsize=4096)
+def path_of(uri: str) -> str:
+    """Return the path of a file URI; the unquoted URI if it is of no file."""
+    if urlsplit(uri).scheme not in {"", "file"}:
+        return unquote(uri)
+    path = to_fs_path(uri)
+    return os.path.normpath(path) if path else unquote(uri)
+
+
+def is_file(path: str) -> bool:
+    """Return whether `path_of` gave the path of a file, and not the URI of something else."""
+    return Path(path).is_absolute()
+
+
+@lru_cache(maxsize=4096)
+def uri_of(path: str) -> str:
+    """Return the URI of the file at `path`, as VS Code writes it."""
+    return (from_fs_path(path) or path) if is_file(path) else path
+
 
 SEVERITIES: Final = {
     "error": types.DiagnosticSeverity.Error,
@@ -95,9 +121,9 @@ def _inline(text: str) -> str:
     return without_markdown_escapes(_TABLE_RULE.sub("", text).replace("**", ""))
 
 
-def hover_contents(context: Context, markdown: str) -> types.MarkupContent:
+def hover_contents(capabilities: ClientCapabilities, markdown: str) -> types.MarkupContent:
     """Return the content of a hover in the format that the client supports."""
-    if context.capabilities.markdown:
+    if capabilities.markdown:
         return types.MarkupContent(types.MarkupKind.Markdown, markdown)
     return types.MarkupContent(types.MarkupKind.PlainText, without_markdown(markdown))
 

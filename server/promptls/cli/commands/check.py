@@ -9,18 +9,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from promptls.cli.checking.checked import GRAVEST_FIRST
-from promptls.cli.input.trust import trust_where_decided, trusting
-from promptls.cli.output.safe_stream import as_commands, write_document
-from promptls.cli.output.terminal import error, printed_path
+from promptls.cli.checked import GRAVEST_FIRST
+from promptls.cli.permission import trust_where_decided, trusting
+from promptls.cli.safe_stream import as_commands, write_document
+from promptls.cli.terminal import error, printed_path
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
-    from promptls.cli.checking.baseline import Baseline, BaselineEntry
-    from promptls.cli.checking.checked import Checked, CheckedFile
-    from promptls.cli.checking.renderings import RenderingFindings
-    from promptls.cli.input.chosen_files import ChosenFiles
+    from promptls.cli.baseline import Baseline, BaselineEntry
+    from promptls.cli.checked import Checked, CheckedFile, RenderingFindings
+    from promptls.cli.chosen_files import ChosenFiles
     from promptls.ide.code_actions import Mended
 
 SUMMARY = "find mistakes in prompt files"
@@ -108,10 +107,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Check every chosen file; 1 where something is found that `--fail-on` names."""
-    from promptls.cli.checking.checked import Checked, checked_file
-    from promptls.cli.checking.known_findings import gone_entries, without_known
-    from promptls.cli.checking.runs import findings_of_runs
-    from promptls.cli.input.rule_choice import chosen_rules
+    from promptls.cli.arguments import chosen_rules
+    from promptls.cli.checked import Checked, checked_file, findings_of_runs, gone_entries, without_known
     from promptls.ide.code_actions import mend
     from promptls.ide.opencompass_python import found_in_file
     from promptls.lint.settings_problems import settings_problems
@@ -161,7 +158,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _findings_of_renderings(chosen: ChosenFiles, rules: Container[str]) -> RenderingFindings:
-    from promptls.cli.checking.renderings import findings_of_renderings
+    from promptls.cli.checked import findings_of_renderings
 
     return findings_of_renderings(chosen.snapshot, chosen.all(), rules)
 
@@ -199,7 +196,7 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
 
 
 def _chosen(arguments: argparse.Namespace) -> ChosenFiles:
-    from promptls.cli.input.chosen_files import choose, choose_text
+    from promptls.cli.chosen_files import choose, choose_text
 
     if arguments.stdin_filename is None:
         chosen = choose(arguments.paths)
@@ -210,7 +207,7 @@ def _chosen(arguments: argparse.Namespace) -> ChosenFiles:
 
 def _baseline(arguments: argparse.Namespace) -> Baseline | None:
     """Return the baseline that was named; an empty one where it is yet to be written."""
-    from promptls.cli.checking.baseline import Baseline, read_baseline
+    from promptls.cli.baseline import Baseline, read_baseline
 
     if not arguments.baseline:
         return None
@@ -219,7 +216,7 @@ def _baseline(arguments: argparse.Namespace) -> Baseline | None:
 
 
 def _write_baseline(known: Baseline, files: Sequence[CheckedFile], gone: Sequence[BaselineEntry]) -> int:
-    from promptls.cli.checking.known_findings import baseline_text
+    from promptls.cli.checked import baseline_text
     from promptls.datasets.atomic import replaced
 
     text = baseline_text(files, known.entries, gone, known.path.parent)
@@ -239,7 +236,7 @@ def _report(checked: Checked, arguments: argparse.Namespace) -> None:
 
 
 def _show_diff(mended: Sequence[Mended]) -> int:
-    from promptls.cli.output.rewrite import diff
+    from promptls.cli.chosen_files import diff
 
     for file in mended:
         write_document(diff(printed_path(file.path), file.before, file.after))
@@ -249,7 +246,7 @@ def _show_diff(mended: Sequence[Mended]) -> int:
 
 def _keep(mended: Sequence[Mended], chosen: ChosenFiles, *, to_stdout: bool) -> None:
     """Write what was mended; a file that cannot be written is as it was again, and is said."""
-    from promptls.cli.output.rewrite import rewrite
+    from promptls.cli.chosen_files import rewrite
 
     if to_stdout:
         write_document(mended[0].after, as_utf8=True)

@@ -6,8 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from promptls.cli.output.table import Column, Row, table
-from promptls.cli.output.terminal import paint, print_json
+from promptls.cli.terminal import Column, TableRow, paint, print_json, table
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def _scores(report: Classification) -> str:
         *(Column(name, "right") for name in ("precision", "recall", "F1", "rows", "said")),
     ]
     rows = [
-        Row(
+        TableRow(
             [
                 _short(score.name),
                 _percent(score.precision) if score.predicted else "-",
@@ -112,7 +111,7 @@ def _scores(report: Classification) -> str:
         for score in report.classes
     ]
     averages = [
-        Row(
+        TableRow(
             [
                 f"{each.name} average",
                 _percent(each.precision),
@@ -132,7 +131,7 @@ def _scores(report: Classification) -> str:
 def _confusion(report: Classification) -> str:
     columns = [Column("expected \\ said"), *(Column(name, "right") for name in map(_short, report.names))]
     rows = [
-        Row([_short(name), *(str(count) if count else "·" for count in counts)])
+        TableRow([_short(name), *(str(count) if count else "·" for count in counts)])
         for name, counts in zip(report.names, report.confusion, strict=True)
         if any(counts)
     ]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptls.cli.input.options import whole_number
-from promptls.cli.output.table import Column, Row, table
-from promptls.cli.output.terminal import Colour, paint, print_json, printed_path
-from promptls.text.errors import FilePlace, UserError
+from promptls.cli.arguments import whole_number
+from promptls.cli.terminal import Colour, Column, TableRow, paint, print_json, printed_path, table
 
 if TYPE_CHECKING:
     from promptls.experiments.comparison import Comparison, MetricComparison
@@ -31,7 +28,6 @@ examples:
   promptls compare 20261121-101500-triage_v2 20261121-103000-triage_v2
   promptls compare triage_v1.yml.j2 triage_v2.yml.j2 triage_v3.yml.j2
   promptls compare experiments/20261121-101500-a.csv experiments/20261121-103000-b.csv --json
-  promptls compare triage_v1.yml.j2 triage_v2.yml.j2 --csv comparison.csv
   promptls compare main.csv branch.csv --fail-on-regression     in CI
 
 Confidence intervals come from a bootstrap over the rows. p comes from McNemar's exact test for
@@ -63,19 +59,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="exit with 1 if a metric is significantly worse",
     )
-    parser.add_argument("--csv", metavar="FILE", help="write the rows of all runs side by side to FILE")
     parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Compare and print; 1 where a run is worse and the caller wants to know."""
-    from promptls.experiments.comparison import compare_with, write_combined
+    """Compare and prints; 1 where a run is worse and the caller wants to know."""
+    from promptls.experiments.comparison import compare_with
     from promptls.experiments.history import find_run
 
-    runs = [find_run(run, whole=True) for run in (arguments.before, *arguments.after)]
-    comparisons = compare_with(runs[0], runs[1:])
-    if arguments.csv is not None:
-        _write_csv(Path(arguments.csv), runs, write_combined)
+    comparisons = compare_with(
+        find_run(arguments.before, whole=True), [find_run(run, whole=True) for run in arguments.after]
+    )
     if arguments.json:
         print_json({"comparisons": [_as_json(comparison) for comparison in comparisons]})
         return _exit_code(arguments, comparisons)
@@ -87,20 +81,6 @@ def execute(arguments: argparse.Namespace) -> int:
             remedy = f"`promptls history {printed_path(comparison.after.prompt)}` lists the others"
             print(f"note: this is one run, compared with itself; {remedy}", file=sys.stderr)
     return _exit_code(arguments, comparisons)
-
-
-def _write_csv(
-    path: Path, runs: Sequence[RunSummary], write: Callable[[Path, Sequence[RunSummary]], None]
-) -> None:
-    try:
-        write(path, runs)
-    except OSError as error:
-        raise UserError(
-            f"the file cannot be written: {(error.strerror or str(error)).lower()}",
-            FilePlace(path),
-            "check the folder, and the space on the disk",
-        ) from error
-    print(f"wrote {printed_path(path)}, the rows of {len(runs)} runs side by side", file=sys.stderr)
 
 
 def _exit_code(arguments: argparse.Namespace, comparisons: Sequence[Comparison]) -> int:
@@ -144,7 +124,7 @@ def _print_changes(comparison: Comparison, shown_rows: int) -> None:
     # What got worse is what one wants to read first.
     ordered = sorted(comparison.changes, key=lambda change: change.better)
     rows = [
-        Row([change.id, change.metric, change.before, change.after], "green" if change.better else "red")
+        TableRow([change.id, change.metric, change.before, change.after], "green" if change.better else "red")
         for change in ordered[:shown_rows]
     ]
     print(table(columns, rows))
@@ -157,7 +137,7 @@ def _described(run: RunSummary) -> str:
     return f"{paint(run.name, 'bold')} ({printed_path(run.prompt)}, {' + '.join(run.models)}{stale})"
 
 
-def _metric_row(metric: MetricComparison) -> Row:
+def _metric_row(metric: MetricComparison) -> TableRow:
     found = metric.difference
     verdict = "cannot be told apart" if metric.verdict == "undecided" else metric.verdict
     cells = [
@@ -167,7 +147,7 @@ def _metric_row(metric: MetricComparison) -> Row:
         str(found.pairs),
         verdict,
     ]
-    return Row(cells, _COLOURS[metric.verdict])
+    return TableRow(cells, _COLOURS[metric.verdict])
 
 
 def _score(kind: str, value: float) -> str:

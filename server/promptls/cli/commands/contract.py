@@ -6,8 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptls.cli.output.table import Column, Row, table
-from promptls.cli.output.terminal import print_json, printed_path, shown_path
+from promptls.cli.terminal import Column, TableRow, print_json, printed_path, shown_path, table
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the inputs."""
-    from promptls.cli.input.chosen_files import choose, refuse_other_files
+    from promptls.cli.chosen_files import choose, refuse_other_files
     from promptls.ide.contract import contract_text
     from promptls.text.errors import UsageError
     from promptls.workspace.contract import inputs_of
@@ -74,7 +73,7 @@ def _print(snapshot: Snapshot, path: str, inputs: tuple[NeededInput, ...]) -> No
     print(f"{plural(len(inputs), 'input')} of {printed_path(path)}, {needed} of them needed.")
 
 
-def _row(snapshot: Snapshot, each: NeededInput) -> Row:
+def _row(snapshot: Snapshot, each: NeededInput) -> TableRow:
     from promptls.ide.contract import where_words
 
     declared = "" if each.declared is None else _place(snapshot, each.declared)
@@ -84,7 +83,7 @@ def _row(snapshot: Snapshot, each: NeededInput) -> Row:
     needed = "no" if each.shape.optional else "yes"
     if where := where_words(each.shape):
         needed = f"where {where}"
-    return Row((each.name, each.shape.words, needed, declared, read))
+    return TableRow((each.name, each.shape.words, needed, declared, read))
 
 
 def _place(snapshot: Snapshot, place: InputPlace) -> str:

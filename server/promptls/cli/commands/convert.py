@@ -7,8 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from promptls.cli.output.safe_stream import write_document
-from promptls.cli.output.terminal import print_json, printed_path, shown_path
+from promptls.cli.safe_stream import write_document
+from promptls.cli.terminal import print_json, printed_path, shown_path
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.workspace.beside import beside
 
@@ -108,7 +108,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _text(word: str) -> str:
     """Return the text of the file, or of the standard input; raises UserError where it is no UTF-8."""
-    from promptls.cli.input.chosen_files import existing
+    from promptls.cli.chosen_files import existing
 
     if word == "-":
         data = sys.stdin.buffer.read()

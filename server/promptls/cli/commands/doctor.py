@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptls.cli.output.terminal import Colour, paint, print_json
+from promptls.cli.terminal import Colour, paint, print_json
 from promptls.text.format import plural
 
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from promptls.cli.output.safe_stream import inside
-from promptls.cli.output.table import Column, Row, table
-from promptls.cli.output.terminal import print_json, wants_colour
+from promptls.cli.safe_stream import inside
+from promptls.cli.terminal import Column, TableRow, print_json, table, wants_colour
 from promptls.text.errors import UsageError
 from promptls.text.suggest import nearest
 
@@ -60,7 +59,7 @@ def print_list(rules: tuple[Rule, ...], *, as_json: bool) -> None:
         print_json([_as_json(rule) for rule in rules])
         return
     columns = (Column("rule"), Column("severity"), Column("what it finds"))
-    print(table(columns, [Row((rule.name, rule.severity, rule.summary)) for rule in rules]))
+    print(table(columns, [TableRow((rule.name, rule.severity, rule.summary)) for rule in rules]))
 
 
 def _print_page(rule: Rule) -> None:

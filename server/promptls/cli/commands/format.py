@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from promptls.cli.output.safe_stream import write_document
-from promptls.cli.output.terminal import error, paint, print_json, printed_path, shown_path
+from promptls.cli.safe_stream import write_document
+from promptls.cli.terminal import error, paint, print_json, printed_path, shown_path
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.escape import for_terminal_line
 from promptls.text.format import plural
@@ -77,7 +77,7 @@ def execute(arguments: argparse.Namespace) -> int:
         if len(arguments.paths) > 1 or arguments.json:
             raise UsageError("`-` stands alone: it reads one file from the standard input")
         return _format_input(arguments)
-    from promptls.cli.input.chosen_files import choose
+    from promptls.cli.chosen_files import choose
 
     chosen = choose(arguments.paths)
     files = [_formatted(chosen.snapshot, path) for path in chosen.all()]
@@ -109,7 +109,7 @@ def _formatted(snapshot: Snapshot, path: str) -> FormattedFile:
 
 def _written(file: FormattedFile) -> FormattedFile:
     """Return the file once it is on the disk; refused where it cannot be written."""
-    from promptls.cli.output.rewrite import rewrite
+    from promptls.cli.chosen_files import rewrite
 
     if file.outcome != "formatted":
         return file
@@ -124,7 +124,7 @@ def _written(file: FormattedFile) -> FormattedFile:
 
 
 def _report(files: Sequence[FormattedFile], arguments: argparse.Namespace) -> None:
-    from promptls.cli.output.rewrite import diff
+    from promptls.cli.chosen_files import diff
 
     if arguments.json:
         print_json(
@@ -165,7 +165,7 @@ def _conclusion(files: Sequence[FormattedFile], *, only_look: bool) -> str:
 
 def _format_input(arguments: argparse.Namespace) -> int:
     """Format the standard input; text that is no prompt, or has errors, comes out as it went in."""
-    from promptls.cli.output.rewrite import diff
+    from promptls.cli.chosen_files import diff
     from promptls.workspace.workspace import Workspace
 
     try:

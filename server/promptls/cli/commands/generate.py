@@ -11,11 +11,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptls.cli.input.options import any_number, dollars, seconds, whole_number
-from promptls.cli.input.trust import add_trust_argument, require_trust
-from promptls.cli.output.terminal import paint, print_json, printed_path
-from promptls.cli.running.keys import add_allow_key, keys_allowed, sent_lines
-from promptls.cli.running.questions import ask_before_spending
+from promptls.cli.arguments import any_number, dollars, seconds, whole_number
+from promptls.cli.permission import (
+    add_allow_key,
+    add_trust_argument,
+    ask_before_spending,
+    keys_allowed,
+    require_trust,
+    sent_lines,
+)
+from promptls.cli.terminal import paint, print_json, printed_path
 from promptls.security.trust import FolderCode
 from promptls.text.format import in_dollars, plural
 
@@ -181,7 +186,7 @@ def request_of(arguments: argparse.Namespace) -> GenerationRequest:
 
 
 async def _generate(arguments: argparse.Namespace) -> Finished | None:
-    from promptls.cli.running.progress import shown_progress
+    from promptls.cli.run_progress import shown_progress
     from promptls.testset.prepare import prepared
     from promptls.testset.process import generate
 
@@ -211,7 +216,7 @@ def _reading(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
 def _spinner(words: str) -> Iterator[None]:
     from rich.progress import SpinnerColumn, TextColumn
 
-    from promptls.cli.output.safe_stream import live_progress
+    from promptls.cli.safe_stream import live_progress
 
     with live_progress(SpinnerColumn(), TextColumn("{task.description}")) as display:
         display.add_task(words, total=None)

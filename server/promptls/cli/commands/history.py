@@ -7,9 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptls.cli.input.options import whole_number
-from promptls.cli.output.table import Column, Row, table
-from promptls.cli.output.terminal import Colour, paint, print_json, printed_path
+from promptls.cli.arguments import whole_number
+from promptls.cli.terminal import Colour, Column, TableRow, paint, print_json, printed_path, table
 from promptls.security.files import read_bytes
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import plural
@@ -110,7 +109,7 @@ def _print(runs: list[KnownRun]) -> None:
         print(paint(f"\ngo on with one that stopped: promptls run --resume {stopped.name}", "dim"))
 
 
-def _row(run: KnownRun, metrics: list[str]) -> Row:
+def _row(run: KnownRun, metrics: list[str]) -> TableRow:
     rows = f"{run.done:,}" if run.done == run.rows else f"{run.done:,} of {run.rows:,}"
     commit = (run.commit or "")[:COMMIT] + ("*" if run.dirty else "")
     cells = [
@@ -123,7 +122,7 @@ def _row(run: KnownRun, metrics: list[str]) -> Row:
         commit,
         _said(run),
     ]
-    return Row(cells, _COLOURS.get(run.status))
+    return TableRow(cells, _COLOURS.get(run.status))
 
 
 def _said(run: KnownRun) -> str:

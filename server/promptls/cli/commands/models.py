@@ -8,10 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptls.cli.input.trust import add_trust_argument, require_trust
-from promptls.cli.output.table import Column, Row, table
-from promptls.cli.output.terminal import paint, print_json
-from promptls.cli.running.keys import add_allow_key, ask_for_keys, can_ask
+from promptls.cli.permission import add_allow_key, add_trust_argument, ask_for_keys, can_ask, require_trust
+from promptls.cli.terminal import Column, TableRow, paint, print_json, table
 from promptls.security.trust import FolderCode
 
 if TYPE_CHECKING:
@@ -131,7 +129,7 @@ def _print(states: list[ModelState], *, is_trial: bool) -> None:
                 print(f"  → {state.remedy}")
 
 
-def _row(state: ModelState, *, is_trial: bool) -> Row:
+def _row(state: ModelState, *, is_trial: bool) -> TableRow:
     cells = [
         "✓" if state.ready else "✗",
         state.name,
@@ -143,7 +141,7 @@ def _row(state: ModelState, *, is_trial: bool) -> Row:
         answer = " ".join((state.answer or "").split())
         shown = answer if len(answer) <= SHOWN else f"{answer[:SHOWN]}…"
         cells += ["" if state.seconds is None else f"{state.seconds:.2f}", shown]
-    return Row(cells, None if state.ready else "yellow")
+    return TableRow(cells, None if state.ready else "yellow")
 
 
 def _price(state: ModelState) -> str:
@@ -161,6 +159,6 @@ def _print_providers(*, as_json: bool) -> int:
         print_json({name: asdict(provider) for name, provider in TABLE.items()})
         return 0
     columns = [Column("provider"), Column("key"), Column("")]
-    rows = [Row([name, next(iter(each.key_envs), ""), each.summary]) for name, each in TABLE.items()]
+    rows = [TableRow([name, next(iter(each.key_envs), ""), each.summary]) for name, each in TABLE.items()]
     print(table(columns, rows))
     return 0

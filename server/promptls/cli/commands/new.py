@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from promptls.cli.output.terminal import print_json, printed_path, shown_path
+from promptls.cli.terminal import print_json, printed_path, shown_path
 from promptls.ide.new_prompt import BESIDE, KINDS, Beside, new_prompt
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.file_names import file_name_problem

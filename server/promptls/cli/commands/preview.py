@@ -6,10 +6,10 @@ import argparse
 import asyncio
 import contextlib
 
-from promptls.cli.input.options import whole_number
-from promptls.cli.input.trust import add_trust_argument, trust_to_render
-from promptls.cli.output.terminal import paint, printed_path
-from promptls.cli.pages.page_command import add_page_arguments, serve_until_interrupted
+from promptls.cli.arguments import whole_number
+from promptls.cli.pages.page_server import add_page_arguments, serve_until_interrupted
+from promptls.cli.permission import add_trust_argument, trust_to_render
+from promptls.cli.terminal import paint, printed_path
 
 SUMMARY = "show a live preview in the browser"
 
@@ -58,10 +58,10 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 async def _serve(arguments: argparse.Namespace) -> None:
-    from promptls.cli.input.chosen_files import choose_one, refuse_other_files
+    from promptls.cli.chosen_files import choose_one, refuse_other_files
     from promptls.cli.pages.live_preview import LivePreview
     from promptls.cli.pages.page_server import Page, opened_in_browser, serving
-    from promptls.preview.choice import Choice, chosen_sample
+    from promptls.preview.choice import PreviewChoice, chosen_sample
     from promptls.rendering.make import limits_for
     from promptls.rendering.worker import RenderWorker
 
@@ -70,7 +70,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
     trust_to_render(chosen, [path], this_time=arguments.trust)
     snapshot = chosen.snapshot
     row = arguments.row - 1 if arguments.row is not None else None
-    choice = Choice(arguments.sample, row, arguments.limit, arguments.step)
+    choice = PreviewChoice(arguments.sample, row, arguments.limit, arguments.step)
     chosen_sample(snapshot, path, choice.data)
     worker = RenderWorker(limits_for(snapshot, path))
     live = LivePreview(chosen.workspace, path, worker, choice)

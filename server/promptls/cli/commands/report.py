@@ -8,7 +8,7 @@ import sys
 import webbrowser
 from pathlib import Path
 
-from promptls.cli.output.terminal import print_json, printed_path
+from promptls.cli.terminal import print_json, printed_path
 from promptls.text.errors import FilePlace, UserError
 from promptls.text.format import plural
 
@@ -47,7 +47,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Write the report, and says where it is."""
     from promptls.datasets.atomic import replaced
     from promptls.experiments.history import find_run
-    from promptls.results_view.report import report_html
+    from promptls.results_view.html_report import report_html
 
     runs = [find_run(word) for word in dict.fromkeys(arguments.runs)]
     path = arguments.output or Path(f"{runs[-1].name}.html")

@@ -8,9 +8,9 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
-from promptls.cli.input.trust import add_trust_argument
-from promptls.cli.output.terminal import paint
-from promptls.cli.pages.page_command import add_page_arguments, serve_until_interrupted
+from promptls.cli.pages.page_server import add_page_arguments, serve_until_interrupted
+from promptls.cli.permission import add_trust_argument
+from promptls.cli.terminal import paint
 from promptls.text.errors import UsageError
 
 SUMMARY = "show the results of runs in the browser, live"
@@ -54,7 +54,7 @@ def execute(arguments: argparse.Namespace) -> int:
 async def _serve(arguments: argparse.Namespace) -> None:
     from promptls.cli.pages.live_results import LiveResults
     from promptls.cli.pages.page_server import Page, opened_in_browser, serving
-    from promptls.results_view.client import ResultsProcess
+    from promptls.results_view.results_client import ResultsProcess
 
     asked, folder, name = _asked(list(dict.fromkeys(arguments.runs)))
     process = ResultsProcess()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import os
 import sys
 from contextlib import AbstractContextManager, AsyncExitStack, nullcontext, redirect_stdout
 from dataclasses import asdict
@@ -11,19 +13,28 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptls.cli.input.options import any_number, dollars, seconds, whole_number
-from promptls.cli.input.trust import add_trust_argument, require_trust
-from promptls.cli.output.terminal import paint, print_json
-from promptls.cli.running.keys import add_allow_key, keys_allowed
-from promptls.cli.running.planned import heading
-from promptls.cli.running.questions import ask_before_spending
-from promptls.cli.running.report import print_matrix, print_run, threshold
+from promptls.cli.arguments import any_number, dollars, seconds, whole_number
+from promptls.cli.permission import (
+    add_allow_key,
+    add_trust_argument,
+    ask_before_spending,
+    keys_allowed,
+    require_trust,
+    sent_lines,
+)
+from promptls.cli.run_report import heading, print_matrix, print_run, threshold
+from promptls.cli.terminal import Colour, Column, TableRow, paint, print_json, printed_path, table
 from promptls.text.errors import FilePlace, UsageError
+from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
+    from promptls.experiments.leave_one_out import LeftOut
     from promptls.experiments.prepare import Prepared
+    from promptls.experiments.python.prepare import PreparedPython
+    from promptls.experiments.python.request import PythonRequest
     from promptls.experiments.run_protocol import Finished, RunRequest
     from promptls.experiments.thresholds import Threshold
+
 
 SUMMARY = "run an experiment over a dataset"
 
@@ -134,7 +145,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Run the experiment of every file and prints its scores; 1 where a row failed or a score is too low."""
-    from promptls.cli.running.in_python import in_python, run_in_python
     from promptls.experiments.folder_code import code_of_run, folders_of_run
     from promptls.experiments.history import read_run
 
@@ -149,8 +159,6 @@ def execute(arguments: argparse.Namespace) -> int:
             require_trust(folders_of_run(request), partial(code_of_run, request))
     with keys_allowed(asked, arguments.allow_key, asks=not arguments.dry_run):
         if arguments.leave_one_out:
-            from promptls.cli.running.left_out import run_left_out
-
             return run_left_out(asked, arguments)
         requests, code_defined = in_python(asked)
         ended = asyncio.run(_run_all(requests, arguments)) if requests else []
@@ -258,7 +266,7 @@ async def _run_all(
 
 
 async def _run(prepared: Prepared, arguments: argparse.Namespace) -> Finished:
-    from promptls.cli.running.progress import shown_progress
+    from promptls.cli.run_progress import shown_progress
     from promptls.experiments.runner import run_plan
 
     with shown_progress(quiet=arguments.json) as tell, _only_json(arguments):
@@ -268,3 +276,166 @@ async def _run(prepared: Prepared, arguments: argparse.Namespace) -> Finished:
 def _only_json(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
     """Return what metrics print goes to the error stream where a program reads the standard output."""
     return redirect_stdout(sys.stderr) if arguments.json else nullcontext()
+
+
+def in_python(requests: list[RunRequest]) -> tuple[list[RunRequest], list[PythonRequest]]:
+    """Return the requests for declared experiments, and those for experiments in Python, found by reading."""
+    from promptls.experiments.python.request import python_request
+
+    declared, code_defined = [], []
+    for request in requests:
+        found = python_request(request)
+        if found is None:
+            declared.append(request)
+        else:
+            code_defined.append(found)
+    return declared, code_defined
+
+
+def run_in_python(code_defined: list[PythonRequest], arguments: argparse.Namespace) -> list[Finished]:
+    """Run each in turn and prints its scores; with --dry-run, says what would be run."""
+    return [
+        finished for each in code_defined if (finished := _run_python_experiment(each, arguments)) is not None
+    ]
+
+
+def _python_heading(ready: PreparedPython, folder: Path) -> str:
+    """Return the rows and the calls, on one line."""
+    rows, path = ready.plan.rows, ready.plan.rows.path
+    source = f" of {os.path.relpath(path, folder)}" if path is not None else ""
+    chosen = f" ({rows.choice.text})" if rows.choice.expression else ""
+    calls = plural(ready.planned.calls, "call")
+    asked = f", {ready.plan.requested_model}" if ready.plan.requested_model else ""
+    asked += " on Ray" if ready.plan.engine == "ray" else ""
+    repeats = f", {ready.plan.repeats} times each" if ready.plan.repeats > 1 else ""
+    return f"{plural(ready.planned.rows, 'row')}{source}{chosen}{asked}{repeats}: {calls} of the function"
+
+
+def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Namespace) -> Finished | None:
+    from promptls.cli.run_progress import shown_progress
+    from promptls.cli.run_report import print_run
+    from promptls.experiments.history import last_run, read_run
+    from promptls.experiments.python.prepare import prepared_python
+    from promptls.experiments.python.runner import run_python
+
+    request, experiment = code_defined
+    prompt = Path(request.prompt)
+    if not arguments.json:
+        place = f"{printed_path(experiment.file)}:{experiment.line + 1}"
+        print(f"{paint(printed_path(prompt), 'bold')}: experiment `{experiment.name}` of {place}", flush=True)
+    before = last_run(prompt, experiment=experiment.name)
+    folder = Path.cwd()
+    output = sys.stdout
+    try:
+        # What the file and its function print is none of the output that programs read.
+        with contextlib.redirect_stdout(sys.stderr), prepared_python(code_defined) as ready:
+            if not arguments.json:
+                sent = sent_lines(ready.planned.sends, ready.planned.environment)
+                print("\n".join([_python_heading(ready, folder), *sent]), file=output, flush=True)
+                if ready.planned.unsure is not None:
+                    print(paint(ready.planned.unsure, "yellow", output), file=output, flush=True)
+            if request.only_plan:
+                if arguments.json:
+                    with contextlib.redirect_stdout(output):
+                        print_json(asdict(ready.planned))
+                return None
+            if not request.yes:
+                ask_before_spending([ready.planned])
+            with shown_progress(quiet=arguments.json) as tell:
+                finished = asyncio.run(run_python(ready, tell))
+    finally:
+        os.chdir(folder)
+    if not arguments.json:
+        print_run(read_run(Path(finished.manifest_path)), before)
+    return finished
+
+
+_VERDICT_COLOURS: dict[str, Colour] = {"earns its tokens": "green", "does harm": "red", "not shown": "dim"}
+_EXAMPLE_COLUMNS = (
+    Column("example"),
+    Column("shown in", "right"),
+    Column("tokens", "right"),
+    Column("verdict"),
+)
+
+
+def run_left_out(requests: list[RunRequest], arguments: argparse.Namespace) -> int:
+    """Run each prompt with all examples and without each, and prints what every example is worth; 0."""
+    reports = [
+        report
+        for each in requests
+        if (report := asyncio.run(_run_leave_one_out(each, arguments))) is not None
+    ]
+    if arguments.json and reports:
+        print_json(reports[0] if len(reports) == 1 else reports)
+    return 0
+
+
+async def _run_leave_one_out(request: RunRequest, arguments: argparse.Namespace) -> dict[str, Any] | None:
+    from promptls.experiments.leave_one_out import prepared_left_out
+
+    async with prepared_left_out(request) as left:
+        if not arguments.json:
+            print(_leave_one_out_heading(left), flush=True)
+        if arguments.dry_run:
+            return None
+        if left.planned.question is not None and not arguments.yes:
+            _ask_to_leave_out(left.planned.question)
+        finished = await _leave_out_with_progress(left, arguments)
+    report = dict(finished.manifest)
+    if not arguments.json:
+        print(_leave_one_out_report(report))
+        print(paint(printed_path(Path(finished.results)), "dim"))
+    return report
+
+
+async def _leave_out_with_progress(left: LeftOut, arguments: argparse.Namespace) -> Finished:
+    from promptls.cli.run_progress import shown_progress
+    from promptls.experiments.leave_one_out import run_left_out as run_it
+
+    with shown_progress(quiet=arguments.json) as tell:
+        return await run_it(left, tell)
+
+
+def _leave_one_out_heading(left: LeftOut) -> str:
+    plan, planned = left.whole.plan, left.planned
+    prompt = paint(printed_path(plan.experiment.prompt), "bold")
+    examples = plural(len(left.variants), "example")
+    return (
+        f"{prompt}: experiment `{plan.experiment.name}` without each of {examples}\n"
+        f"{plural(plan.rows, 'row')}: {plural(planned.calls, 'call')}, "
+        f"about {planned.tokens:,} input tokens"
+        + (f", about {in_dollars(planned.prompt_cost)}" if planned.prompt_cost is not None else "")
+        + "".join(f"\n{line}" for line in sent_lines(planned.sends, planned.environment))
+    )
+
+
+def _ask_to_leave_out(question: str) -> None:
+    """Raise `UsageError` where nobody says that so much may be spent."""
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().lower() in {"y", "yes"}:
+            return
+    raise UsageError(
+        question.removesuffix(" Run it?"), remedy="say `--yes` to run it, or run less: `--rows 20`"
+    )
+
+
+def _leave_one_out_report(report: dict[str, Any]) -> str:
+    scores = ", ".join(f"{each['name']} {each['text']}" for each in report["metrics"])
+    examples = report["examples"]
+    rows = [
+        TableRow(
+            (
+                f"{each['number']}: {each['label']}",
+                f"{each['shown']} of {report['rows']}",
+                f"{each['tokens']:.0f}",
+                each["verdict"],
+            ),
+            _VERDICT_COLOURS.get(each["verdict"]),
+        )
+        for each in examples
+    ]
+    why = [f"example {each['number']} {each['words']}" for each in examples]
+    return "\n".join([f"with all of them: {scores}", "", table(_EXAMPLE_COLUMNS, rows), "", *why])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from promptls.text.errors import UsageError
 
 if TYPE_CHECKING:
-    from promptls.server.access import Address
+    from promptls.server.port_access import Address
 
 SUMMARY = "start the language server"
 
@@ -67,8 +67,8 @@ def execute(arguments: argparse.Namespace) -> int:
             "`--allow-origin` is for web pages, which connect over WebSocket", remedy="add `--ws`"
         )
     if address is not None:
-        from promptls.server.access import chosen_token
         from promptls.server.network import run_tcp, run_websocket
+        from promptls.server.port_access import chosen_token
 
         if not address.is_loopback:
             _warn_of_remote(address.host, is_allowed=arguments.allow_remote)
@@ -118,7 +118,7 @@ def _origin(word: str) -> str:
 
 def _address(word: str) -> Address:
     """Return the address that `word` writes; argparse shows the error of any other word."""
-    from promptls.server.access import LOOPBACK, Address
+    from promptls.server.port_access import LOOPBACK, Address
 
     host, _, port = word.rpartition(":")
     if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):

@@ -7,14 +7,13 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptls.cli.input.trust import add_trust_argument, trust_to_render
-from promptls.cli.output.table import Column, Row, table
-from promptls.cli.output.terminal import print_failure, print_json, shown_path
+from promptls.cli.permission import add_trust_argument, trust_to_render
+from promptls.cli.terminal import Column, TableRow, print_failure, print_json, shown_path, table
 from promptls.text.errors import UsageError
 from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
-    from promptls.cli.input.chosen_files import ChosenFiles
+    from promptls.cli.chosen_files import ChosenFiles
     from promptls.ide.preview import TokenReport
     from promptls.models.model import ModelReference
     from promptls.rendering.file_rendering import FileRendering, TokenRange
@@ -64,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Count every chosen prompt; 1 where one does not render, or is over its limit."""
-    from promptls.cli.input.chosen_files import choose
+    from promptls.cli.chosen_files import choose
 
     chosen = choose(arguments.paths)
     paths = list(_paths(chosen))
@@ -78,7 +77,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _paths(chosen: ChosenFiles) -> Iterator[str]:
-    from promptls.cli.input.chosen_files import refuse_other_files
+    from promptls.cli.chosen_files import refuse_other_files
     from promptls.semantic.kind import Kind
 
     for path in chosen.all():
@@ -166,19 +165,19 @@ def _print_total(prompts: Sequence[Counted]) -> None:
         print(f"The window and the price are those of {', '.join(f'`{name}`' for name in models)}.")
 
 
-def _rows(prompt: Counted, *, has_rows: bool, has_model: bool) -> Iterator[Row]:
+def _rows(prompt: Counted, *, has_rows: bool, has_model: bool) -> Iterator[TableRow]:
     made, report = prompt
     rendering = made.rendering
     path = shown_path(made.job.path)
     blank = [""] * (3 * has_rows)
     if rendering is None or report is None:
-        yield Row((path, "", "", *blank, "does not render", *([""] * (2 * has_model))), "red")
+        yield TableRow((path, "", "", *blank, "does not render", *([""] * (2 * has_model))), "red")
         return
     mark = "≈ " if made.is_approximate else ""
     total = made.rows.total if made.rows else None
     last = (_percent(report.total, report.window), _dollars(report.cost)) if has_model else ()
     cells = (f"{mark}{report.total:,}", *_range(total, has_rows=has_rows), _share(made), *last)
-    yield Row((path, f"`{made.sample.name}`", *cells), "red" if rendering.problems else "bold")
+    yield TableRow((path, f"`{made.sample.name}`", *cells), "red" if rendering.problems else "bold")
     for part, its in zip(rendering.parts, report.ranges, strict=True):
         cells = (
             f"{part.tokens:,}",
@@ -186,10 +185,10 @@ def _rows(prompt: Counted, *, has_rows: bool, has_model: bool) -> Iterator[Row]:
             _percent(part.tokens, rendering.tokens),
             *([""] * (2 * has_model)),
         )
-        yield Row((f"  {part.name}", str(part.role), *cells))
+        yield TableRow((f"  {part.name}", str(part.role), *cells))
         for section in part.sections:
             padding = [""] * (len(cells) - 1)
-            yield Row((f"    {section.name}", "section", f"{section.tokens:,}", *padding), "dim")
+            yield TableRow((f"    {section.name}", "section", f"{section.tokens:,}", *padding), "dim")
 
 
 def _range(its: TokenRange | None, *, has_rows: bool) -> tuple[str, ...]:

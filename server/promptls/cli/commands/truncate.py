@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from itertools import zip_longest
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from promptls.cli.input.options import whole_number
-from promptls.cli.input.trust import add_trust_argument, trust_to_render
-from promptls.cli.output.table import Column, Row, table
-from promptls.cli.output.terminal import paint, print_failure, print_json, printed_path
+from promptls.cli.arguments import whole_number
+from promptls.cli.permission import add_trust_argument, trust_to_render
+from promptls.cli.terminal import Column, TableRow, paint, print_failure, print_json, printed_path, table
+from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from promptls.rendering.worker import Limits
     from promptls.truncation.report import BestJson, CellJson, LabJson
     from promptls.workspace.snapshot import Snapshot
+
 
 SUMMARY = "find a good truncation step for a growing chat"
 
@@ -88,7 +92,7 @@ def whole_numbers(word: str) -> tuple[int, ...]:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Explores and prints; 1 where the prompt does not render, or cannot be cut to its limit."""
-    from promptls.cli.input.chosen_files import choose_one, refuse_other_files
+    from promptls.cli.chosen_files import choose_one, refuse_other_files
     from promptls.rendering.make import limits_for
     from promptls.rendering.outcome import RenderFailure
 
@@ -107,13 +111,9 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         _print(found, request)
     if picture is not None:
-        from promptls.cli.output.truncation_picture import save_picture
-
         save_picture(found, picture)
         print(f"The picture is in {printed_path(picture)}.", file=sys.stderr)
     elif arguments.plot:
-        from promptls.cli.output.truncation_bars import bars
-
         print(f"\n{bars(found)}")
     return int(any(cell["failures"] for cell in found["cells"] if cell["limit"] == _shown_limit(found)))
 
@@ -125,7 +125,6 @@ def _picture(word: str | None) -> Path | None:
     """
     if word in {None, IN_TERMINAL}:
         return None
-    from promptls.cli.output.truncation_picture import picture_file
 
     return picture_file(str(word))
 
@@ -155,7 +154,7 @@ async def _explored(request: LabRequest, limits: Limits, *, quiet: bool) -> LabJ
 
     if quiet or not sys.stderr.isatty():
         return await explore(request, limits)
-    from promptls.cli.output.safe_stream import live_progress
+    from promptls.cli.safe_stream import live_progress
 
     with live_progress() as bar:
         tasks: dict[str, TaskID] = {}
@@ -218,7 +217,7 @@ def _heading(found: LabJson, request: LabRequest, limit: int) -> Iterator[str]:
     yield paint(f"cache: {found['cache']['name']}, {found['cache']['words']}", "dim")
 
 
-def _row(cell: CellJson, found: LabJson, best: BestJson) -> Row:
+def _row(cell: CellJson, found: LabJson, best: BestJson) -> TableRow:
     turns = sum(len(chat["tokens"]) for chat in found["chats"])
     is_best = cell["step"] == best["step"]
     is_present = cell["step"] == found["step"]
@@ -231,12 +230,161 @@ def _row(cell: CellJson, found: LabJson, best: BestJson) -> Row:
         f"{cell['needless'] / max(turns, 1):,.0f} a turn",
         f"{cell['breaks']:,} of {turns:,}",
     )
-    return Row(cells, "green" if is_best else "bold" if is_present else None)
+    return TableRow(cells, "green" if is_best else "bold" if is_present else None)
 
 
-def _other_row(best: BestJson, cells: Sequence[CellJson]) -> Row:
+def _other_row(best: BestJson, cells: Sequence[CellJson]) -> TableRow:
     limit, step = best["limit"], best["step"]
     cell = next((each for each in cells if (each["limit"], each["step"]) == (limit, step)), None)
     if cell is None:
-        return Row((f"{limit:,}", "any" if "never reaches" in best["reason"] else "none", "", ""))
-    return Row((f"{limit:,}", f"{step:,}", f"{cell['cacheRate']:.0%}", f"{cell['keptRate']:.0%}"))
+        return TableRow((f"{limit:,}", "any" if "never reaches" in best["reason"] else "none", "", ""))
+    return TableRow((f"{limit:,}", f"{step:,}", f"{cell['cacheRate']:.0%}", f"{cell['keptRate']:.0%}"))
+
+
+FORMS: Final = (".svg", ".png", ".pdf")
+_CACHED, _FRESH, _LOST, _BEST = "#2f7d5b", "#e0a526", "#d5d9de", "#b3261e"
+_STYLE: Any = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#8a9099",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "figure.facecolor": "white",
+}
+
+
+def picture_file(word: str) -> Path:
+    """Return the file to draw into.
+
+    Raises UsageError where its form or its folder, or matplotlib, is missing.
+    """
+    path = Path(word).absolute()
+    if path.suffix.lower() not in FORMS:
+        raise UsageError("this is no form of a picture", FilePlace(path), f"choose one of {', '.join(FORMS)}")
+    if not path.parent.is_dir():
+        raise UsageError("there is no such folder", FilePlace(path.parent), "make it first")
+    if find_spec("matplotlib") is None:
+        raise UsageError(
+            "pictures need matplotlib, which is not installed",
+            remedy="pip install 'promptls[plot]', or give `--plot` no file to draw in the terminal",
+        )
+    return path
+
+
+def save_picture(found: LabJson, path: Path) -> None:
+    """Draws what each step does under the present limit, and the turns with the present and the best step."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    best = drawn_cell(found)
+    present = drawn_cell(found, found["step"] or 1)
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(10.5, 7.2), layout="constrained")
+        halves: Any = figure.subfigures(2, 1, height_ratios=(1.05, 1))
+        above, below = halves
+        _draw_steps(above.subplots(1, 1), found, best)
+        shown = [best] if best is present else [present, best]
+        for axes, cell in zip(
+            below.subplots(1, len(shown), sharey=True, squeeze=False)[0], shown, strict=True
+        ):
+            _draw_turns(axes, cell, "best" if cell is best else "now", found)
+        figure.suptitle(
+            f"{Path(found['path']).name}: `{found['input']}` under a limit of {best['limit']:,} tokens",
+            x=0.01,
+            ha="left",
+            fontsize=13,
+            fontweight="bold",
+        )
+        figure.savefig(path, dpi=160, metadata=_metadata(path))
+
+
+def _draw_steps(axes: Any, found: LabJson, best: CellJson) -> None:
+    cells = [cell for cell in found["cells"] if cell["limit"] == best["limit"]]
+    steps = [cell["step"] for cell in cells]
+    axes.plot(steps, [cell["cacheRate"] for cell in cells], color=_CACHED, marker="o", markersize=4)
+    axes.plot(steps, [cell["keptRate"] for cell in cells], color=_FRESH, marker="s", markersize=4)
+    last = cells[-1]
+    for rate, text, colour in (
+        (last["cacheRate"], "read from the cache", _CACHED),
+        (last["keptRate"], "kept of what fits", _FRESH),
+    ):
+        axes.annotate(text, (steps[-1], rate), (8, 0), textcoords="offset points", va="center", color=colour)
+    axes.axvline(best["step"], color=_BEST, linewidth=1, linestyle="--", zorder=0)
+    axes.annotate(
+        f"best: {best['step']:,}", (best["step"], 1.0), (4, 2), textcoords="offset points", color=_BEST
+    )
+    axes.set_ylim(0, 1.04)
+    axes.margins(x=0.02)
+    axes.yaxis.set_major_formatter(lambda share, _place: f"{share:.0%}")
+    axes.xaxis.set_major_formatter(lambda step, _place: f"{step:,.0f}")
+    axes.grid(axis="y", color="#e6e9ed", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.set_xlabel("truncation step, in tokens")
+    axes.set_title(f"What a step costs and gains (cache: {found['cache']['name']})")
+
+
+def _draw_turns(axes: Any, cell: CellJson, word: str, found: LabJson) -> None:
+    turns = cell["turns"]
+    numbers = range(1, len(turns["tokens"]) + 1)
+    fresh = [kept - cached for kept, cached in zip(turns["tokens"], turns["cached"], strict=True)]
+    axes.bar(numbers, turns["cached"], width=0.9, color=_CACHED, label="from the cache")
+    axes.bar(numbers, fresh, width=0.9, bottom=turns["cached"], color=_FRESH, label="new")
+    axes.bar(numbers, turns["lost"], width=0.9, bottom=turns["tokens"], color=_LOST, label="cut")
+    axes.axhline(cell["limit"], color=_BEST, linewidth=1)
+    axes.set_xlim(0.4, len(turns["tokens"]) + 0.6)
+    axes.yaxis.set_major_formatter(lambda tokens, _place: f"{tokens:,.0f}")
+    chat = found["chats"][0]
+    axes.set_xlabel("turn, all made up" if chat["generated"] == len(numbers) else f"turn of {chat['name']}")
+    axes.set_title(f"Step {cell['step']:,} ({word}): {cell['cacheRate']:.0%} from the cache")
+    if word == "best":
+        axes.legend(loc="upper left", ncols=3, handlelength=1, columnspacing=1.2, fontsize=9)
+
+
+def _metadata(path: Path) -> dict[str, Any] | None:
+    """Return what makes the same result the same file."""
+    return {"Date": None} if path.suffix.lower() == ".svg" else None
+
+
+CACHED, FRESH, LOST = "█", "▒", "·"
+MAX_LINES = 40
+"""How many turns are drawn; of more, every second, third, … is."""
+_LEAST_WIDTH, _BESIDE = 20, 34
+_MAX_WIDTH = 90
+
+
+def bars(found: LabJson) -> str:
+    """Return one line a turn for the best step under the present limit: read from the cache, new, and cut."""
+    cell = drawn_cell(found)
+    width = min(_MAX_WIDTH, max(_LEAST_WIDTH, shutil.get_terminal_size().columns - _BESIDE))
+    return "\n".join(_lines(cell, width))
+
+
+def drawn_cell(found: LabJson, step: int | None = None) -> CellJson:
+    """Return the cell of a step, by default of the best one, under the present limit, or the middle one."""
+    limits = found["limits"]
+    limit = found["limit"] if found["limit"] in limits else limits[len(limits) // 2]
+    if step is None:
+        step = next(best["step"] for best in found["best"] if best["limit"] == limit)
+    cells = [cell for cell in found["cells"] if cell["limit"] == limit]
+    return next((cell for cell in cells if cell["step"] == step), cells[0])
+
+
+def _lines(cell: CellJson, width: int) -> Iterator[str]:
+    turns = cell["turns"]
+    yield paint(f"With a step of {cell['step']:,} under a limit of {cell['limit']:,} tokens:", "bold")
+    yield f"{paint(CACHED, 'green')} read from the cache   {FRESH} new   {paint(LOST, 'dim')} cut"
+    every = -(-len(turns["tokens"]) // MAX_LINES)
+    totals = [kept + lost for kept, lost in zip_longest(turns["tokens"], turns["lost"], fillvalue=0)]
+    scale = width / max(1, *totals)
+    for number in range(0, len(totals), every):
+        kept, cached = turns["tokens"][number], turns["cached"][number]
+        first, second, third = (round(part * scale) for part in (cached, kept, totals[number]))
+        bar = (
+            paint(CACHED * first, "green") + FRESH * (second - first) + paint(LOST * (third - second), "dim")
+        )
+        lost = f", {turns['lost'][number]:,} cut" if turns["lost"][number] else ""
+        yield f"{number + 1:>5} {bar} {kept:,}{paint(lost, 'dim')}"

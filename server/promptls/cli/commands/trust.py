@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptls.cli.output.terminal import paint, print_json
+from promptls.cli.terminal import paint, print_json
 from promptls.security.trust import KeyGrant, TrustStore, printable
 from promptls.text.errors import FilePlace, UsageError
 

@@ -1,19 +1,17 @@
-"""The live preview of a file on disk, for a page in a browser."""
+"""The live preview of a file on disk, with the truncation lab, for pages in a browser."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.cli.pages.conversation import Conversation, talk_among
-from promptls.cli.pages.live_lab import LabConversation
-from promptls.cli.pages.shown_page import ShownPage
-from promptls.preview import wire
-from promptls.preview.answers import committed, rows_of, tokens_of
-from promptls.preview.choice import Choice, chosen_sample, preview_job
-from promptls.preview.result import failure_json, preview_result
+from promptls.cli.pages.page_server import PageConversation, ShownPage, sentence, talk_among
+from promptls.preview import preview_wire
+from promptls.preview.choice import PreviewChoice, chosen_sample, preview_job
+from promptls.preview.preview_answers import committed, rows_of, tokens_of
+from promptls.preview.preview_result import failure_json, preview_result
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.lab import LabOptions, explore, lab_request
 from promptls.rendering.make import limits_for
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from promptls.rendering.worker import RenderWorker, Tell
     from promptls.workspace.workspace import Workspace
 
+
 _POLL_SECONDS: Final = 0.15
 """How often the files are looked at: this also notices changes on network drives."""
 
@@ -37,12 +36,12 @@ _POLL_SECONDS: Final = 0.15
 class LivePreview:
     """One prompt file for any number of pages."""
 
-    def __init__(self, workspace: Workspace, path: str, worker: RenderWorker, choice: Choice) -> None:
+    def __init__(self, workspace: Workspace, path: str, worker: RenderWorker, choice: PreviewChoice) -> None:
         self.path: Final = path
         self._workspace: Final = workspace
         self._worker: Final = worker
         self._choice: Final = choice
-        self._pages: Final[set[Conversation]] = set()
+        self._pages: Final[set[PageConversation]] = set()
         self._files: set[str] = {path}
 
     async def converse(self, connection: ServerConnection) -> None:
@@ -76,7 +75,7 @@ class LivePreview:
 
     # -- what a page is shown --------------------------------------------------------
 
-    async def result(self, choice: Choice) -> wire.PreviewResult:
+    async def result(self, choice: PreviewChoice) -> preview_wire.PreviewResult:
         """Return the rendering with what the reader chose; raises UserError where its data cannot be had."""
         snapshot = self._workspace.snapshot
         self._files = set(self._made_from())
@@ -87,7 +86,7 @@ class LivePreview:
             self._files |= set(made.rendering.files)
         return preview_result(snapshot, self.path, made, _uri)
 
-    async def explore(self, options: Mapping[str, Any], tell: Tell) -> wire.LabResult:
+    async def explore(self, options: Mapping[str, Any], tell: Tell) -> preview_wire.LabResult:
         """Return what the truncation lab finds; raises UserError where there is nothing to explore."""
         snapshot = self._workspace.snapshot
         self._files |= set(self._made_from())
@@ -109,12 +108,14 @@ class LivePreview:
             words, start = optional(argument, "search", str), optional(argument, "start", int)
             return await rows_of(snapshot, self.path, words or "", start or 0)
         if question == "committed":
-            return await committed(snapshot, self.path, Choice.from_json(argument), self._worker.render)
+            return await committed(
+                snapshot, self.path, PreviewChoice.from_json(argument), self._worker.render
+            )
         if question == "source":
             return self._source(optional(argument, "of", str) or self.path)
         raise UsageError(f"there is no question `{question}`")
 
-    def _source(self, of: str) -> wire.SourceAnswer:
+    def _source(self, of: str) -> preview_wire.SourceAnswer:
         """Return the text of one of the template files, by its path or URI, and of no other file."""
         snapshot = self._workspace.snapshot
         paths = (*snapshot.included(self.path), *self._files)
@@ -145,7 +146,7 @@ class LivePreview:
 class PreviewPage(ShownPage):
     """One page of the preview: it is shown the rendering of what it chose."""
 
-    def __init__(self, live: LivePreview, connection: ServerConnection, choice: Choice) -> None:
+    def __init__(self, live: LivePreview, connection: ServerConnection, choice: PreviewChoice) -> None:
         super().__init__(connection)
         self._live: Final = live
         self._choice = choice
@@ -157,7 +158,7 @@ class PreviewPage(ShownPage):
             self.refresh()
         elif kind == "choose" and isinstance(message.get("choice"), dict):
             try:
-                chosen = Choice.from_json(message["choice"])
+                chosen = PreviewChoice.from_json(message["choice"])
             except UsageError:
                 return
             self._choice = chosen
@@ -180,3 +181,40 @@ class PreviewPage(ShownPage):
 
 def _uri(path: str) -> str:
     return Path(path).as_uri()
+
+
+class LabConversation(PageConversation):
+    """One page: it is shown what was found for its last options, and hears when the file has changed."""
+
+    def __init__(
+        self,
+        explore: Callable[[Mapping[str, Any], Tell], Awaitable[preview_wire.LabResult]],
+        connection: ServerConnection,
+    ) -> None:
+        super().__init__(connection)
+        self._explore: Final = explore
+        self._exploring: asyncio.Task[None] | None = None
+
+    def refresh(self) -> None:
+        """Say that the prompt is not any more what was explored."""
+        self.start(self.send({"type": "stale"}))
+
+    def receive(self, message: dict[str, Any]) -> None:
+        """Explore with what the page chose; what is still being explored is given up."""
+        if message.get("type") not in {"ready", "explore"}:
+            return
+        options = message.get("options")
+        if self._exploring is not None:
+            self._exploring.cancel()
+        self._exploring = self.start(self._show(options if isinstance(options, dict) else {}))
+
+    async def _show(self, options: dict[str, Any]) -> None:
+        def tell(what: str, done: int, count: int) -> None:
+            self.start(self.send({"type": "progress", "words": f"{what}: {done} of {count}"}))
+
+        await self.send({"type": "busy"})
+        try:
+            message = {"type": "show", "result": await self._explore(options, tell)}
+        except Exception as error:  # noqa: BLE001 - whatever it is, the page must not wait for ever
+            message = {"type": "fail", "message": sentence(error)}
+        await self.send(message)

@@ -7,24 +7,30 @@ or come from another page.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import html
+import json
+import logging
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from promptls.server.access import LOOPBACK, new_token, own_hosts, path_pieces, refusal
-from promptls.text.errors import UserError
+from promptls.cli.arguments import whole_number
+from promptls.server.port_access import LOOPBACK, new_token, own_hosts, path_pieces, refusal
+from promptls.text.errors import FilePlace, UserError
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
     from websockets.http11 import Request, Response
+
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "pages"
 """What the build of the VS Code extension puts here, and wheels carry."""
@@ -209,3 +215,152 @@ def _response(status: HTTPStatus, body: str | bytes, kind: str = "text/plain") -
         }
     )
     return Response(status.value, status.phrase, headers, content)
+
+
+def add_page_arguments(parser: argparse._ActionsContainer) -> None:
+    """Declare how the page is reached."""
+    parser.add_argument(
+        "--port", metavar="PORT", type=whole_number, default=0, help="port (default: any free one)"
+    )
+    parser.add_argument("--no-open", action="store_true", help="print the address without opening a browser")
+
+
+def serve_until_interrupted(serving: Coroutine[Any, Any, None], ended: str) -> int:
+    """Serve until Ctrl+C, then says that it has `ended`; raises UserError where it cannot be served."""
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serving)
+    print(f"\n{ended}", file=sys.stderr)
+    return 0
+
+
+log = logging.getLogger(__name__)
+
+Talker = TypeVar("Talker", bound="PageConversation")
+
+
+class PageConversation(ABC):
+    """One page, from its first message until it is closed."""
+
+    def __init__(self, connection: ServerConnection) -> None:
+        self._connection: Final = connection
+        self._tasks: Final[set[asyncio.Task[None]]] = set()
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """Refresh the page: its content may be out of date."""
+
+    @abstractmethod
+    def receive(self, message: dict[str, Any]) -> None:
+        """Take a message of the page; what is no JSON object comes as an empty one."""
+
+    async def run(self) -> None:
+        """Talk until the page is closed."""
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            async for text in self._connection:
+                self.receive(_message(text))
+        except ConnectionClosed:
+            pass
+        finally:
+            for task in self._tasks:
+                task.cancel()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Return the task that does the work, until it is done or the page is closed."""
+        task = asyncio.ensure_future(self._until_closed(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Say something; raises ConnectionClosed where the page has gone."""
+        await self._connection.send(json.dumps(message))
+
+    async def _until_closed(self, work: Coroutine[Any, Any, None]) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            await work
+        except ConnectionClosed:
+            return
+
+
+async def talk_among(pages: set[Talker], page: Talker) -> None:
+    """Talk with a page until it is closed; for as long it is one of the `pages`."""
+    pages.add(page)
+    try:
+        await page.run()
+    finally:
+        pages.discard(page)
+
+
+def sentence(failure: Exception) -> str:
+    """Return the failure for the reader of a page, with the name of its file and what to do."""
+    if not isinstance(failure, UserError):
+        log.error("the page failed", exc_info=failure)
+        return f"promptls failed unexpectedly ({type(failure).__name__}); the terminal says more"
+    remedy = f"; {failure.remedy}" if failure.remedy else ""
+    place = f"{Path(failure.place.path).name}: " if isinstance(failure.place, FilePlace) else ""
+    return f"{place}{failure.message}{remedy}"
+
+
+def _message(text: str | bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+class ShownPage(PageConversation):
+    """One page: it is shown one thing after the other, and of what is wanted meanwhile the newest only."""
+
+    def __init__(self, connection: ServerConnection) -> None:
+        super().__init__(connection)
+        self._wanted: Final = asyncio.Event()
+
+    @abstractmethod
+    async def show(self) -> None:
+        """Show what is wanted now; whatever this raises is said to the page."""
+
+    @abstractmethod
+    async def answered(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
+        """Return the answer to a question of the page; whatever this raises is said to the page."""
+
+    def failed(self, error: Exception) -> dict[str, Any]:
+        """Return the message that something could not be shown."""
+        return {"type": "fail", "message": sentence(error)}
+
+    def refresh(self) -> None:
+        """Refresh the page: its content may be out of date."""
+        self._wanted.set()
+
+    async def run(self) -> None:
+        """Talk until the page is closed."""
+        self.start(self._show_always())
+        await super().run()
+
+    async def answer(self, message: Mapping[str, Any]) -> None:
+        """Answer the question in a message."""
+        argument = message.get("argument")
+        answer: dict[str, Any] = {"type": "answer", "id": message.get("id")}
+        try:
+            asked = argument if isinstance(argument, dict) else {}
+            answer["result"] = await self.answered(str(message.get("question")), asked)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the page must not wait for ever
+            answer["error"] = sentence(error)
+        await self.send(answer)
+
+    async def _show_always(self) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            try:
+                await self.show()
+            except ConnectionClosed:
+                return
+            except Exception as error:  # noqa: BLE001 - whatever it is, the next change must still be shown
+                await self.send(self.failed(error))

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from promptls.cli.checking.checked import region_of, repository_path
-from promptls.cli.output.terminal import printed_path
+from promptls.cli.checked import region_of, repository_path
+from promptls.cli.terminal import printed_path
 from promptls.text.escape import annotation_message, annotation_property
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
-    from promptls.cli.checking.checked import Checked, CheckedFile
+    from promptls.cli.checked import Checked, CheckedFile
     from promptls.lint.rule import Finding, Severity
 
 _COMMANDS: Final[dict[Severity, str]] = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptls.cli.checking.checked import region_of
-from promptls.cli.output.terminal import json_text, shown_path
+from promptls.cli.checked import region_of
+from promptls.cli.terminal import json_text, shown_path
 
 if TYPE_CHECKING:
-    from promptls.cli.checking.checked import Checked, CheckedFile
+    from promptls.cli.checked import Checked, CheckedFile
     from promptls.lint.rule import Finding, RelatedPlace
 
 

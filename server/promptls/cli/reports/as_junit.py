@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from promptls.cli.checking.checked import region_of, repository_path
+from promptls.cli.checked import region_of, repository_path
 from promptls.text.escape import for_terminal_line
 from promptls.text.format import xml_text
 
 if TYPE_CHECKING:
-    from promptls.cli.checking.checked import Checked, CheckedFile
+    from promptls.cli.checked import Checked, CheckedFile
     from promptls.lint.rule import Finding
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from promptls import __version__
-from promptls.cli.checking.checked import region_of, repository_path
-from promptls.cli.checking.fingerprint import fingerprints
-from promptls.cli.output.terminal import json_text
+from promptls.cli.baseline import fingerprints
+from promptls.cli.checked import region_of, repository_path
+from promptls.cli.terminal import json_text
 
 if TYPE_CHECKING:
-    from promptls.cli.checking.checked import Checked, CheckedFile
+    from promptls.cli.checked import Checked, CheckedFile
     from promptls.lint.rule import Finding, Fix, RelatedPlace, Rule, Severity
     from promptls.text.positions import Span
     from promptls.workspace.settings import SettingsProblem
@@ -27,7 +27,7 @@ _LEVELS: Final[dict[Severity, str]] = {
     "information": "note",
     "hint": "note",
 }
-# The digits are those of `promptls.cli.checking.fingerprint`; another way to make them gets another name.
+# The digits are those of `promptls.cli.baseline`; another way to make them gets another name.
 _FINGERPRINT: Final = "promptlsFinding/v1"
 
 

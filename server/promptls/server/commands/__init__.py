@@ -6,11 +6,21 @@ first needed, as in `features.py`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+
+from promptls.server.json_rpc import decoded, encoded
+from promptls.text.errors import UsageError, UserError
+from promptls.text.escape import for_message
+from promptls.text.suggest import did_you_mean
+
 if TYPE_CHECKING:
     from promptls.server.session import Session
+
 
 Arguments = dict[str, Any]
 Token = int | str | None
@@ -151,21 +161,21 @@ async def _generate_dataset(session: Session, arguments: Arguments, token: Token
 
 @command("experimentTests")
 async def _experiment_tests(session: Session, arguments: Arguments, token: Token) -> Any:
-    from promptls.server.commands.experiment_tests import experiment_tests
+    from promptls.server.commands.runs import experiment_tests
 
     return await experiment_tests(session.context, session.scan, arguments, token)
 
 
 @command("experimentRows")
 async def _experiment_rows(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.experiment_tests import experiment_rows
+    from promptls.server.commands.runs import experiment_rows
 
     return await experiment_rows(session.context, arguments)
 
 
 @command("rowVerdicts")
 async def _row_verdicts(_session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.experiment_tests import row_verdicts
+    from promptls.server.commands.runs import row_verdicts
 
     return await row_verdicts(arguments)
 
@@ -205,3 +215,47 @@ _question_about_results("resultsMessages", "messages")
 _question_about_results("resultsNote", "note")
 _question_about_results("resultsNumbers", "numbers")
 _question_about_results("exportResults", "export")
+
+
+log = logging.getLogger(__name__)
+
+
+async def execute(session: Session, params: types.ExecuteCommandParams) -> Any:
+    """Return the result of a command; raises JsonRpcException with a message for the user if it fails."""
+    function = COMMANDS.get(params.command)
+    if function is None:
+        raise JsonRpcInvalidParams(
+            f"there is no command `{params.command}`{did_you_mean(params.command, COMMANDS)}"
+        )
+    arguments = params.arguments[0] if params.arguments else {}
+    if not isinstance(arguments, dict):
+        raise JsonRpcInvalidParams(f'`{params.command}` takes one object, such as {{"uri": …}}')
+    try:
+        result = await function(session, arguments, params.work_done_token)
+    except UsageError as failure:
+        raise JsonRpcInvalidParams(_sentence(failure)) from None
+    except UserError as failure:
+        raise JsonRpcException(_sentence(failure), types.LSPErrorCodes.RequestFailed.value) from None
+    except JsonRpcException:
+        raise
+    except Exception as error:
+        log.exception("%s failed", params.command)
+        message = (
+            f"`{params.command}` failed unexpectedly ({type(error).__name__}); the server's log says more"
+        )
+        raise JsonRpcException(message, types.LSPErrorCodes.RequestFailed.value) from None
+    result = decoded(encoded(result))  # JSON has no NaN: it becomes null
+    # Clients show the sentence of a result as they show messages.
+    if isinstance(result, dict) and isinstance(result.get("message"), str):
+        result["message"] = for_message(result["message"])
+    return result
+
+
+def _sentence(failure: UserError) -> str:
+    """Return the failure as one text: what is wrong, what to do about it, and where.
+
+    A notification shows the beginning of a text, and paths are long.
+    """
+    place = f" ({failure.place.text()})" if failure.place else ""
+    remedy = f"; {failure.remedy}" if failure.remedy else ""
+    return f"{failure.message}{remedy}{place}"

@@ -6,21 +6,25 @@ import asyncio
 import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from promptls.ide.code_lenses import Running, changed_text, plan_text, progress_text
 from promptls.ide.experiments import experiment_names
 from promptls.server import command_types
-from promptls.server.editor_models import editor_of
-from promptls.server.progress import Progress, progress
-from promptls.server.trust import NOT_SENT, may_send_keys
+from promptls.server.folder_trust import NOT_SENT, may_send_keys
+from promptls.server.progress import WorkDoneProgress, progress
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from promptls.experiments.run_protocol import Event, Finished, Planned, RunRequest, Started, Stopped
     from promptls.experiments.verdicts import LiveVerdicts, RowVerdict
+    from promptls.models.editor_model import AskEditor
     from promptls.server.context import Context
-    from promptls.server.state.runs import Runs
+    from promptls.server.state.latest_runs import LatestRuns
 
 
 RUN_IT: Final = "Run it"
@@ -28,7 +32,7 @@ RUN_IT: Final = "Run it"
 
 async def followed_run(
     context: Context,
-    runs: Runs,
+    runs: LatestRuns,
     request: RunRequest,
     token: types.ProgressToken | None,
     title: str,
@@ -105,7 +109,9 @@ _NOTHING: dict[str, Any] = {
 class _Watch:
     """Shows a run's events as progress, and keeps what a cancelled one is reported with."""
 
-    def __init__(self, context: Context, runs: Runs, shown: Progress, prompt: str, experiment: str) -> None:
+    def __init__(
+        self, context: Context, runs: LatestRuns, shown: WorkDoneProgress, prompt: str, experiment: str
+    ) -> None:
         self._context = context
         self._runs = runs
         self._shown = shown
@@ -214,7 +220,7 @@ class VerdictNews:
             self._context.notify("promptls/rowVerdicts", {**params})
 
 
-def verdict_json(verdict: RowVerdict, *, stale: bool) -> command_types.RowVerdict:
+def verdict_json(verdict: RowVerdict, *, stale: bool) -> command_types.RowVerdictJson:
     """Return the verdict on a row; it is `stale` if the prompt changed after the run."""
     return {
         "number": verdict.number,
@@ -225,3 +231,49 @@ def verdict_json(verdict: RowVerdict, *, stale: bool) -> command_types.RowVerdic
         "seconds": verdict.seconds,
         "stale": stale,
     }
+
+
+ASK_MODEL: Final = "promptls/askModel"
+"""The request: `{"run", "model", "messages", "parameters"}`.
+
+The model is `<vendor>/<family>`, and `run` is the same in one run. The answer is `{"text", "model",
+"inputTokens", "outputTokens"}`, the counts null where they are not known, or `{"error": {"code", "message"}}`
+with one of the codes `notFound`, `noPermissions`, `blocked`, `failed`.
+"""
+
+
+def editor_of(context: Context) -> AskEditor | None:
+    """Return a function that asks a model of the client; None if the client has none. It never raises.
+
+    A cancelled question is cancelled at the client.
+    """
+    if not context.capabilities.models:
+        return None
+
+    run = str(uuid4())
+
+    async def ask(question: Mapping[str, Any]) -> Mapping[str, Any]:
+        request_id = str(uuid4())
+        params = {"run": run, **question}
+        request = context.server.protocol.send_request_async(ASK_MODEL, params, msg_id=request_id)
+        try:
+            answer = await request
+        except JsonRpcException as error:
+            return _failed(error.message)
+        except asyncio.CancelledError:
+            context.notify(types.CANCEL_REQUEST, types.CancelParams(request_id))
+            raise
+        return answer if isinstance(answer, dict) else _failed("the editor gave no answer")
+
+    return ask
+
+
+def editor_models(context: Context, params: dict[str, Any]) -> None:
+    """`promptls/editorModels`: the client says which models it offers now, as `<vendor>/<family>`."""
+    models = params.get("models")
+    if isinstance(models, list):
+        context.workspace.set_editor_models(tuple(dict.fromkeys(map(str, models))))
+
+
+def _failed(message: str) -> dict[str, Any]:
+    return {"error": {"code": "failed", "message": message}}

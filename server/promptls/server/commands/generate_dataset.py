@@ -13,17 +13,17 @@ from lsprotocol import types
 from promptls.experiments.access import named_variables
 from promptls.security.trust import FolderCode
 from promptls.server import command_types
+from promptls.server.commands.followed_run import editor_of
 from promptls.server.commands.runs import run_request
-from promptls.server.editor_models import editor_of
-from promptls.server.progress import Progress, progress
-from promptls.server.trust import NOT_SENT, may_send_keys
-from promptls.server.uris import path_of, uri_of
+from promptls.server.folder_trust import NOT_SENT, may_send_keys
+from promptls.server.progress import WorkDoneProgress, progress
+from promptls.server.to_proto import path_of, uri_of
 from promptls.text.errors import UsageError, optional
 
 if TYPE_CHECKING:
     from promptls.experiments.run_protocol import Event, Planned, ProcessRequest
     from promptls.server.context import Context
-    from promptls.server.trust import Trust
+    from promptls.server.folder_trust import Trust
     from promptls.testset.prepare import GenerationRequest
 
 
@@ -126,7 +126,7 @@ def generation_request(context: Context, arguments: dict[str, Any]) -> Generatio
 class _Watch:
     """Shows the events as progress, and asks before much is spent."""
 
-    def __init__(self, context: Context, shown: Progress) -> None:
+    def __init__(self, context: Context, shown: WorkDoneProgress) -> None:
         self._context = context
         self._shown = shown
         self.is_ended = False

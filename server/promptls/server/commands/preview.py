@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from promptls.ide.preview import model_of, preview_markdown, report_json, token_report
 from promptls.models.registry import find_model
-from promptls.preview import wire
-from promptls.preview.answers import committed, rows_of, tokens_of
-from promptls.preview.choice import Choice, chosen_sample, preview_job
-from promptls.preview.result import failure_json, preview_result
+from promptls.preview import preview_wire
+from promptls.preview.choice import PreviewChoice, chosen_sample, preview_job
+from promptls.preview.preview_answers import committed, rows_of, tokens_of
+from promptls.preview.preview_result import failure_json, preview_result
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.lab import LabOptions, explore, lab_request
 from promptls.rendering.make import job_for, limits_for
 from promptls.rendering.outcome import RenderFailure
-from promptls.server.commands.arguments import prompt_path
+from promptls.server.locations import prompt_path
 from promptls.server.progress import progress
 from promptls.server.shown_text import show_text
 from promptls.text.errors import FilePlace, UsageError, UserError, optional
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from promptls.rendering.job import RenderJob
     from promptls.rendering.samples import Sample
     from promptls.server.context import Context
-    from promptls.server.state.renderings import Renderings
-    from promptls.server.trust import Trust
+    from promptls.server.folder_trust import Trust
+    from promptls.server.state.latest_renderings import Renderings
     from promptls.workspace.snapshot import Snapshot
 
 
@@ -40,7 +40,7 @@ async def preview(
     `failure` says why there is none, and `leftOut` what was not run without trust.
     """
     path = prompt_path(context, arguments)
-    choice = Choice.from_json(arguments)
+    choice = PreviewChoice.from_json(arguments)
     left_out = await trust.left_out(path)
 
     def made_job(snapshot: Snapshot) -> tuple[Sample, RenderJob]:
@@ -56,7 +56,7 @@ async def preview(
 
 async def preview_tokens(
     context: Context, renderings: Renderings, arguments: dict[str, Any]
-) -> wire.TokensAnswer:
+) -> preview_wire.TokensAnswer:
     """Return the tokens of the given `texts` in the given `encoding`, with their ids."""
     path = prompt_path(context, arguments)
     texts = optional(arguments, "texts", list)
@@ -66,7 +66,7 @@ async def preview_tokens(
     return await tokens_of(renderings.worker(context.snapshot, path), texts, encoding)
 
 
-async def preview_rows(context: Context, arguments: dict[str, Any]) -> wire.DatasetRowsAnswer:
+async def preview_rows(context: Context, arguments: dict[str, Any]) -> preview_wire.DatasetRowsAnswer:
     """Return the rows of the prompt's dataset that hold the words of `search`, from the `start`th on."""
     path = prompt_path(context, arguments)
     words, start = optional(arguments, "search", str), optional(arguments, "start", int)
@@ -75,12 +75,12 @@ async def preview_rows(context: Context, arguments: dict[str, Any]) -> wire.Data
 
 async def preview_committed(
     context: Context, renderings: Renderings, arguments: dict[str, Any]
-) -> wire.CommittedAnswer:
+) -> preview_wire.CommittedAnswer:
     """Return what the prompt rendered to in the last commit, with the data that is previewed now."""
     path = prompt_path(context, arguments)
     snapshot = context.snapshot
     render = partial(renderings.render, snapshot)
-    return await committed(snapshot, path, Choice.from_json(arguments), render)
+    return await committed(snapshot, path, PreviewChoice.from_json(arguments), render)
 
 
 async def tokens(
@@ -112,7 +112,7 @@ async def tokens(
 
 async def truncation_lab(
     context: Context, trust: Trust, arguments: dict[str, Any], token: types.ProgressToken | None
-) -> wire.LabResult:
+) -> preview_wire.LabResult:
     """Return an object with `uri`, `found`, `failure`, `cancelled` and `leftOut`.
 
     The arguments are `uri`, and by choice `sample` or `row` (from 0), `limit`, `step`, `limits`,
@@ -126,7 +126,7 @@ async def truncation_lab(
     chosen = name if row is None else row + 1
     sample = None if chosen is None else chosen_sample(snapshot, path, chosen)
     request = lab_request(snapshot, path, LabOptions.from_json(arguments), sample)
-    result: wire.LabResult = {
+    result: preview_wire.LabResult = {
         "uri": context.uri_of(path),
         "found": None,
         "failure": None,

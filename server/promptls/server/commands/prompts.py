@@ -17,10 +17,9 @@ from lsprotocol.converters import get_converter
 from promptls import __version__
 from promptls.ide import new_prompt as beginning
 from promptls.server import command_types
-from promptls.server.commands.arguments import prompt_path
+from promptls.server.locations import prompt_path
 from promptls.server.shown_text import show_text
-from promptls.server.to_proto import range_json
-from promptls.server.uris import path_of
+from promptls.server.to_proto import path_of, range_json
 from promptls.text.errors import UsageError, UserError, optional
 from promptls.text.suggest import did_you_mean
 from promptls.workspace.contract import InputPlace, inputs_of
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from promptls.lint.rule import Finding
     from promptls.server.context import Context
     from promptls.server.diagnostics import Diagnostics
-    from promptls.server.state.renderings import Renderings
+    from promptls.server.state.latest_renderings import Renderings
 
 
 async def check_files(

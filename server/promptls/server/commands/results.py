@@ -8,16 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.server.commands.arguments import prompt_path
+from promptls.server.locations import prompt_path
 from promptls.server.shown_text import show_text
-from promptls.server.uris import path_of
+from promptls.server.to_proto import path_of
 from promptls.text.errors import optional
 from promptls.text.escape import markdown_prose, markdown_text
 
 if TYPE_CHECKING:
-    from promptls.results_view.client import ResultsProcess
+    from promptls.results_view.results_client import ResultsProcess
     from promptls.server.context import Context
-    from promptls.server.state.runs import Runs
+    from promptls.server.state.latest_runs import LatestRuns
 
 
 async def show_results(
@@ -47,7 +47,9 @@ async def show_results(
     }
 
 
-async def results_going_on(results: ResultsProcess, runs: Runs, arguments: dict[str, Any]) -> dict[str, Any]:
+async def results_going_on(
+    results: ResultsProcess, runs: LatestRuns, arguments: dict[str, Any]
+) -> dict[str, Any]:
     """Return the unfinished `runs` that have no progress here, and the `folder` they are in.
 
     It is that of the table `run`, or of the runs of the prompt `uri`.

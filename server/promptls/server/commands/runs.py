@@ -1,4 +1,4 @@
-"""Experiments: planned, run, and cancelled; each run has a process of its own."""
+"""Running experiments: plans, runs, and the tests of experiments that editors show."""
 
 from __future__ import annotations
 
@@ -12,18 +12,27 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from promptls.ide.code_lenses import plan_text
+from promptls.ide.experiments import (
+    PromptTests,
+    dataset_of,
+    prompt_tests,
+    prompts_with_experiments,
+    row_tests,
+)
 from promptls.server import command_types
-from promptls.server.commands.arguments import prompt_path
-from promptls.server.commands.followed_run import followed_run, title_of
+from promptls.server.commands.followed_run import followed_run, title_of, verdict_json
+from promptls.server.locations import prompt_path
+from promptls.server.progress import in_slices
 from promptls.server.shown_text import show_text
-from promptls.text.errors import UsageError, optional
+from promptls.text.errors import UsageError, UserError, optional
 from promptls.text.escape import markdown_prose, markdown_text
 
 if TYPE_CHECKING:
     from promptls.experiments.run_protocol import Finished, RunRequest
     from promptls.server.context import Context
-    from promptls.server.state.runs import Runs
-    from promptls.server.trust import Trust
+    from promptls.server.folder_trust import Trust
+    from promptls.server.state.latest_runs import LatestRuns
+    from promptls.server.state.scan import WorkspaceScan
 
 
 async def run_request(context: Context, trust: Trust, arguments: dict[str, Any]) -> RunRequest:
@@ -85,7 +94,11 @@ async def plan_experiment(context: Context, trust: Trust, arguments: dict[str, A
 
 
 async def run_experiment(
-    context: Context, runs: Runs, trust: Trust, arguments: dict[str, Any], token: types.ProgressToken | None
+    context: Context,
+    runs: LatestRuns,
+    trust: Trust,
+    arguments: dict[str, Any],
+    token: types.ProgressToken | None,
 ) -> Mapping[str, object]:
     """Return the run's table, scores and a sentence; raises UserError where it cannot begin, or breaks off.
 
@@ -127,7 +140,7 @@ def _result(finished: Finished) -> command_types.RunResult:
     }
 
 
-async def cancel_run(context: Context, runs: Runs, arguments: dict[str, Any]) -> dict[str, Any]:
+async def cancel_run(context: Context, runs: LatestRuns, arguments: dict[str, Any]) -> dict[str, Any]:
     """Cancel the runs of an experiment; return how many there were. Each answers its own command."""
     path = prompt_path(context, arguments)
     cancelled = runs.cancel(path, optional(arguments, "experiment", str))
@@ -135,7 +148,11 @@ async def cancel_run(context: Context, runs: Runs, arguments: dict[str, Any]) ->
 
 
 async def leave_one_out(
-    context: Context, runs: Runs, trust: Trust, arguments: dict[str, Any], token: types.ProgressToken | None
+    context: Context,
+    runs: LatestRuns,
+    trust: Trust,
+    arguments: dict[str, Any],
+    token: types.ProgressToken | None,
 ) -> dict[str, Any]:
     """Return the report, with a sentence and a page that is opened; the result is then shown at the examples.
 
@@ -185,3 +202,100 @@ def examples_markdown(report: dict[str, Any]) -> str:
         *(f"- Example {each['number']} {markdown_prose(each['words'])}." for each in report["examples"]),
     ]
     return "\n".join(lines) + "\n"
+
+
+async def experiment_tests(
+    context: Context, scan: WorkspaceScan, arguments: dict[str, Any], token: types.ProgressToken | None
+) -> command_types.ExperimentTestsResult:
+    """Return the prompt files with experiments: of the workspace, or with `uri` that file alone."""
+    if "uri" in arguments:
+        one = prompt_tests(context.snapshot, prompt_path(context, arguments))
+        found = [one] if one is not None else []
+    else:
+        await scan.finished()
+        found = await in_slices(
+            context, prompts_with_experiments(context.snapshot), token, "Looking for tests"
+        )
+    return {"prompts": [_prompt(context, each) for each in found]}
+
+
+async def experiment_rows(context: Context, arguments: dict[str, Any]) -> command_types.ExperimentRows:
+    """Return the rows of the experiment, with the latest verdict on each row and on each example.
+
+    `dataset` is null for an experiment in Python: its rows are those of its last run.
+    """
+    path = prompt_path(context, arguments)
+    experiment = optional(arguments, "experiment", str)
+    if experiment is None:
+        raise UsageError("the command needs the experiment", remedy='pass {"uri": …, "experiment": "<name>"}')
+    dataset = dataset_of(context.snapshot, path, experiment)
+    unsaved = context.snapshot.unsaved()
+    # Long datasets take their time; nothing of the session is touched meanwhile.
+    loop = asyncio.get_running_loop()
+    found = await loop.run_in_executor(None, _rows, path, experiment, dataset, unsaved)
+    found["dataset"] = context.uri_of(str(dataset)) if dataset is not None else None
+    return found
+
+
+async def row_verdicts(arguments: dict[str, Any]) -> command_types.RowVerdictsResult:
+    """Return what the run whose table `run` names says of its rows."""
+    run = optional(arguments, "run", str)
+    if run is None:
+        raise UsageError("the command needs the table of a run", remedy='pass {"run": "….csv"}')
+    found = await asyncio.get_running_loop().run_in_executor(None, _of_run, run)
+    return {"verdicts": found}
+
+
+def _prompt(context: Context, found: PromptTests) -> command_types.PromptTestsJson:
+    template = context.snapshot.template(found.path)
+    assert template is not None
+    return {
+        "uri": context.uri_of(found.path),
+        "experiments": list(found.experiments),
+        "examples": [
+            {"number": number, "line": template.source.place(offset).line, "label": label}
+            for number, (offset, label) in enumerate(found.examples, start=1)
+        ],
+    }
+
+
+def _rows(
+    path: str, experiment: str, dataset: Path | None, unsaved: Mapping[str, str]
+) -> command_types.ExperimentRows:
+    from promptls.experiments.history import last_runs
+    from promptls.experiments.row_choice import is_of_examples
+    from promptls.experiments.verdicts import newest_verdicts
+
+    runs = last_runs(Path(path), experiment, unsaved=unsaved).newest_first
+    verdicts = list(_readable(newest_verdicts(run for run in runs if not is_of_examples(run.rows_chosen))))
+    of_examples = list(_readable(newest_verdicts(run for run in runs if is_of_examples(run.rows_chosen))))
+    listed: list[command_types.RowTestJson]
+    if dataset is not None:
+        rows, more = row_tests(dataset)
+        listed = [{"number": row.number, "line": row.line, "label": row.label} for row in rows]
+    else:
+        more = False
+        listed = [{"number": each.number, "line": None, "label": str(each.number)} for _, each in verdicts]
+    return {
+        "dataset": None,
+        "rows": listed,
+        "more": more,
+        "verdicts": [verdict_json(verdict, stale=run.stale) for run, verdict in verdicts],
+        "exampleVerdicts": [verdict_json(verdict, stale=run.stale) for run, verdict in of_examples],
+    }
+
+
+def _readable(found: Any) -> Any:
+    """Yield what can be read of it: the table of a run may be gone."""
+    try:
+        yield from found
+    except (UserError, OSError):
+        return
+
+
+def _of_run(table: str) -> list[command_types.RowVerdictJson]:
+    from promptls.experiments.history import read_run
+    from promptls.experiments.verdicts import row_verdicts as verdicts_of
+
+    run = read_run(Path(table).with_suffix(".json"))
+    return [verdict_json(verdict, stale=False) for verdict in verdicts_of(run)]

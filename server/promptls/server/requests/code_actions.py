@@ -14,8 +14,7 @@ from promptls.ide.experiments import experiment_names
 from promptls.ide.new_prompt import beginnings
 from promptls.ide.refactor import REFACTORINGS, offers, place_at
 from promptls.lint.rule import Edit, Finding
-from promptls.server.to_proto import from_range, to_range
-from promptls.server.uris import is_file, path_of
+from promptls.server.to_proto import from_range, is_file, path_of, to_range
 from promptls.text.positions import Span
 from promptls.workspace.disk import has_prompt_name
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from promptls.ide.refactor.refactoring import Change
     from promptls.server.context import Context
     from promptls.server.diagnostics import Diagnostics
-    from promptls.server.state.runs import Runs
+    from promptls.server.state.latest_runs import LatestRuns
     from promptls.syntax.source import Source
 
 
@@ -34,7 +33,7 @@ RUN: Final = "promptls.run"
 
 
 def code_action(
-    context: Context, diagnostics: Diagnostics, runs: Runs, params: types.CodeActionParams
+    context: Context, diagnostics: Diagnostics, runs: LatestRuns, params: types.CodeActionParams
 ) -> list[types.CodeAction | types.Command] | None:
     """Return the actions for the range, of the requested kinds."""
     path = context.prompt_path(params.text_document.uri)
@@ -107,7 +106,7 @@ def _answered(
 
 
 def _command_actions(
-    context: Context, runs: Runs, uri: str, path: str, offset: int, only: list[str]
+    context: Context, runs: LatestRuns, uri: str, path: str, offset: int, only: list[str]
 ) -> Iterator[types.CodeAction]:
     from promptls.ide.contract import contract_actions
 

@@ -11,14 +11,13 @@ from promptls.ide.completion import Completion, Item, complete
 from promptls.ide.completion.documentation import documentation
 from promptls.ide.settings_file import complete_settings, is_settings_file
 from promptls.semantic.kind import Kind
-from promptls.server.to_proto import documentation_of, from_position, range_json
-from promptls.server.uris import is_file, path_of
+from promptls.server.to_proto import documentation_of, from_position, is_file, path_of, range_json
 from promptls.text.positions import Unit, units_from_column
 from promptls.workspace.disk import has_prompt_name
 
 if TYPE_CHECKING:
     from promptls.server.context import Context
-    from promptls.server.state.renderings import Renderings
+    from promptls.server.state.latest_renderings import Renderings
     from promptls.syntax.jinja.builtins import Signature
     from promptls.syntax.source import Source
 

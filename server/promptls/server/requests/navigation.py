@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from promptls.server.context import Context
     from promptls.server.locations import PositionParams
     from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
-    from promptls.server.state.scan import Scan
+    from promptls.server.state.scan import WorkspaceScan
     from promptls.text.steps import Steps
     from promptls.workspace.snapshot import Snapshot
 
@@ -66,7 +66,7 @@ _REFERENCES_PER_PART: Final = 100
 
 
 async def references(
-    context: Context, scan: Scan, params: types.ReferenceParams
+    context: Context, scan: WorkspaceScan, params: types.ReferenceParams
 ) -> list[dict[str, Any]] | None:
     """Return the references to the symbol at the position, with its declarations if they are wanted."""
     requested = requested_symbol(context, params)

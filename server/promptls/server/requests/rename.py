@@ -12,20 +12,20 @@ from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 from promptls.ide.rename import RenameEdit, prepare_steps, rename_files, rename_steps
 from promptls.server.locations import range_in, requested_symbol
 from promptls.server.progress import in_slices
-from promptls.server.uris import is_file, path_of
+from promptls.server.to_proto import is_file, path_of
 from promptls.text.errors import UserError
 
 if TYPE_CHECKING:
     from promptls.server.context import Context
     from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
-    from promptls.server.state.scan import Scan
+    from promptls.server.state.scan import WorkspaceScan
 
 
 _LIKELY: Final = "promptls.likely"
 
 
 async def prepare_rename(
-    context: Context, scan: Scan, params: types.PrepareRenameParams
+    context: Context, scan: WorkspaceScan, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
     """Return the range of the name at the position, and the name; None if it is not ours to rename."""
     requested = requested_symbol(context, params)
@@ -42,7 +42,7 @@ async def prepare_rename(
 
 
 async def rename_symbol(
-    context: Context, auxiliary: AuxiliaryDocuments, scan: Scan, params: types.RenameParams
+    context: Context, auxiliary: AuxiliaryDocuments, scan: WorkspaceScan, params: types.RenameParams
 ) -> types.WorkspaceEdit | None:
     """Return the edits of all files that rename the symbol at the position.
 

@@ -11,13 +11,12 @@ from promptls.ide.call_hierarchy import CallItem, call_item, file_item, incoming
 from promptls.ide.document_symbols import DocumentSymbol, document_symbols, match
 from promptls.server.locations import range_in, requested_place
 from promptls.server.progress import Slices, progress, send_part
-from promptls.server.to_proto import range_json
-from promptls.server.uris import path_of
+from promptls.server.to_proto import path_of, range_json
 from promptls.text.positions import Span
 
 if TYPE_CHECKING:
     from promptls.server.context import Context
-    from promptls.server.state.symbol_index import PlacedThing, SymbolIndex
+    from promptls.server.state.scan import PlacedThing, SymbolIndex
     from promptls.syntax.source import Source
 
 

@@ -13,7 +13,7 @@ from lsprotocol import types
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.server.context import Context, Event
-from promptls.server.uris import is_file
+from promptls.server.to_proto import is_file
 from promptls.text.positions import EditedLines, UnitPlace
 from promptls.workspace.disk import source_of
 

@@ -1,24 +1,33 @@
-"""The scan of the workspace: includes of prompt files, and the Python calls that load them."""
+"""The scan of the workspace, and the index of its symbols."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from promptls.facts.reads import Reads, recording
+from promptls.semantic.kind import Kind
 from promptls.server.context import Context, Event
-from promptls.server.documents import is_folder_of_prompts
+from promptls.server.open_documents import is_folder_of_prompts
 from promptls.server.progress import Slices, progress
+from promptls.server.to_proto import to_range
 from promptls.workspace.disk import has_prompt_name
 from promptls.workspace.python_calls import TemplateCall, scanned_calls
 from promptls.workspace.python_experiments import PythonFindings, scanned_experiments
 from promptls.workspace.workspace import scanned
+
+if TYPE_CHECKING:
+    from lsprotocol import types
+
+    from promptls.ide.document_symbols import NamedThing
+
 
 _UNSEEN_SECONDS: Final = 0.3
 """Scans that end sooner show no progress, which would only flicker."""
 _REPORT_SECONDS: Final = 0.2
 
 
-class Scan:
+class WorkspaceScan:
     """One scan at a time: a new one replaces one that still runs."""
 
     def __init__(self, context: Context) -> None:
@@ -88,3 +97,52 @@ class Scan:
             while not scan.done():
                 shown.report(f"{len(names):,} files")
                 await asyncio.wait([scan], timeout=_REPORT_SECONDS)
+
+
+class PlacedThing(NamedTuple):
+    """Something with a name, and its range at the client."""
+
+    thing: NamedThing
+    place: types.Range
+
+
+class SymbolIndex:
+    """Names by file. A file is read again when something that was read for it changes."""
+
+    def __init__(self, context: Context) -> None:
+        self._context: Final = context
+        self._cache: dict[str, tuple[Reads, tuple[PlacedThing, ...]]] = {}
+
+    def paths(self) -> list[str]:
+        """Return the prompt files of the workspace and those that are open, sorted."""
+        snapshot = self._context.snapshot
+        known = sorted({*snapshot.graph.paths, *snapshot.open_files})
+        for gone in self._cache.keys() - set(known):
+            del self._cache[gone]
+        return known
+
+    def of_file(self, path: str) -> tuple[PlacedThing, ...]:
+        """Return what has a name in one file."""
+        cached = self._cache.get(path)
+        if cached is None or not cached[0].hold(self._context.snapshot):
+            with recording() as reads:
+                cached = self._cache[path] = (reads, self._read(path))
+        return cached[1]
+
+    def on_files_change(self, paths: list[str]) -> None:
+        """Forget what was read of written files: their new date may have been seen with their old text."""
+        for path in paths:
+            for stale in [each for each, (reads, _) in self._cache.items() if reads.mention(path)]:
+                del self._cache[stale]
+
+    def _read(self, path: str) -> tuple[PlacedThing, ...]:
+        from promptls.ide.document_symbols import named_things
+
+        context = self._context
+        template = context.snapshot.template(path) if context.kind(path) is not Kind.OTHER else None
+        if template is None:
+            return ()
+        return tuple(
+            PlacedThing(thing, to_range(template.source, thing.span, context.encoding))
+            for thing in named_things(context.snapshot, path)
+        )

@@ -1,4 +1,4 @@
-/** The types of promptls.preview.wire; `python -m promptls.docgen` writes this. */
+/** The types of promptls.preview.preview_wire; `python -m promptls.docgen` writes this. */
 
 import type { Lab } from "./lab";
 

@@ -1,4 +1,4 @@
-/** The types of promptls.results_view.wire; `python -m promptls.docgen` writes this. */
+/** The types of promptls.results_view.results_wire; `python -m promptls.docgen` writes this. */
 
 export type ExportForm = "csv" | "jsonl" | "junit";
 

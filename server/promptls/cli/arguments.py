@@ -1,0 +1,152 @@
+"""Arguments of the commands: the parser, rule selections, and data for a rendering."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from promptls.text.errors import FilePlace, UsageError
+from promptls.text.suggest import nearest
+
+if TYPE_CHECKING:
+    from promptls.rendering.samples import Sample
+    from promptls.workspace.snapshot import Snapshot
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser that keeps the description's line breaks, and raises `UsageError` on an error."""
+
+    def __init__(self, **settings: Any) -> None:
+        # Abbreviated options would change their meaning when a longer one is added.
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
+        # From Python 3.14 on, argparse would write escape sequences of its own, which `SafeStream` escapes.
+        self.color = False
+
+    def error(self, message: str) -> NoReturn:
+        """Raise `UsageError` with argparse's message and, for an unknown option, the nearest one."""
+        remedy = f"`{self.prog} --help` shows the options"
+        missing = re.match(r"the following arguments are required: (.+)", message)
+        if missing:
+            message = f"`{self.prog}` needs {missing[1]}"
+        unknown = re.match(r"unrecognized arguments: (\S+)", message)
+        if unknown:
+            word = unknown[1].partition("=")[0]
+            message = (
+                f"`{self.prog}` has no option `{word}`"
+                if word.startswith("-")
+                else f"`{word}` is one argument too many"
+            )
+            options = [option for action in self._actions for option in action.option_strings]
+            near = nearest(word, options)
+            if near:
+                remedy = f"did you mean `{near}`? {remedy}"
+        raise UsageError(message, remedy=remedy)
+
+
+def whole_number(word: str) -> int:
+    """Return the number that `word` writes, 1 or more; argparse shows the error of any other word."""
+    if not (word.isascii() and word.isdigit() and int(word)):
+        raise argparse.ArgumentTypeError(f"`{word}` is no whole number of 1 or more")
+    return int(word)
+
+
+def any_number(word: str) -> int:
+    """Return the whole number that `word` writes; argparse shows the error of any other word."""
+    try:
+        return int(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"`{word}` is no whole number") from None
+
+
+def seconds(word: str) -> float:
+    """Return the seconds that `word` writes, more than 0; argparse shows the error of any other word."""
+    return _above_zero(word, "number of seconds")
+
+
+def dollars(word: str) -> float:
+    """Return the US dollars that `word` writes, more than 0; argparse shows the error of any other word."""
+    return _above_zero(word.removeprefix("$"), "number of dollars")
+
+
+def _above_zero(word: str, noun: str) -> float:
+    try:
+        number = float(word)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"`{word}` is no {noun} above 0")
+    return number
+
+
+def chosen_rules(select: Iterable[str] | None, ignore: Iterable[str] | None) -> frozenset[str]:
+    """Return the names of the rules to report: the selected ones, or all, without the ignored ones.
+
+    Each word holds names separated by commas. Raises UsageError for a name that no rule has, and
+    where none is left.
+    """
+    from promptls.lint.registry import RULES_BY_NAME
+
+    selected = frozenset(RULES_BY_NAME) if select is None else _rule_names("--select", select)
+    left = selected - (_rule_names("--ignore", ignore) if ignore is not None else frozenset())
+    if not left:
+        raise UsageError("`--ignore` takes away every rule that `--select` names", remedy="name another rule")
+    return left
+
+
+def _rule_names(option: str, words: Iterable[str]) -> frozenset[str]:
+    from promptls.lint.registry import RULES_BY_NAME
+    from promptls.text.suggest import nearest
+
+    names = [name for word in words for part in word.split(",") if (name := part.strip())]
+    if not names:
+        raise UsageError(f"`{option}` names no rule", remedy="`promptls rules` lists them")
+    for name in names:
+        if name not in RULES_BY_NAME:
+            near = nearest(name, RULES_BY_NAME)
+            remedy = f"did you mean `{near}`?" if near else "`promptls rules` lists them"
+            raise UsageError(f"`{option}` names `{name}`, and there is no such rule", remedy=remedy)
+    return frozenset(names)
+
+
+def chosen_sample(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> Sample:
+    """Return the data that the arguments choose, or the default sample; raises UserError without it."""
+    from promptls.rendering.samples import Sample, row_sample, sample_named, samples_of
+
+    if arguments.data is not None:
+        return Sample("--data", "the command line", _given_data(arguments.data))
+    if arguments.row is not None:
+        return row_sample(snapshot, path, arguments.row)
+    if arguments.sample is not None:
+        return sample_named(snapshot, path, arguments.sample)
+    return samples_of(snapshot, path)[0]
+
+
+def _given_data(word: str) -> dict[str, Any]:
+    import yaml
+
+    place = None
+    try:
+        if word.lstrip().startswith(("{", "[")):
+            data = json.loads(word)
+        else:
+            from promptls.cli.chosen_files import existing
+
+            place = FilePlace(existing(word))
+            text = Path(word).read_text("utf-8-sig")
+            data = json.loads(text) if word.endswith(".json") else yaml.safe_load(text)
+    except json.JSONDecodeError as wrong:
+        if place:
+            place = place._replace(line=wrong.lineno - 1, column=wrong.colno - 1)
+        said = f"the data is no JSON: {wrong.msg} at column {wrong.colno}"
+        raise UsageError(said, place, 'write {"name": value, …}, or name a file') from None
+    except (UnicodeDecodeError, yaml.YAMLError) as wrong:
+        raise UsageError(f"the data cannot be read: {str(wrong).splitlines()[0]}", place) from None
+    except RecursionError:
+        raise UsageError("the data is nested too deep to be read", place) from None
+    if not isinstance(data, dict):
+        raise UsageError("the data is no mapping of input names to values", place, 'write {"name": value, …}')
+    return data

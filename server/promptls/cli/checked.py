@@ -1,0 +1,282 @@
+"""The result of `promptls check`, from which all reports are generated."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from promptls.cli.baseline import VERSION, BaselineEntry, fingerprints
+
+if TYPE_CHECKING:
+    from promptls.lint.rule import Finding, Severity
+    from promptls.rendering.file_rendering import FileRendering
+    from promptls.semantic.kind import Kind
+    from promptls.text.positions import Span
+    from promptls.workspace.settings import SettingsProblem
+    from promptls.workspace.snapshot import Snapshot
+
+
+GRAVEST_FIRST: tuple[Severity, ...] = ("error", "warning", "information", "hint")
+"""Every severity, the gravest first."""
+
+
+class CheckedFile(NamedTuple):
+    """A file with its kind, its text and what the rules found in it.
+
+    `findings` are to be reported; `known` ones stand in the baseline, and `suppressed` ones are
+    silenced by a comment in the file.
+    """
+
+    path: str
+    kind: Kind
+    text: str
+    findings: tuple[Finding, ...]
+    known: tuple[Finding, ...] = ()
+    suppressed: tuple[Finding, ...] = ()
+
+    def at_least(self, least: Severity) -> CheckedFile:
+        """Return the file with only those findings to report that are as grave as `least`."""
+        grave = (finding for finding in self.findings if at_least(finding.severity or "error", least))
+        return self._replace(findings=tuple(grave))
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The checked files, the problems of their settings, and what the caller asked for.
+
+    `fail_on` is the least severity that fails the check, None if no finding does. `gone` are
+    the entries of `baseline` whose finding is no longer there.
+    """
+
+    snapshot: Snapshot
+    files: tuple[CheckedFile, ...]
+    problems: tuple[SettingsProblem, ...] = ()
+    fail_on: Severity | None = "warning"
+    baseline: Path | None = None
+    gone: tuple[BaselineEntry, ...] = ()
+    verbose: bool = False
+    left_out: str | None = None
+    """What was not checked because the folder is not trusted, why, and what includes it."""
+
+    def failed(self) -> bool:
+        """Return whether a finding is as grave as `fail_on`, or a setting is wrong."""
+        return bool(self.problems) or any(
+            self.is_grave(finding) for file in self.files for finding in file.findings
+        )
+
+    def is_grave(self, finding: Finding) -> bool:
+        """Return whether a finding fails the check."""
+        return self.fail_on is not None and at_least(finding.severity or "error", self.fail_on)
+
+    def text(self, path: str) -> str | None:
+        """Return the text of a file that a finding speaks of, or None if it cannot be read."""
+        template = self.snapshot.template(path)
+        return template.source.text if template else None
+
+
+def checked_file(
+    snapshot: Snapshot, path: str, rules: Container[str], rendered: tuple[Finding, ...] = ()
+) -> CheckedFile:
+    """Return the file at `path` with the diagnostics of the selected rules and of its rendering."""
+    from promptls.ide.opencompass_python import findings_of_file
+
+    template = snapshot.template(path)
+    text = template.source.text if template else ""
+    file = findings_of_file(snapshot, path)
+    found = [*(finding for finding in file.findings if finding.rule in rules), *rendered]
+    found.sort(key=lambda finding: (finding.span, finding.rule))
+    suppressed = tuple(finding for finding in file.suppressed if finding.rule in rules)
+    return CheckedFile(path, file.kind, text, tuple(found), suppressed=suppressed)
+
+
+class Region(NamedTuple):
+    """A stretch of a text: lines and columns from 1, in characters; the end is the first one behind it."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+def at_least(severity: Severity, least: Severity) -> bool:
+    """Return whether `severity` is as grave as `least`, or graver."""
+    return GRAVEST_FIRST.index(severity) <= GRAVEST_FIRST.index(least)
+
+
+def region_of(text: str, span: Span) -> Region:
+    """Return where `span` stands in `text`, as people and the report formats count."""
+    from promptls.text.positions import line_starts, place_of
+
+    starts = line_starts(text)
+    start, end = place_of(starts, span.start), place_of(starts, span.end)
+    return Region(start.line + 1, start.column + 1, end.line + 1, end.column + 1)
+
+
+def repository_path(path: str) -> str:
+    """Return the path as code hosts and CI name it: from the root of the repository, with slashes.
+
+    The root is what `GITHUB_WORKSPACE` names, else the nearest folder above with a `.git`, else
+    the current folder; a file outside it keeps its whole path.
+    """
+    here = Path.cwd()
+    named = os.environ.get("GITHUB_WORKSPACE")
+    repository = next((above for above in (here, *here.parents) if (above / ".git").exists()), here)
+    for root in (Path(named) if named else repository, repository):
+        if Path(path).is_relative_to(root):
+            return Path(path).relative_to(root).as_posix()
+    return Path(path).as_posix()
+
+
+def without_known(
+    files: Sequence[CheckedFile], entries: Iterable[BaselineEntry], folder: Path
+) -> tuple[CheckedFile, ...]:
+    """Return the files with the findings that the baseline in `folder` knows moved to `known`."""
+    known = {entry[:3] for entry in entries}
+    return tuple(_without_known_in(file, _name_in(file.path, folder), known) for file in files)
+
+
+def gone_entries(
+    files: Sequence[CheckedFile],
+    entries: Iterable[BaselineEntry],
+    folder: Path,
+    checked_rules: Container[str],
+) -> tuple[BaselineEntry, ...]:
+    """Return the entries whose finding is no longer there, of the files and rules that were checked.
+
+    `files` come from `without_known`. Entries of a file that is there and was not checked are
+    never gone: nothing is known about it.
+    """
+    there = {
+        (name, finding.rule, mark)
+        for file in files
+        for name in [_name_in(file.path, folder)]
+        for finding, mark in _fingerprinted(file)
+    }
+    checked = {_name_in(file.path, folder) for file in files}
+    return tuple(
+        entry
+        for entry in entries
+        if entry[:3] not in there
+        and entry.rule in checked_rules
+        and (entry.path in checked or not (folder / entry.path).exists())
+    )
+
+
+def baseline_text(
+    files: Iterable[CheckedFile], before: Iterable[BaselineEntry], gone: Iterable[BaselineEntry], folder: Path
+) -> str:
+    """Return a baseline as JSON: every finding of the files, and of `before` what is not gone.
+
+    Sorted, one entry a line, so that a change of it is easy to review.
+    """
+    dropped = {entry[:3] for entry in gone}
+    entries = {entry[:3]: entry for entry in before if entry[:3] not in dropped}
+    for file in files:
+        name = _name_in(file.path, folder)
+        for finding, mark in _fingerprinted(file):
+            entry = BaselineEntry(name, finding.rule, mark, finding.message)
+            entries[entry[:3]] = entry
+    lines = [f"    {json.dumps(entry._asdict(), ensure_ascii=False)}" for entry in sorted(entries.values())]
+    joined = ",\n".join(lines)
+    listed = f"[\n{joined}\n  ]" if lines else "[]"
+    return f'{{\n  "version": {VERSION},\n  "findings": {listed}\n}}\n'
+
+
+def _without_known_in(file: CheckedFile, name: str, known: Container[tuple[str, str, str]]) -> CheckedFile:
+    marked = [(finding, (name, finding.rule, mark) in known) for finding, mark in _fingerprinted(file)]
+    return file._replace(
+        findings=tuple(finding for finding, is_known in marked if not is_known),
+        known=tuple(finding for finding, is_known in marked if is_known),
+    )
+
+
+def _fingerprinted(file: CheckedFile) -> tuple[tuple[Finding, str], ...]:
+    """Return every finding of the file, known or not, with its fingerprint."""
+    found = sorted((*file.findings, *file.known), key=lambda finding: (finding.span, finding.rule))
+    return tuple(zip(found, fingerprints(file.text, found), strict=True))
+
+
+def _name_in(path: str, folder: Path) -> str:
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # another drive
+        return Path(path).as_posix()
+
+
+class RenderingFindings(NamedTuple):
+    """What renderings show, by file, and the files that were rendered without what they need to run."""
+
+    findings: Mapping[str, tuple[Finding, ...]]
+    incomplete: tuple[str, ...] = ()
+
+
+def findings_of_renderings(
+    snapshot: Snapshot, paths: Iterable[str], rules: Container[str]
+) -> RenderingFindings:
+    """Return the findings of those `rules` that look at renderings; none if none of them is on.
+
+    Functions files are run only if the snapshot is trusted. Otherwise, checking a prompt runs nothing but
+    its template, in the sandbox, and the rules leave out what functions of the user would change.
+    """
+    from promptls.lint.runner import RENDERING_RULES, check_rendering, needs_rendering
+    from promptls.rendering.folder_code import code_of_rendering
+
+    if not any(rule.name in rules for rule in RENDERING_RULES):
+        return RenderingFindings({})
+    asked = [path for path in paths if needs_rendering(snapshot, path)]
+    if not asked:
+        return RenderingFindings({})
+    found: dict[str, tuple[Finding, ...]] = {}
+    incomplete: list[str] = []
+    for made in asyncio.run(_rendered(snapshot, asked)):
+        path = made.job.path
+        found[path] = tuple(
+            finding for finding in check_rendering(snapshot, path, made) if finding.rule in rules
+        )
+        if not snapshot.trusts(path):
+            code = code_of_rendering(snapshot, [path])
+            if code.models or (code.python and made.job.stand_ins):
+                incomplete.append(path)
+    return RenderingFindings(found, tuple(incomplete))
+
+
+async def _rendered(snapshot: Snapshot, paths: Iterable[str]) -> list[FileRendering]:
+    from promptls.rendering.make import limits_for, render_file, weigh_rows
+    from promptls.rendering.worker import Limits, RenderWorker
+
+    workers: dict[Limits, RenderWorker] = {}
+    made = []
+    try:
+        for path in paths:
+            limits = limits_for(snapshot, path)
+            worker = workers.setdefault(limits, RenderWorker(limits))
+            rendering = await render_file(worker, snapshot, path)
+            made.append(await weigh_rows(worker, snapshot, rendering))
+    finally:
+        for worker in workers.values():
+            await worker.close()
+    return made
+
+
+def findings_of_runs(
+    snapshot: Snapshot, paths: Iterable[str], rules: Container[str]
+) -> dict[str, tuple[Finding, ...]]:
+    """Return the findings of those `rules` that look at runs, by file; of runs of a prompt as it is now."""
+    from promptls.ide.experiments import experiment_runs, run_findings
+    from promptls.lint.runner import RUN_RULES
+
+    if not any(rule.name in rules for rule in RUN_RULES):
+        return {}
+    return {
+        path: tuple(
+            finding
+            for finding in run_findings(snapshot, path, experiment_runs(snapshot, path))
+            if finding.rule in rules
+        )
+        for path in paths
+    }

@@ -1,1 +1,0 @@
-"""The findings of `promptls check`, independent of the report format."""

@@ -1,0 +1,177 @@
+"""The files that a command is about, and writing changes back to them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+
+from promptls.datasets.atomic import replaced
+from promptls.security.files import restrict_reading
+from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.suggest import nearest
+from promptls.workspace.disk import MAX_BYTES, prompt_paths
+from promptls.workspace.settings import folder_to_trust, project_folder
+from promptls.workspace.snapshot import Snapshot
+from promptls.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenFiles:
+    """The absolute paths of the files, each once: `named` ones were given, `found` ones lie in folders."""
+
+    workspace: Workspace
+    named: tuple[str, ...]
+    found: tuple[str, ...]
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The workspace as it is now."""
+        return self.workspace.snapshot
+
+    def all(self) -> tuple[str, ...]:
+        """Return every file, those that were named first."""
+        return tuple(dict.fromkeys([*self.named, *self.found]))
+
+
+def choose(words: Sequence[str]) -> ChosenFiles:
+    """Return the files at the paths `words`, with folders walked for prompt files.
+
+    Without words, this folder.
+
+    The snapshot's roots are the projects around the files, because includes are found from there.
+    The workspace is not trusted; `cli.permission` decides that.
+    Around a file that is in no project, only what is near is read: its folder may hold anything.
+    Raises UsageError for a path that is not there or cannot be read.
+    """
+    paths = [existing(word) for word in words or ["."]]
+    workspace = _around(paths)
+    named = tuple(str(path) for path in paths if not path.is_dir())
+    found = tuple(file for path in paths if path.is_dir() for file in prompt_paths(path))
+    return ChosenFiles(workspace, named, found)
+
+
+def choose_text(word: str, text: str) -> ChosenFiles:
+    """Return the one file at `word`, there or not, with `text` in the place of what is on disk."""
+    path = Path(os.path.abspath(word))  # noqa: PTH100 - as in `existing`
+    if not word or path.is_dir():
+        raise UsageError("this is no name of a file", FilePlace(path), "name the prompt file, there or not")
+    workspace = _around([path])
+    workspace.open(str(path), text, 1)
+    return ChosenFiles(workspace, (str(path),), ())
+
+
+def choose_one(word: str) -> tuple[ChosenFiles, str]:
+    """Return the one file at `word`, and its absolute path; raises UsageError as `choose`."""
+    path = existing(word)
+    if path.is_dir():
+        raise UsageError(
+            "this is a folder, and one prompt file is needed", FilePlace(path), _example_in(path)
+        )
+    return choose([word]), str(path)
+
+
+def existing(word: str) -> Path:
+    """Return the absolute path of the file or folder `word`; raises UsageError where it cannot be read."""
+    path = Path(os.path.abspath(word))  # noqa: PTH100 - `..` is taken out, and links stay as they are
+    if not word or not path.exists():
+        kind = "folder" if word.endswith(("/", os.sep)) else "file or folder"
+        raise UsageError(f"there is no such {kind}", FilePlace(path), _near(path))
+    if not os.access(path, os.R_OK):
+        raise UsageError("the file may not be read", FilePlace(path), "change its permissions")
+    if not path.is_file() and not path.is_dir():
+        raise UsageError("this is neither a file nor a folder", FilePlace(path), "save it to a file first")
+    if path.is_file() and path.stat().st_size > MAX_BYTES:
+        raise UsageError(
+            f"the file is larger than {MAX_BYTES // 1_000_000} MB",
+            FilePlace(path),
+            "no prompt, and nothing that is put into one, is that long; many rows are a dataset",
+        )
+    return path
+
+
+def _around(paths: Sequence[Path]) -> Workspace:
+    """Return the projects around some paths, in which is known which files name which."""
+    roots = [folder_to_trust(path) for path in paths]
+    whole = {root for path, root in zip(paths, roots, strict=True) if path.is_dir() or project_folder(path)}
+    workspace = Workspace(dict.fromkeys(roots), shallow=set(roots) - whole)
+    restrict_reading(lambda: workspace.snapshot.file_scope)
+    workspace.scan()
+    return workspace
+
+
+def _near(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"the folder {folder} is not there either; check the path"
+    near = nearest(path.name, _names_in(folder))
+    return f"did you mean {near}?" if near else "check the path"
+
+
+def _names_in(folder: Path) -> Iterator[str]:
+    try:
+        yield from (entry.name for entry in folder.iterdir())
+    except OSError:
+        return
+
+
+def _example_in(folder: Path) -> str:
+    first = next(prompt_paths(folder), None)
+    if first is None:
+        return "name a file that ends in .yml.j2"
+    return f"name a file in it, such as {os.path.relpath(first)}"
+
+
+def refuse_other_files(snapshot: Snapshot, path: str) -> None:
+    """Raise UsageError for a file that is no prompt."""
+    from promptls.semantic.kind import Kind
+
+    template = snapshot.template(path)
+    if template is not None and (refusal := template.source.refusal) is not None:
+        raise UsageError(refusal.message, FilePlace(path), "split the file, or correct it there")
+    if snapshot.kind(path) is Kind.OTHER:
+        raise UsageError(
+            "this is no prompt file",
+            FilePlace(path),
+            "`--viewer` shows a configuration of OpenCompass, and `promptls convert` converts it"
+            if path.endswith(".py")
+            else "a prompt is a list of parts with `name` and `content`, or a mapping with `instruction`",
+        )
+
+
+def rewrite(path: str, before: str, after: str) -> None:
+    """Put `after` in the place of the text `before` of a file, as a whole or not at all.
+
+    Permissions stay, and a link goes on leading to the same file. Raises UserError, and leaves the
+    file alone, where its bytes are not those of `before`: it has changed in the meantime, or it is
+    no UTF-8. Raises OSError.
+    """
+    target = Path(os.path.realpath(path))
+    if target.read_bytes() != before.encode("utf-8", "surrogatepass"):
+        raise UserError(
+            "the file is left as it is: it is no UTF-8, or was changed in the meantime",
+            FilePlace(path),
+            "save it as UTF-8, and run the command again",
+        )
+    mode = stat.S_IMODE(target.stat().st_mode)
+    with replaced(target) as stream:
+        stream.write(after)
+    target.chmod(mode)
+
+
+def diff(path: str, before: str, after: str) -> str:
+    """Return the change as a unified diff that `patch` and `git apply` read; empty where there is none."""
+    name = Path(path).as_posix().lstrip("/")
+    lines = unified_diff(_diff_lines(before), _diff_lines(after), f"a/{name}", f"b/{name}")
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _diff_lines(text: str) -> list[str]:
+    # Tools for diffs know lines by "\n" alone, and keep a "\r" before it as part of the line.
+    lines = text.split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])

@@ -1,1 +1,0 @@
-"""Command-line options, and the files, samples and rules that they select."""

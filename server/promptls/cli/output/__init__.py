@@ -1,1 +1,0 @@
-"""Terminal output: text, tables, charts and rewritten files."""

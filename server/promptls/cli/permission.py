@@ -1,0 +1,204 @@
+"""Permission of the user: to run a folder's code, to send keys, to spend money."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptls.cli.terminal import shown_path
+from promptls.security.trust import FolderCode, TrustStore, printable
+from promptls.text.errors import UsageError
+
+if TYPE_CHECKING:
+    from promptls.cli.chosen_files import ChosenFiles
+    from promptls.experiments.access import Access, KeyQuestion
+    from promptls.experiments.run_protocol import Planned, ProcessRequest
+    from promptls.security.trust import KeyGrant
+    from promptls.workspace.workspace import Workspace
+
+
+def add_trust_argument(parser: argparse._ActionsContainer) -> None:
+    """Declare the option that trusts the folder for one command."""
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="trust the folder this time and run its Python; `promptls trust FOLDER` remembers it",
+    )
+
+
+def is_trusted(folders: Iterable[str | Path], *, this_time: bool) -> bool:
+    """Return whether the folders are trusted, without a question."""
+    return this_time or TrustStore().decision(folders) is True
+
+
+def trust_where_decided(workspace: Workspace, *, this_time: bool) -> bool:
+    """Trust the workspace if its folders are trusted; return whether they are. Nobody is asked."""
+    trusted = is_trusted(workspace.snapshot.roots, this_time=this_time)
+    workspace.set_trusted(trusted=trusted)
+    return trusted
+
+
+def trust_to_render(chosen: ChosenFiles, paths: Sequence[str], *, this_time: bool) -> None:
+    """Trust the workspace of the chosen files, where rendering those at `paths` needs it.
+
+    Raises UsageError as `require_trust`.
+    """
+    from promptls.rendering.folder_code import code_of_rendering
+
+    if trust_where_decided(chosen.workspace, this_time=this_time):
+        return
+    code = code_of_rendering(chosen.snapshot, paths)
+    if code:
+        require_trust(chosen.snapshot.roots, lambda: code)
+        chosen.workspace.set_trusted(trusted=True)
+
+
+def require_trust(folders: Iterable[str | Path], code_of: Callable[[], FolderCode]) -> None:
+    """Return if all folders are trusted; on a terminal, undecided ones are asked for, once.
+
+    `code_of` returns what the command would run of them. Raises UsageError for a folder that is not trusted,
+    and UserError if the decisions cannot be read.
+    """
+    store = TrustStore()
+    decisions = store.read()
+    missing = [folder for folder in dict.fromkeys(map(Path, folders)) if decisions.on(folder) is not True]
+    if not missing:
+        return
+    code = code_of()
+    is_undecided = all(decisions.on(folder) is None for folder in missing)
+    if is_undecided and sys.stdin.isatty() and sys.stderr.isatty() and _answers_yes(missing, code):
+        for folder in missing:
+            store.decide(folder, trusted=True)
+        return
+    raise refused(missing[0], code)
+
+
+def refused(folder: Path, code: FolderCode) -> UsageError:
+    """Return the error that the folder is not trusted, with the remedies."""
+    would = f", and the command would {code}" if code else ""
+    return UsageError(
+        f"{printable(str(folder))} is not trusted{would}",
+        remedy=f"`--trust` trusts it this time, {_command(folder)} from now on",
+    )
+
+
+def trusting(folders: Iterable[str | Path]) -> str:
+    """Return what the user can do to trust the folders."""
+    return " or ".join(["`--trust`", *(_command(Path(folder)) for folder in list(folders)[:1])])
+
+
+def _answers_yes(folders: Sequence[Path], code: FolderCode) -> bool:
+    names = " and ".join(printable(str(folder)) for folder in folders)
+    question = f"promptls would {code}. " if code else ""
+    sys.stderr.write(f"{question}Trust {names}? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _command(folder: Path) -> str:
+    """Return the command that trusts the folder, as a shell takes it."""
+    return f"`promptls trust {shlex.quote(printable(shown_path(folder)))}`"
+
+
+def add_allow_key(parser: argparse._ActionsContainer) -> None:
+    """Declare `--allow-key`."""
+    parser.add_argument(
+        "--allow-key",
+        metavar="VARIABLE@HOST",
+        type=_grant,
+        action="append",
+        default=[],
+        help="allow the key in VARIABLE to be sent to this server this time, such as "
+        "`OPENAI_API_KEY@https://llm.example.com`; may be repeated",
+    )
+
+
+@contextmanager
+def keys_allowed(
+    requests: Sequence[ProcessRequest], grants: Sequence[KeyGrant], *, asks: bool
+) -> Iterator[None]:
+    """Hide what the runs do not need from this process, inside the `with` block.
+
+    With `asks`, the user is asked for each key that the settings of a project send elsewhere. Raises
+    NotAllowedError where the user says no, or nobody can be asked.
+    """
+    from promptls.experiments.access import limited_to
+    from promptls.models.keys import granting
+
+    with granting(grants):
+        accesses = [request.access() for request in requests]
+        if asks:
+            for access in accesses:
+                ask_for_keys(access)
+        with limited_to(accesses):
+            yield
+
+
+def can_ask() -> bool:
+    """Return whether there is a terminal, with somebody to answer a question."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask_for_keys(access: Access) -> None:
+    """Ask for each grant that is missing, and remember it; raises as `keys_allowed`."""
+    if not can_ask():
+        access.check()
+        return
+    for question in access.questions():
+        _ask_for_key(question)
+
+
+def sent_lines(sends: Sequence[Mapping[str, Any]], environment: Sequence[str]) -> list[str]:
+    """Return what is sent where, and which variables are read, one line for each."""
+    from promptls.models.keys import Destination
+
+    lines = list(dict.fromkeys(Destination(**each).words() for each in sends))
+    if environment:
+        lines.append(f"functions and metrics may read {', '.join(environment)}")
+    return lines
+
+
+def _ask_for_key(question: KeyQuestion) -> None:
+    from promptls.models.keys import NotAllowedError
+    from promptls.security.trust import TrustStore
+
+    sys.stderr.write(f"{question.words()} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise NotAllowedError("nothing was run, and no key was sent", question.place, "choose another model")
+    TrustStore().give([question.grant])
+
+
+def _grant(text: str) -> KeyGrant:
+    from promptls.security.trust import KeyGrant
+
+    try:
+        return KeyGrant.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def ask_before_spending(plans: Iterable[Planned], less: str = "`--rows 20`") -> None:
+    """Raise `UsageError` where much is to be spent, and nobody says that it may be.
+
+    `less` is the option of a smaller run.
+    """
+    questions = [plan.question for plan in plans if plan.question is not None]
+    if not questions:
+        return
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        sys.stderr.write(f"{' '.join(questions)} [y/N] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().lower() in {"y", "yes"}:
+            return
+        raise UsageError("nothing was run", remedy=f"a smaller run: {less}, or a budget: `--max-cost 0.5`")
+    raise UsageError(
+        " ".join(questions).removesuffix(" Run it?"),
+        remedy=f"say `--yes` to run it, or run less: {less}, `--max-cost 0.5`; "
+        "`ask_above` in the settings says what is run without a question",
+    )

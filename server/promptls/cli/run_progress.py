@@ -1,0 +1,103 @@
+"""The progress of a run on standard error: a bar on a terminal, otherwise occasional lines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from promptls.cli.safe_stream import live_progress
+from promptls.cli.terminal import paint, printed_path
+from promptls.experiments.run_protocol import Event, RowFinished, Started, Stopped
+
+# Parts of a run after which a line is written where there is no terminal.
+LINES = 4
+
+# Rows a second from which on nobody wants to read tenths.
+MANY = 20
+
+
+@contextmanager
+def shown_progress(*, quiet: bool, noun: str = "rows") -> Iterator[Callable[[Event], None]]:
+    """Provide a function that shows a run's events; with `quiet`, only that the run was stopped.
+
+    `noun` is what there are many of.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield _RunProgress(None, noun, quiet=quiet).tell
+        return
+    with live_progress(*_columns()) as bar:
+        yield _RunProgress(bar, noun, quiet=quiet).tell
+
+
+class _RunProgress:
+    def __init__(self, bar: Progress | None, noun: str, *, quiet: bool) -> None:
+        self._bar = bar
+        self._noun = noun
+        self._quiet = quiet
+        self._task = TaskID(0)
+        self._told = 0
+        self._failed = 0
+
+    def tell(self, event: Event) -> None:
+        """Show `event`."""
+        if isinstance(event, Stopped):
+            stopped = paint(f"stopped after {event.done} of {event.total} {self._noun}", "yellow", sys.stderr)
+            print(f"{stopped}; {_how_to_resume(event.path)}", file=sys.stderr)
+        elif self._quiet:
+            return
+        elif isinstance(event, Started) and self._bar is not None:
+            self._task = self._bar.add_task(
+                "asking", total=event.total, completed=event.done, failed="", rate=""
+            )
+        elif isinstance(event, RowFinished):
+            self._row(event)
+
+    def _row(self, event: RowFinished) -> None:
+        self._failed += event.error is not None
+        failed = f"{self._failed} failed" if self._failed else ""
+        rate = _rate_words(event.rate)
+        if self._bar is not None:
+            self._bar.update(self._task, completed=event.done, failed=failed, rate=rate)
+            return
+        part = event.done * LINES // event.total
+        if part > self._told:
+            self._told = part
+            left = f", {rate}, about {event.left:.0f} s left" if event.done < event.total else ""
+            told = f", {failed}" if failed else ""
+            print(f"{event.done} of {event.total} in {event.seconds:.0f} s{told}{left}", file=sys.stderr)
+
+
+def _rate_words(rate: float) -> str:
+    """Return results a second, or a minute where they are few."""
+    if rate < 1:
+        return f"{60 * rate:.1f}/min"
+    return f"{rate:.1f}/s" if rate < MANY else f"{rate:,.0f}/s"
+
+
+def _columns() -> Iterator[ProgressColumn]:
+    yield from (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("[red]{task.fields[failed]}"),
+    )
+
+
+def _how_to_resume(path: str) -> str:
+    """Say what happens to the finished rows; what cannot be resumed finds its answers in the cache."""
+    if not path:
+        return "their answers are kept: run it again to go on"
+    return f"they are kept\ngo on: promptls run --resume {printed_path(path)}"

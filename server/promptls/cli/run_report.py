@@ -1,0 +1,288 @@
+"""What `promptls run` prints: the plan with its cost, then scores, changes, failed rows, and a matrix."""
+
+from __future__ import annotations
+
+import argparse
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptls.cli.permission import sent_lines
+from promptls.cli.terminal import Column, TableRow, paint, printed_path, table
+from promptls.text.format import in_dollars, plural
+
+if TYPE_CHECKING:
+    from promptls.experiments.experiment import Experiment
+    from promptls.experiments.history import MetricSummary, RunSummary
+    from promptls.experiments.prepare import Prepared
+    from promptls.experiments.run_index import KnownRun
+    from promptls.experiments.run_protocol import Planned
+    from promptls.experiments.thresholds import Threshold
+    from promptls.models.model import ModelReference
+
+
+def heading(prepared: Prepared) -> str:
+    """Return what a run will do, call and cost, and what stands in its way; several lines."""
+    plan, continued, planned = prepared
+    experiment = plan.experiment
+    models = " and ".join(model.name for model in experiment.models)
+    if experiment.engine == "ray":
+        models += " on Ray"
+    rows = plural(plan.rows, "row")
+    chosen = f" ({plan.choice.text})" if plan.choice.expression else ""
+    lines = [
+        f"{paint(printed_path(experiment.prompt), 'bold')}: experiment `{experiment.name}`",
+        f"{rows} of {printed_path(plan.dataset.path)}{chosen}, {models}: {_calls(planned)}",
+    ]
+    lines += sent_lines(planned.sends, planned.environment)
+    if planned.changed is not None:
+        lines.append(
+            paint(f"{planned.changed} of {planned.rows} rendered prompts differ from {planned.before}", "dim")
+        )
+    if (run := continued.resumed) is not None:
+        lines.append(paint(f"{run.count:,} of {plan.results:,} results are there already", "dim"))
+    if planned.unsure is not None:
+        lines.append(paint(planned.unsure, "yellow"))
+    if planned.calls and any(_may_be_long(experiment, model) for model in experiment.models):
+        lines.append(paint("answers may be long, which takes time here: `max_tokens` limits them", "dim"))
+    if planned.failing:
+        lines.append(
+            paint(f"{plural(planned.failing, 'row')} cannot be rendered; ", "yellow")
+            + str(planned.first_failing)
+        )
+    if planned.over_limit:
+        lines.append(
+            paint(f"{plural(planned.over_limit, 'row')} over the limit of ", "yellow")
+            + f"{plural(experiment.token_limit, 'token')}, and cut to it"
+        )
+    return "\n".join(lines)
+
+
+def _may_be_long(experiment: Experiment, model: ModelReference) -> bool:
+    """Return whether a model on this machine may write as much as it likes."""
+    return model.provider == "local" and "max_tokens" not in {**model.parameters, **experiment.parameters}
+
+
+def _calls(planned: Planned) -> str:
+    judging = f" ({planned.judging:,} of them by metrics)" if planned.judging else ""
+    words = f"{plural(planned.calls, 'call')}{judging}, about {plural(planned.tokens, 'input token')}"
+    if planned.cached:
+        words += f", {planned.cached:,} answered from the cache"
+    if planned.longest_cost is not None and planned.longest_cost != planned.prompt_cost:
+        words += f", {in_dollars(planned.prompt_cost or 0)} to {in_dollars(planned.longest_cost)}"
+    elif planned.prompt_cost is not None:
+        words += f", {in_dollars(planned.prompt_cost)} and the answers'"
+    return words
+
+
+# Rows with an error that are shown; the table has all of them.
+SHOWN_ERRORS = 5
+
+# Results of a run whose answers are shown, and lines of each.
+SHOWN_ANSWERS = 3
+MAX_LINES = 20
+
+# What providers call the end of an answer that reached `max_tokens`, and results that are looked through.
+CUT_REASONS = frozenset({"length", "max_tokens"})
+MAX_COUNTED = 5000
+
+# Runs that are looked through for one of another version of the prompt.
+LOOKED_BACK = 20
+
+# Characters of what is said of one row.
+MAX_CHARACTERS = 240
+
+
+def threshold(word: str) -> Threshold:
+    """Return the threshold that `METRIC=SCORE` writes; a score may be a percentage."""
+    from promptls.experiments.thresholds import Threshold
+
+    metric, equals, score = word.rpartition("=")
+    try:
+        least = float(score.removesuffix("%")) / (100 if score.endswith("%") else 1)
+    except ValueError:
+        least = float("nan")
+    if not equals or not metric or least != least:  # noqa: PLR0124 - not a number differs from itself
+        raise argparse.ArgumentTypeError(f"`{word}` is not `METRIC=SCORE`, such as `exact_match=0.8`")
+    return Threshold(metric, least)
+
+
+def print_run(run: RunSummary, before: RunSummary | None) -> None:
+    """Print the scores, what failed, what it took, and where the results are."""
+    if run.metrics:
+        columns = [Column("metric"), Column("score", "right"), Column(""), Column("")]
+        print()
+        print(table(columns, [_metric_row(metric, before) for metric in run.metrics]))
+    print()
+    if run.failed:
+        print(paint(f"{plural(run.failed, 'row')} of {run.rows} failed", "red"))
+        print_error_rows(run)
+        print(paint(f"ask them again: promptls run --retry-errors {run.name}", "dim"))
+    if run.invalid:
+        print(paint(f"{plural(run.invalid, 'answer')} without the form that the prompt demands", "yellow"))
+        _print_problems(run)
+    _print_cut(run)
+    _print_unscored(run)
+    if run.rows <= SHOWN_ANSWERS:
+        _print_answers(run)
+    _print_not_good(run)
+    print(_taken(run))
+    print(f"table:    {printed_path(run.results)}")
+    print(f"manifest: {printed_path(run.manifest)}")
+    if before is not None and before.metrics:
+        print(paint(f"is it better? promptls compare {before.name} {run.name}", "dim"))
+    elif (other := _other_version(run)) is not None:
+        prompt = printed_path(other.prompt)
+        print(paint(f"is it better than {prompt}? promptls compare {other.name} {run.name}", "dim"))
+
+
+def _other_version(run: RunSummary) -> KnownRun | None:
+    """Return the last run of another prompt file whose scores say something beside those of this one."""
+    from promptls.experiments.run_index import known_runs
+
+    metrics = {metric.name for metric in run.metrics}
+    return next(
+        (
+            known
+            for known in known_runs(run.manifest.parent, experiment=run.experiment, most=LOOKED_BACK)
+            if known.status == "finished"
+            and Path(known.prompt) != run.prompt
+            and known.chosen == run.rows_chosen
+            and metrics & known.scores.keys()
+        ),
+        None,
+    )
+
+
+def print_matrix(runs: list[RunSummary]) -> None:
+    """Print the scores of several runs side by side, a line a run and model."""
+    names = list(dict.fromkeys(metric.name for run in runs for metric in run.metrics))
+    columns = [Column("prompt"), Column("model"), *(Column(name, "right") for name in names)]
+    rows = []
+    for run in runs:
+        for model in run.models:
+            metrics = {metric.name: metric.text for metric in run.of_model(model)}
+            rows.append(
+                TableRow([printed_path(run.prompt), model, *(metrics.get(name, "") for name in names)])
+            )
+    print()
+    print(table(columns, rows))
+
+
+def print_error_rows(run: RunSummary) -> None:
+    """Print the first rows that have an error."""
+    _print_rows(run, "error", run.failed)
+
+
+def _print_problems(run: RunSummary) -> None:
+    _print_rows(run, "problem", run.invalid)
+
+
+def _print_cut(run: RunSummary) -> None:
+    """Print how many answers ended because they were as long as they may be."""
+    from promptls.experiments.history import row_results
+
+    lines = islice(row_results(run), MAX_COUNTED)
+    cut = sum(str(line.get("finish_reason")).lower() in CUT_REASONS for line in lines)
+    if cut:
+        were = "was" if cut == 1 else "were"
+        words = f"{plural(cut, 'answer')} {were} cut off at the longest that is allowed"
+        print(paint(words, "yellow") + ": a larger `max_tokens` lets the model finish")
+
+
+def _print_answers(run: RunSummary) -> None:
+    """Print what was answered, where that is little: who tries a prompt on one row wants to see it."""
+    from promptls.experiments.history import row_results
+
+    for line in row_results(run):
+        if line.get("response"):
+            print(f"row {line['row_number']} (id {line['id']}) was answered:")
+            print("\n".join(f"  {text}" for text in _lines(line["response"])))
+
+
+def _lines(text: str) -> list[str]:
+    """Return the first lines of a text that may be long."""
+    lines = [
+        line if len(line) <= MAX_CHARACTERS else f"{line[:MAX_CHARACTERS]}…" for line in text.splitlines()
+    ]
+    return lines if len(lines) <= MAX_LINES else [*lines[:MAX_LINES], "…"]
+
+
+def _print_unscored(run: RunSummary) -> None:
+    """Print why metrics have given no score to answers, each with its first reason."""
+    from promptls.experiments.history import row_results
+    from promptls.experiments.manifest import manifest_of
+
+    is_missing = False
+    for metric in run.metrics:
+        if metric.unscored <= run.failed:
+            continue
+        line = next(
+            (line for line in row_results(run) if not line["error"] and line.get(metric.name) == ""), None
+        )
+        if line is not None:
+            reason = line.get(f"{metric.name}_reason") or "it gave none"
+            count = plural(metric.unscored - run.failed, "answer")
+            print(paint(f"{metric.name} has no score for {count}", "yellow"))
+            print(f"  row {line['row_number']} (id {line['id']}): {_short(reason)}")
+            is_missing = True
+    # A Python function makes its scores itself.
+    if is_missing and not run.failed and "written_in" not in manifest_of(run.manifest):
+        print(paint(f"ask for them again: promptls run --retry-errors {run.name}", "dim"))
+
+
+def _print_not_good(run: RunSummary) -> None:
+    """Print the first answers that a metric did not find good, with its reasons."""
+    from promptls.experiments.verdicts import failed_rows
+
+    found = [row for row in failed_rows(run) if not row.is_error]
+    if not found:
+        return
+    print("what to look at:")
+    for row in found[:SHOWN_ERRORS]:
+        print(f"  row {row.number} (id {row.cells['id']}): {_short(row.message)}")
+        if run.rows > SHOWN_ANSWERS and (answer := row.cells.get("response")):
+            print(paint(f"    answer: {_short(answer)}", "dim"))
+    if len(found) > SHOWN_ERRORS:
+        more = paint(f"promptls report {run.name}", "bold")
+        print(f"  … and {len(found) - SHOWN_ERRORS} more: {more}")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_CHARACTERS else f"{line[:MAX_CHARACTERS]}…"
+
+
+def _print_rows(run: RunSummary, column: str, count: int) -> None:
+    from promptls.experiments.history import row_results
+
+    found = (line for line in row_results(run) if line.get(column))
+    for line in islice(found, SHOWN_ERRORS):
+        print(f"  row {line['row_number']} (id {line['id']}, {line['model']}): {line[column]}")
+    if count > SHOWN_ERRORS:
+        print(f"  … and {count - SHOWN_ERRORS} more, in the column `{column}` of the table")
+
+
+def _taken(run: RunSummary) -> str:
+    words = (
+        f"{plural(run.rows, 'row')} in {run.seconds:g} s; "
+        f"{run.input_tokens:,} input and {run.output_tokens:,} output tokens"
+    )
+    if run.cached:
+        words += f"; {plural(run.cached, 'answer')} from the cache"
+    if run.cost is not None:
+        paid = (
+            f", of which {in_dollars(run.paid)} were paid now" if run.cached and run.paid is not None else ""
+        )
+        words += f", {in_dollars(run.cost)}{paid}"
+    return words
+
+
+def _metric_row(metric: MetricSummary, before: RunSummary | None) -> TableRow:
+    good = str(metric.allowed_values[0]) if metric.kind == "discrete" and metric.allowed_values else None
+    told = f"{metric.counts.get(good, 0)} of {metric.scored} {good}" if good else ""
+    if metric.unscored:
+        told += f"{', ' if told else ''}{metric.unscored} without a score"
+    old = before.metric(metric.name) if before else None
+    change = f"before: {old.text}" if old and old.value is not None else ""
+    return TableRow([metric.name, metric.text, told, change])

@@ -1,1 +1,0 @@
-"""Runs on the command line: confirmation, progress and final report."""

@@ -1,0 +1,191 @@
+"""Answers to the questions of the preview's page: tokens, rows, the committed version."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from promptls.datasets.files import Row, open_dataset
+from promptls.preview import preview_wire
+from promptls.preview.choice import PreviewChoice, chosen_sample, preview_job
+from promptls.preview.preview_result import failure_json, rendering_json
+from promptls.rendering.job import RenderJob, plain
+from promptls.rendering.outcome import RenderFailure, Rendering
+from promptls.rendering.samples import dataset_path
+from promptls.rendering.worker import CountingError, RenderWorker
+from promptls.security.git import run_git_async
+from promptls.semantic.template import Template
+from promptls.syntax.source import Source
+from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.workspace.snapshot import Snapshot
+
+
+async def tokens_of(worker: RenderWorker, texts: list[str], encoding: str) -> preview_wire.TokensAnswer:
+    """Return the tokens of each text, with ids and places in UTF-16 code units; raises UserError."""
+    try:
+        pieces = await worker.cut(texts, encoding)
+    except CountingError as error:
+        raise UserError(str(error)) from error
+    return {
+        "encoding": encoding,
+        "texts": [{"ids": each["ids"], "starts": each["starts"]} for each in pieces],
+    }
+
+
+async def rows_of(snapshot: Snapshot, path: str, words: str, start: int) -> preview_wire.DatasetRowsAnswer:
+    """Return the rows of the file's dataset that hold some words; raises UserError where there is none."""
+    template = snapshot.template(path)
+    dataset = dataset_path(template, path) if template else None
+    if dataset is None:
+        raise UsageError(
+            "there is no dataset to take a row from", FilePlace(path), "declare an experiment in the header"
+        )
+    return await asyncio.to_thread(matching_rows, dataset, words, start)
+
+
+async def committed(
+    snapshot: Snapshot,
+    path: str,
+    choice: PreviewChoice,
+    render: Callable[[RenderJob], Awaitable[Rendering | RenderFailure]],
+) -> preview_wire.CommittedAnswer:
+    """Return the last commit's rendering with the data that the reader chose.
+
+    Raises UserError where there is none.
+    """
+    sample = chosen_sample(snapshot, path, choice.data)
+    before = await committed_prompt(snapshot, preview_job(snapshot, path, sample, choice))
+    commit = before.commit
+    outcome = await render(before.job)
+    rendering = outcome if isinstance(outcome, Rendering) else None
+    return {
+        "commit": {"name": commit.name, "subject": commit.subject, "date": commit.date},
+        "rendering": None if rendering is None else rendering_json(snapshot, path, rendering),
+        "failure": failure_json(outcome) if isinstance(outcome, RenderFailure) else None,
+    }
+
+
+MAX_ROWS: Final = 100
+"""How many rows an answer holds."""
+_MAX_SHOWN: Final = 160
+"""How many characters of a row are shown."""
+
+
+def matching_rows(dataset: Path, words: str, start: int = 0) -> preview_wire.DatasetRowsAnswer:
+    """Return the rows with all words, ignoring case, from the `start`th match on, and the match count.
+
+    Reads the whole dataset, row by row: call it on a thread. Raises UserError where it cannot be read.
+    """
+    wanted = words.casefold().split()
+    found: list[preview_wire.DatasetRow] = []
+    matching = total = 0
+    for row in open_dataset(dataset).rows():
+        total += 1
+        text = _row_text(row)
+        if wanted and not all(word in text.casefold() for word in wanted):
+            continue
+        if start <= matching < start + MAX_ROWS:
+            found.append({"row": row.number - 1, "text": _around(text, wanted)})
+        matching += 1
+    return {"dataset": dataset.name, "rows": found, "start": start, "matching": matching, "total": total}
+
+
+def _row_text(row: Row) -> str:
+    return "  ".join(_cell(value) for value in row.values.values())
+
+
+def _cell(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+
+
+def _around(text: str, wanted: list[str]) -> str:
+    """Return what is shown of a row: its beginning, or where the first word that was looked for stands."""
+    one_line = " ".join(text.split())
+    place = one_line.casefold().find(wanted[0]) if wanted else 0
+    start = 0 if place < _MAX_SHOWN else max(0, place - _MAX_SHOWN // 4)
+    shown = one_line[start : start + _MAX_SHOWN]
+    return f"{'…' if start else ''}{shown}{'…' if start + _MAX_SHOWN < len(one_line) else ''}"
+
+
+_MAX_FILES: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The last commit: its short name, its subject, and when it was made, as ISO 8601."""
+
+    name: str
+    subject: str
+    date: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedPrompt:
+    """The last commit, and the job that renders the prompt as it is there."""
+
+    commit: Commit
+    job: RenderJob
+
+
+async def committed_prompt(snapshot: Snapshot, job: RenderJob) -> CommittedPrompt:
+    """Return the prompt of `job` as the last commit has it, includes and all, with the same data and limits.
+
+    Raises UserError where git is missing, the file lies in no repository, or the commit does not hold it.
+    """
+    path = Path(job.path)
+    top = Path((await run_git_async(path.parent, "rev-parse", "--show-toplevel")).strip())
+    commit = await _commit(top, job.path)
+    texts: dict[str, str] = {}
+    waiting, seen = [*snapshot.included(job.path), job.path], set[str]()
+    while waiting and len(seen) < _MAX_FILES:
+        current = waiting.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        text = await _committed_text(top, current)
+        if text is not None:
+            texts[current] = text
+            waiting += _named_files(snapshot, job.path, text)
+    if job.path not in texts:
+        raise UserError("the last commit does not hold this file", FilePlace(path), "commit it once")
+    own = texts.pop(job.path)
+    return CommittedPrompt(commit, replace(job, text=own, unsaved={**job.unsaved, job.path: own, **texts}))
+
+
+def _named_files(snapshot: Snapshot, path: str, text: str) -> list[str]:
+    """Return where the files that a text names may lie."""
+    names = [
+        name
+        for reference in Template(Source.of(text)).references
+        for name in reference.alternatives or (reference.name,)
+        if name
+    ]
+    folders = snapshot.search_folders(path)[:1] or (str(Path(path).parent),)
+    return [os.path.normpath(os.path.join(folder, name)) for folder in folders for name in names]  # noqa: PTH118 - as text
+
+
+async def _commit(top: Path, path: str) -> Commit:
+    try:
+        told = await run_git_async(top, "log", "-1", "--no-show-signature", "--format=%h%x00%s%x00%cI")
+    except UserError:
+        raise UserError("the repository has no commit yet", FilePlace(Path(path))) from None
+    name, subject, date = told.rstrip("\n").split("\0")
+    return Commit(name, subject, date)
+
+
+async def _committed_text(top: Path, path: str) -> str | None:
+    """Return the file's text in the last commit; None if that does not hold it, or it is no text."""
+    try:
+        return await run_git_async(top, "cat-file", "blob", f"HEAD:{_relative(path, top)}")
+    except (UserError, ValueError):
+        return None
+
+
+def _relative(path: str, top: Path) -> str:
+    """Return the path as git names it; raises ValueError for one outside the repository."""
+    return Path(os.path.realpath(path)).relative_to(os.path.realpath(top)).as_posix()

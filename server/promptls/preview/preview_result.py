@@ -1,0 +1,233 @@
+"""The rendering as the page's JSON: parts, rows of an evaluation prompt, and the source map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, cast
+
+from promptls.ide.preview import part_lines
+from promptls.preview import preview_wire
+from promptls.rendering.file_rendering import FileRendering
+from promptls.rendering.job import plain
+from promptls.rendering.outcome import PackedMap, RenderedPart, RenderFailure, Rendering, rows_of
+from promptls.rendering.samples import Sample, dataset_path, sample_names
+from promptls.syntax.source import Source
+from promptls.text.positions import Unit
+from promptls.workspace.snapshot import Snapshot
+
+
+def preview_result(
+    snapshot: Snapshot,
+    path: str,
+    made: FileRendering,
+    uri_of: Callable[[str], str],
+    unit: Unit = Unit.UTF16,
+) -> preview_wire.PreviewResult:
+    """Return the rendering, and what it was made with; `failure` says why there is none.
+
+    `uri_of` gives the URI of a file's path, as the reader's client writes it. Ranges of the source map
+    count `unit`.
+    """
+    rendering = None if made.rendering is None else rendering_json(snapshot, path, made.rendering)
+    files = [] if rendering is None else add_source_map(rendering, snapshot, made, uri_of, unit)
+    opened = snapshot.open_files.get(path)
+    template = snapshot.template(path)
+    dataset = dataset_path(template, path) if template else None
+    samples = [_named(*each, dataset) for each in sample_names(snapshot, path)]
+    chosen = _named(made.sample.name, made.sample.source, dataset)
+    return {
+        "uri": uri_of(path),
+        "path": path,
+        "version": opened.version if opened else None,
+        "kind": snapshot.kind(path).value,
+        "encoding": made.job.encoding,
+        "sample": chosen,
+        "samples": samples if chosen in samples else [*samples, chosen],
+        "dataset": dataset.name if dataset else None,
+        "data": plain(made.sample.data),
+        "standIns": list(made.job.stand_ins),
+        "tokenLimit": made.token_limit,
+        "truncationStep": made.job.truncation_step,
+        "request": _request(snapshot, path),
+        "files": files,
+        "viewer": viewer_json(made, made.sample),
+        "rendering": rendering,
+        "failure": failure_json(made.failure) if made.failure else None,
+    }
+
+
+def rendering_json(snapshot: Snapshot, path: str, rendering: Rendering) -> preview_wire.RenderingJson:
+    """Return the rendering with the first template line and the section names of each part."""
+    lines = part_lines(snapshot, path, rendering)
+    return {
+        "parts": [_part_json(part, lines.get(part.index)) for part in rendering.parts],
+        "string": rendering.string,
+        "messages": cast("list[preview_wire.ChatMessage]", rendering.messages),
+        "tokens": rendering.tokens,
+        "tokensKept": rendering.tokens_kept,
+        "text": rendering.text,
+        "seconds": rendering.seconds,
+        "problems": [failure_json(problem) for problem in rendering.problems],
+        "sourceMap": None,
+    }
+
+
+def failure_json(failure: RenderFailure) -> preview_wire.RenderingFailure:
+    """Return the failure with its place."""
+    return {
+        "kind": failure.kind,
+        "message": failure.message,
+        "path": failure.path,
+        "line": failure.line,
+        "renderedLine": failure.rendered_line,
+        "excerpt": failure.excerpt,
+    }
+
+
+def _part_json(part: RenderedPart, line: int | None) -> preview_wire.PartJson:
+    return {
+        "index": part.index,
+        "name": part.name,
+        "role": part.role,
+        "content": part.content,
+        "tokens": part.tokens,
+        "truncationPriority": part.truncation_priority,
+        "kept": part.kept,
+        "sections": [section.name for section in part.sections] or None,
+        "line": line,
+        "sourceMap": None,
+    }
+
+
+def _named(name: str, source: str, dataset: Path | None) -> preview_wire.SampleName:
+    """Return a sample as the page chooses it: by its row, from 0, where it is a row of the dataset."""
+    word, _, number = name.partition(" ")
+    is_row = dataset is not None and source == dataset.name and word == "row" and number.isdecimal()
+    if is_row:
+        return {"name": name, "source": source, "row": int(number) - 1}
+    return {"name": name, "source": source}
+
+
+def _request(snapshot: Snapshot, path: str) -> preview_wire.RequestParameters:
+    """Return the models and parameters of the file's first experiment, for the page's view of the request."""
+    template = snapshot.template(path)
+    experiments = (template.declarations.settings.experiments if template else None) or {}
+    first = next(iter(experiments.values()), None)
+    return {
+        "models": list(first.models) if first else [],
+        "temperature": first.temperature if first else None,
+        "maxTokens": first.max_tokens if first else None,
+        "seed": first.seed if first else None,
+    }
+
+
+def viewer_json(made: FileRendering, sample: Sample) -> preview_wire.Viewer | None:
+    """Return the prompts with their examples, and the meta templates to choose from; None for other prompts.
+
+    `row` counts from 0; it is None if the sample is no row of the dataset. The rows of examples
+    count from 0 too.
+    """
+    found = made.rendering.viewer if made.rendering else None
+    if found is None:
+        return None
+    word, _, number = sample.name.partition(" ")
+    return {
+        "rows": found["rows"],
+        "row": int(number) - 1 if word == "row" and number.isdecimal() else None,
+        "prompts": found["prompts"],
+        "examples": [_example(each) for each in found["examples"]],
+        "dropped": [{**_example(each), "label": each["label"]} for each in found["dropped"]],
+        "inferencer": found["inferencer"],
+        "retriever": found["retriever"],
+        "approximation": found["approximation"],
+        "metaTemplate": found["metaTemplate"],
+        "metaTemplates": found["metaTemplates"],
+    }
+
+
+def _example(found: dict[str, Any]) -> preview_wire.InContextExample:
+    return {"row": found["row"] - 1, "text": found["text"], "tokens": found["tokens"]}
+
+
+MAX_SEGMENTS: Final = 10_000
+"""How many segments, of the text and of all parts, a result holds where nobody asks for more."""
+
+
+def add_source_map(
+    found: preview_wire.RenderingJson,
+    snapshot: Snapshot,
+    made: FileRendering,
+    uri_of: Callable[[str], str],
+    unit: Unit,
+) -> list[str]:
+    """Give each part of `found`, the rendering as JSON, a `sourceMap`, and the text one where somebody asks.
+
+    Returns the URIs of the files that the segments name by their index. The maps are None if the
+    rendering has none, which is so for very large ones unless the reader asks for it.
+    """
+    rendering = made.rendering
+    packed = rendering.source_map if rendering else None
+    if rendering is None or packed is None:
+        return []
+    ranges = _Ranges(snapshot, packed, unit)
+    if made.job.max_segments is None:
+        found["sourceMap"] = ranges.map_of(rendering.text, packed["text"])
+    for part, numbers in zip(found["parts"], packed["parts"], strict=False):
+        if isinstance(part["content"], str):
+            part["sourceMap"] = ranges.map_of(part["content"], numbers)
+    return [uri_of(path) for path in packed["files"]]
+
+
+class _Ranges:
+    """The ranges of the files' spans."""
+
+    def __init__(self, snapshot: Snapshot, packed: PackedMap, unit: Unit) -> None:
+        self._sources: list[Source] = []
+        for path in packed["files"]:
+            template = snapshot.template(path)
+            self._sources.append(template.source if template else Source.of(""))
+        self._packed = packed
+        self._unit = unit
+        self._known: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def map_of(self, text: str, numbers: Sequence[int]) -> preview_wire.PackedSegments:
+        """Return the segments of a text, from the numbers of their rows."""
+        segments: list[int] = []
+        turns: dict[int, int] = {}
+        paths: dict[int, int] = {}
+        is_wide = not text.isascii()
+        at = units = 0
+        for start, end, file, first, last, verbatim, turn, path in rows_of(numbers):
+            if is_wide:
+                begin = units + _units(text[at:start])
+                at, units = end, begin + _units(text[start:end])
+            else:
+                begin, units = start, end
+            segments += (begin, units, file)
+            segments += self._position(file, first)
+            segments += self._position(file, last)
+            segments += (
+                verbatim,
+                turns.setdefault(turn, len(turns)) if self._packed["turns"][turn] else -1,
+                paths.setdefault(path, len(paths)) if self._packed["paths"][path] is not None else -1,
+            )
+        return {
+            "segments": segments,
+            "turns": [self._packed["turns"][turn] for turn in turns],
+            "dataPaths": [self._packed["paths"][path] for path in paths],
+        }
+
+    def _position(self, file: int, offset: int) -> tuple[int, int]:
+        """Line and character."""
+        key = file, offset
+        found = self._known.get(key)
+        if found is None:
+            source = self._sources[file]
+            line, character = source.units(min(offset, len(source)), self._unit)
+            found = self._known[key] = line, character
+        return found
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

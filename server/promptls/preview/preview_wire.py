@@ -1,0 +1,280 @@
+"""The data of the preview and the truncation lab, as their pages get it.
+
+`python -m promptls.docgen` writes the TypeScript types of the pages from these. Keys are in camelCase, lines
+and characters count from 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typing_extensions import NotRequired, TypedDict
+
+from promptls.truncation.report import LabJson
+
+
+class PreviewChoice(TypedDict):
+    """What the reader of a preview chooses; what is missing is left to the file and its settings."""
+
+    sample: NotRequired[str]
+    """The name of a sample."""
+    row: NotRequired[int]
+    """A row of the dataset, from 0."""
+    limit: NotRequired[int]
+    """A token limit in place of the header's."""
+    step: NotRequired[int]
+    """A truncation step in place of the header's, in tokens."""
+    metaTemplate: NotRequired[str]
+    """The meta template that an evaluation prompt is laid out with."""
+    sourceMap: NotRequired[bool]
+    """Whether to send the source map whatever its size."""
+
+
+class PreviewArguments(PreviewChoice):
+    """The arguments of `promptls.preview`."""
+
+    uri: str
+
+
+class SampleName(TypedDict):
+    """A sample, as the page lists it."""
+
+    name: str
+    source: str
+    """Where it comes from: `samples/triage.yml`, `example 1`."""
+    row: NotRequired[int]
+    """The row of the dataset, from 0, if the sample is one."""
+
+
+class PackedSegments(TypedDict):
+    """The source map of a text, packed."""
+
+    segments: list[int]
+    """Ten numbers for each segment: start, end, file, line and character of the start and of the end of the
+    range, verbatim, and the indices into `turns` and `dataPaths`, or -1."""
+    turns: list[list[str]]
+    dataPaths: list[str]
+
+
+class PartJson(TypedDict):
+    """A rendered part."""
+
+    index: int
+    name: str
+    role: str
+    content: Any
+    """Text, or the list or mapping that the template has instead."""
+    tokens: int
+    truncationPriority: Any
+    kept: bool
+    """False if the limit removes the part."""
+    sections: list[str] | None
+    line: int | None
+    """The template line where the part begins."""
+    sourceMap: PackedSegments | None
+    """The origin of the content, if that is known and the content is text."""
+
+
+class RenderingFailure(TypedDict):
+    """An error of a rendering."""
+
+    kind: str
+    message: str
+    path: str | None
+    line: int | None
+    renderedLine: int | None
+    """A line of the rendered text."""
+    excerpt: str | None
+
+
+class ChatMessage(TypedDict):
+    """A message to the model."""
+
+    role: str
+    content: Any
+
+
+class RenderingJson(TypedDict):
+    """A rendered prompt."""
+
+    parts: list[PartJson]
+    string: str | None
+    """The kept parts as one text; null if a content is not text."""
+    messages: list[ChatMessage]
+    tokens: int
+    tokensKept: int
+    text: str
+    """The output of Jinja, before it is parsed as YAML."""
+    seconds: float
+    problems: list[RenderingFailure]
+    """Errors that Prompt Poet would raise later, while it counts, joins or truncates."""
+    sourceMap: PackedSegments | None
+    """The origin of `text`, if it is asked for."""
+
+
+class RequestParameters(TypedDict):
+    """What the first experiment asks of its models."""
+
+    models: list[str]
+    temperature: float | None
+    maxTokens: int | None
+    seed: int | None
+
+
+class ViewerPrompt(TypedDict):
+    """One of the prompts of an evaluation."""
+
+    label: str | None
+    tokens: int
+
+
+class InContextExample(TypedDict):
+    """A training row that the retriever chose."""
+
+    row: int
+    """From 0."""
+    text: str
+    tokens: int
+
+
+class DroppedExample(InContextExample):
+    """A chosen training row that does not fit."""
+
+    label: str | None
+    """The first label without it, if others have it."""
+
+
+class Viewer(TypedDict):
+    """The layout of an evaluation prompt for one row."""
+
+    rows: int
+    row: int | None
+    """From 0; null if the data is not a row of the dataset."""
+    prompts: list[ViewerPrompt]
+    examples: list[InContextExample]
+    dropped: list[DroppedExample]
+    inferencer: str
+    retriever: str
+    approximation: str | None
+    """Why the examples may differ from those of OpenCompass; null if they do not."""
+    metaTemplate: str
+    metaTemplates: list[str]
+
+
+class PreviewResult(TypedDict):
+    """The result of `promptls.preview`."""
+
+    uri: str
+    path: str
+    version: int | None
+    kind: str
+    encoding: str
+    sample: SampleName | None
+    samples: list[SampleName]
+    dataset: str | None
+    """The name of the dataset, if its rows can be chosen."""
+    data: Any
+    standIns: list[str]
+    """Functions that are not provided, for which stand-ins were called."""
+    leftOut: NotRequired[str | None]
+    """What was not run because the folder is not trusted, as a sentence."""
+    tokenLimit: int | None
+    truncationStep: int | None
+    request: RequestParameters
+    files: list[str]
+    """URIs of the template files, for the segments of the source maps."""
+    viewer: Viewer | None
+    """Set for evaluation prompts."""
+    rendering: RenderingJson | None
+    failure: RenderingFailure | None
+
+
+class TextTokens(TypedDict):
+    """The tokens of one text."""
+
+    ids: list[int]
+    starts: list[int]
+    """Where each begins, in UTF-16 code units."""
+
+
+class TokensAnswer(TypedDict):
+    """The tokens of some texts."""
+
+    encoding: str
+    texts: list[TextTokens]
+
+
+class DatasetRow(TypedDict):
+    """A row of a dataset, as the page lists it."""
+
+    row: int
+    """From 0."""
+    text: str
+
+
+class DatasetRowsAnswer(TypedDict):
+    """Rows of the dataset that match a search."""
+
+    dataset: str
+    rows: list[DatasetRow]
+    start: int
+    matching: int
+    total: int
+
+
+class CommitName(TypedDict):
+    """A commit."""
+
+    name: str
+    """The short hash."""
+    subject: str
+    date: str
+    """ISO 8601."""
+
+
+class CommittedAnswer(TypedDict):
+    """The rendering of the last commit."""
+
+    commit: CommitName
+    rendering: RenderingJson | None
+    failure: RenderingFailure | None
+
+
+class SourceAnswer(TypedDict):
+    """The text of a template file, for a page in a browser."""
+
+    uri: str
+    name: str
+    text: str
+
+
+class LabOptionsJson(TypedDict):
+    """What the reader of the truncation lab chooses; what is missing is found."""
+
+    input: NotRequired[str]
+    cache: NotRequired[str]
+    limit: NotRequired[int]
+    """The present limit, in place of the file's."""
+    step: NotRequired[int]
+    """The present step, in place of the file's."""
+    limits: NotRequired[list[int]]
+    steps: NotRequired[list[int]]
+    turns: NotRequired[int]
+    rows: NotRequired[int]
+
+
+class LabArguments(LabOptionsJson):
+    """The arguments of `promptls.truncationLab`."""
+
+    uri: str
+
+
+class LabResult(TypedDict):
+    """The result of `promptls.truncationLab`."""
+
+    uri: str
+    found: LabJson | None
+    failure: RenderingFailure | None
+    cancelled: bool
+    leftOut: NotRequired[str | None]
+    """What was not run because the folder is not trusted, as a sentence."""

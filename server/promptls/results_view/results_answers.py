@@ -1,0 +1,337 @@
+"""Answers to the questions of the results page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, cast, get_args
+
+from promptls.datasets.atomic import replaced
+from promptls.experiments.comparison import Comparison, compare_with
+from promptls.experiments.history import RunSummary, find_run, last_run, last_runs, read_run, runs_of
+from promptls.experiments.result_pages import (
+    LARGEST_PAGE,
+    Kind,
+    RowQuery,
+    found_places,
+    messages_of,
+    paired_page,
+    paired_places,
+    rows_at,
+    table_columns,
+)
+from promptls.experiments.row_choice import as_ranges
+from promptls.results_view import results_wire
+from promptls.results_view.notes import Note, keep_note, notes_json, notes_of
+from promptls.results_view.results_wire import ExportForm
+from promptls.text.errors import FilePlace, UsageError, optional
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which rows of a run are asked for.
+
+    Of those of the query, `changed_from` keeps those that are not as in another run, `noted` those with a
+    thumb or a note, and `places` those at these places of the table.
+    """
+
+    query: RowQuery
+    changed_from: str | None = None
+    noted: bool = False
+    places: frozenset[int] | None = None
+
+
+def rows_answer(arguments: Mapping[str, Any]) -> results_wire.RowsAnswer:
+    """Return `count` of the `wanted` rows of `run`, from the `start`th on, each with its position."""
+    run = _run(arguments, "run")
+    found = wanted_places(run, _wanted(arguments))
+    start = optional(arguments, "start", int) or 0
+    chosen = found[start : start + min(optional(arguments, "count", int) or 100, LARGEST_PAGE)]
+    rows: list[results_wire.RowJson] = [
+        {"place": place, "cells": cells} for place, cells in zip(chosen, rows_at(run, chosen), strict=True)
+    ]
+    return {"total": len(found), "start": start, "rows": rows}
+
+
+def pairs_answer(arguments: Mapping[str, Any]) -> results_wire.PairsAnswer:
+    """Return the rows of the runs `before` and `after` side by side, in pages.
+
+    `differing` leaves out the others.
+    """
+    page = paired_page(
+        _run(arguments, "before"),
+        _run(arguments, "after"),
+        differing=arguments.get("differing") is True,
+        start=optional(arguments, "start", int) or 0,
+        count=optional(arguments, "count", int) or 100,
+    )
+    return {"total": page["total"], "start": page["start"], "rows": page["rows"]}
+
+
+def messages_answer(arguments: Mapping[str, Any]) -> results_wire.MessagesAnswer:
+    """Return the messages of the row at `place` of `run` as they were sent; None if they are not kept."""
+    run = _run(arguments, "run")
+    cells = next(iter(rows_at(run, [_place(arguments)])))
+    return {
+        "messages": cast(
+            "list[results_wire.MessageJson] | None", messages_of(run, cells.get("rendered_hash", ""))
+        )
+    }
+
+
+def note_answer(arguments: Mapping[str, Any]) -> results_wire.NoteAnswer:
+    """Return all notes of `run`, once the one of the row at `place` is on disk."""
+    run = _run(arguments, "run")
+    text = optional(arguments, "text", str) or ""
+    return {"notes": notes_json(keep_note(run, _place(arguments), optional(arguments, "thumb", str), text))}
+
+
+def export_answer(arguments: Mapping[str, Any]) -> results_wire.ExportAnswer:
+    """Return how many rows of `run` are now in the file `to`, in the given `form`."""
+    run = _run(arguments, "run")
+    to, form = optional(arguments, "to", str), optional(arguments, "form", str)
+    if to is None or form is None:
+        raise UsageError("the command needs `to`, the path of a file, and a `form`")
+    places = wanted_places(run, _wanted(arguments))
+    write_rows(Path(to), run, form, places)
+    return {"rows": run.rows if form == "junit" else len(places)}
+
+
+def numbers_answer(arguments: Mapping[str, Any]) -> results_wire.NumbersAnswer:
+    """Return the rows that are `wanted`, by their numbers in the dataset, as a run takes them."""
+    run = _run(arguments, "run")
+    places = wanted_places(run, _wanted(arguments))
+    numbers = {
+        int(number) for cells in rows_at(run, places) if (number := cells.get("row_number", "")).isdigit()
+    }
+    if not numbers:
+        raise UsageError("none of these rows says which row of a dataset it is", FilePlace(run.results))
+    return {"rows": as_ranges(numbers), "count": len(numbers), "experiment": run.experiment}
+
+
+def wanted_places(run: RunSummary, wanted: Wanted) -> Sequence[int]:
+    """Return the places of the wanted rows in the run's table, in the query's order."""
+    found = found_places(run, wanted.query)
+    kept: list[frozenset[int]] = []
+    if wanted.changed_from is not None:
+        pairs = paired_places(find_run(wanted.changed_from), run, differing=True)
+        kept.append(frozenset(after for _, after in pairs if after is not None))
+    if wanted.noted:
+        kept.append(frozenset(notes_of(run)))
+    if wanted.places is not None:
+        kept.append(wanted.places)
+    return [place for place in found if all(place in each for each in kept)] if kept else found
+
+
+def _wanted(arguments: Mapping[str, Any]) -> Wanted:
+    given = optional(arguments, "wanted", dict) or {}
+    kind = optional(given, "kind", str) or "all"
+    if kind not in get_args(Kind):
+        raise UsageError(
+            f"there is no kind of rows `{kind}`", remedy=f"there are {', '.join(get_args(Kind))}"
+        )
+    equal = optional(given, "equal", dict) or {}
+    places = optional(given, "places", list)
+    return Wanted(
+        RowQuery(
+            kind=cast("Kind", kind),
+            search=optional(given, "search", str) or "",
+            equal=tuple((str(column), str(text)) for column, text in equal.items()),
+            sort=optional(given, "sort", str),
+            descending=given.get("descending") is True,
+        ),
+        changed_from=optional(given, "changedFrom", str),
+        noted=given.get("noted") is True,
+        places=None if places is None else frozenset(place for place in places if isinstance(place, int)),
+    )
+
+
+def _run(arguments: Mapping[str, Any], name: str) -> RunSummary:
+    path = optional(arguments, name, str)
+    if path is None:
+        raise UsageError(f"the command needs `{name}`, the path of a run's table")
+    return find_run(path)
+
+
+def _place(arguments: Mapping[str, Any]) -> int:
+    place = optional(arguments, "place", int)
+    if place is None:
+        raise UsageError("the command needs `place`, which row of the table, from 0")
+    return place
+
+
+_MAX_CHANGES: Final = 200
+"""Rows whose change an answer names."""
+
+
+def view_answer(arguments: Mapping[str, Any]) -> results_wire.ResultsView:
+    """Return the view of the runs that are asked for; with `quick`, what their manifests say of them.
+
+    They are the run whose table is `run`, or the last one of the prompt at `path` and its `experiment`, and
+    before it those of the tables `against`, or the run before. `unsaved` are texts of files by their path.
+    """
+    from promptls.results_view.view import results_view
+
+    return results_view(_asked(arguments), quick=arguments.get("quick") is True)
+
+
+def report_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the report of the same runs as `html`, with the `run` that it shows and its `name`."""
+    from promptls.results_view.html_report import report_html
+
+    runs = _asked(arguments)
+    return {"html": report_html(runs), "run": str(runs[-1].results), "name": runs[-1].name}
+
+
+def compare_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the comparison in sentences, and the rows whose score changed.
+
+    `runs` are two tables, the older one first; without them, the last run over all rows of the experiment
+    is compared with the one before.
+    """
+    named = optional(arguments, "runs", list)
+    before, after = _before_and_after(arguments) if named is None else _named(named)
+    return _compared(compare_with(before, [after])[0])
+
+
+def _asked(arguments: Mapping[str, Any]) -> list[RunSummary]:
+    """Return the runs to compare with, and behind them the one that is shown."""
+    named = optional(arguments, "run", str)
+    against = optional(arguments, "against", list)
+    run = _of_prompt(arguments) if named is None else _of_table(Path(named), _unsaved(arguments))
+    if against is None:
+        return [run] if run.previous is None else [run.previous, run]
+    others = [find_run(str(each)) for each in dict.fromkeys(against)]
+    return [*(other for other in others if other.results != run.results), run]
+
+
+def _of_prompt(arguments: Mapping[str, Any]) -> RunSummary:
+    path, experiment = _path(arguments), optional(arguments, "experiment", str)
+    run = last_run(path, experiment=experiment, unsaved=_unsaved(arguments))
+    if run is None:
+        what = f"the experiment `{experiment}`" if experiment else "the prompt"
+        remedy = f"run it by the lens over it, or with `promptls run {path.name}`"
+        raise UsageError(f"{what} has not been run yet", FilePlace(path), remedy)
+    return run
+
+
+def _of_table(table: Path, unsaved: Mapping[str, str]) -> RunSummary:
+    """Return the run of a table, with the run of the same experiment before it."""
+    run = read_run(table.with_suffix(".json"))
+    older = list(runs_of(run.prompt, experiment=run.experiment, unsaved=unsaved))
+    names = [each.name for each in older]
+    if run.name not in names:
+        return run
+    index = names.index(run.name)
+    return replace(older[index], previous=older[index + 1] if index + 1 < len(older) else None)
+
+
+def _named(runs: Sequence[Any]) -> tuple[RunSummary, RunSummary]:
+    if len(runs) != 2:  # noqa: PLR2004 - a comparison has two sides
+        raise UsageError("two runs are needed", remedy='pass {"runs": ["<older>.csv", "<newer>.csv"]}')
+    before, after = (read_run(Path(str(run)).with_suffix(".json")) for run in runs)
+    return before, after
+
+
+def _before_and_after(arguments: Mapping[str, Any]) -> tuple[RunSummary, RunSummary]:
+    path, experiment = _path(arguments), optional(arguments, "experiment", str)
+    newest = last_run(path, experiment=experiment)
+    name = experiment or (newest.experiment if newest is not None else None)
+    scored = last_runs(path, name, unsaved=_unsaved(arguments)).scored if name is not None else None
+    if scored is None or scored.previous is None:
+        said = "has been run only once" if scored is not None else "has not been run yet"
+        raise UsageError(
+            f"the prompt {said}, so there is nothing to compare", FilePlace(path), "run it again"
+        )
+    return scored.previous, scored
+
+
+def _path(arguments: Mapping[str, Any]) -> Path:
+    path = optional(arguments, "path", str)
+    if path is None:
+        raise UsageError("the command needs `path`, of a prompt file, or `run`, of a run's table")
+    return Path(path)
+
+
+def _unsaved(arguments: Mapping[str, Any]) -> dict[str, str]:
+    return {str(path): str(text) for path, text in (optional(arguments, "unsaved", dict) or {}).items()}
+
+
+def _compared(found: Comparison) -> dict[str, Any]:
+    return {
+        "before": {"run": str(found.before.results), "name": found.before.name},
+        "after": {"run": str(found.after.results), "name": found.after.name},
+        "sentences": [*(f"{metric.metric}: {metric.words}" for metric in found.metrics), *found.notes],
+        "changes": [
+            {
+                "id": change.id,
+                "metric": change.metric,
+                "before": change.before,
+                "after": change.after,
+                "better": change.better,
+            }
+            for change in found.changes[:_MAX_CHANGES]
+        ],
+        "message": "; ".join(f"{metric.metric}: {metric.words}" for metric in found.metrics),
+    }
+
+
+FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
+
+# `exported.ts` of the pages has the same two.
+_FORMULA: Final = re.compile(r"[=+\-@\t\r]")
+_NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+
+
+def write_rows(path: Path, run: RunSummary, form: str, places: Sequence[int]) -> None:
+    """Write the rows at these positions to the file at `path` atomically; raises OSError.
+
+    CSV and JSON lines have the columns of the table with `thumb` and `note` behind them, where any row has
+    one. CSV is for spreadsheets: a cell that one would calculate gets an apostrophe ahead. JSON lines hold
+    the cells unchanged. JUnit is the report of the whole run. Raises `UsageError` for another form.
+    """
+    if form not in FORMS:
+        raise UsageError(f"rows cannot be written as `{form}`", remedy=f"there are {', '.join(FORMS)}")
+    with replaced(path) as stream:
+        stream.writelines(_pieces(run, form, places))
+
+
+def _pieces(run: RunSummary, form: str, places: Sequence[int]) -> Iterator[str]:
+    if form == "junit":
+        from promptls.experiments.thresholds import render
+
+        yield render([(run, ())])
+        return
+    notes = notes_of(run)
+    columns = [*table_columns(run), *(("thumb", "note") if notes else ())]
+    rows = (
+        _with_note(cells, notes.get(place)) for place, cells in zip(places, rows_at(run, places), strict=True)
+    )
+    if form == "jsonl":
+        for cells in rows:
+            plain = {column: cells.get(column, "") for column in columns}
+            yield json.dumps(plain, ensure_ascii=False) + "\n"
+        return
+    yield _csv_line(columns)
+    for cells in rows:
+        yield _csv_line([cells.get(column, "") for column in columns])
+
+
+def _with_note(cells: dict[str, str], note: Note | None) -> dict[str, str]:
+    return cells if note is None else {**cells, "thumb": note.thumb or "", "note": note.text}
+
+
+def _for_spreadsheet(cell: str) -> str:
+    """Return the cell as text, where a spreadsheet would take it for a formula."""
+    return f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\r\n").writerow(map(_for_spreadsheet, cells))
+    return stream.getvalue()

@@ -1,0 +1,144 @@
+"""Asks the process that reads runs, so that long tables hold nothing up where they are shown."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import promptls
+from promptls.security.environment import minimal_environment
+from promptls.text.errors import FilePlace, UsageError, UserError
+
+IDLE_SECONDS: Final = 300.0
+"""How long the process, with what it keeps of the tables, outlives the last question."""
+
+_LONGEST_ANSWER: Final = 256 << 20
+"""Bytes of one answer: the longest is a report."""
+
+
+class ResultsProcess:
+    """One process, started by the first question and by the first one after its end."""
+
+    def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
+        self._idle_seconds: Final = idle_seconds
+        self._running: _Running | None = None
+        self._starting: Final = asyncio.Lock()
+        self._ending: asyncio.TimerHandle | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process; None if there is none."""
+        return None if self._running is None or self._running.has_ended else self._running.pid
+
+    async def ask(self, question: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer, as `promptls.results_view.results_process` gives it.
+
+        Raises UserError, also where it dies.
+        """
+        async with self._starting:
+            if self._ending is not None:
+                self._ending.cancel()
+            if self._running is None or self._running.has_ended:
+                self._running = await _Running.start()
+            running = self._running
+        try:
+            return await running.ask(question, arguments)
+        finally:
+            if not running.is_asked and running is self._running:
+                self._ending = asyncio.get_running_loop().call_later(self._idle_seconds, running.end)
+
+    async def close(self) -> None:
+        """Terminate the process."""
+        if self._ending is not None:
+            self._ending.cancel()
+        if self._running is not None:
+            self._running.end()
+        await self.ended()
+
+    async def ended(self) -> None:
+        """There is no process any more."""
+        if self._running is not None:
+            await self._running.reading
+
+
+class _Running:
+    """A process that lives, with the questions that it has not answered yet."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process: Final = process
+        self._waiting: Final[dict[int, asyncio.Future[dict[str, Any]]]] = {}
+        self._numbers: Final = itertools.count(1)
+        self.has_ended = False
+        self.reading: Final = asyncio.ensure_future(self._read())
+
+    @classmethod
+    async def start(cls) -> _Running:
+        process = await asyncio.create_subprocess_exec(
+            *[sys.executable, "-m", "promptls.results_view.results_process"],
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=_LONGEST_ANSWER,
+            # `-m` puts the working folder first on the import path; in this one only promptls is found.
+            cwd=Path(promptls.__file__).parent.parent,
+            env=minimal_environment(),
+        )
+        return cls(process)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_asked(self) -> bool:
+        return bool(self._waiting)
+
+    async def ask(self, question: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        number = next(self._numbers)
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        line = json.dumps({"id": number, "question": question, "arguments": dict(arguments)})
+        assert self._process.stdin is not None
+        try:
+            # A process that has died is noticed by its missing answer.
+            with contextlib.suppress(ConnectionError):
+                self._process.stdin.write(line.encode() + b"\n")
+                await self._process.stdin.drain()
+            return await answer
+        finally:
+            self._waiting.pop(number, None)
+
+    def end(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        self.has_ended = True
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        while line := await self._process.stdout.readline():
+            said = json.loads(line)
+            answer = self._waiting.get(said["id"])
+            if answer is None or answer.done():
+                continue
+            if "failure" in said:
+                answer.set_exception(_failure(said["failure"]))
+            else:
+                answer.set_result(said["answer"])
+        code = await self._process.wait()
+        self.has_ended = True
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(
+                    UserError(f"the process that reads the results ended ({code})", None, "ask again")
+                )
+
+
+def _failure(said: Mapping[str, Any]) -> UserError:
+    kind = UsageError if said["wrongUse"] else UserError
+    place = None if said["place"] is None else FilePlace(*said["place"])
+    return kind(said["message"], place, said["remedy"])

@@ -1,0 +1,94 @@
+"""The process that reads runs: `python -m promptls.results_view.results_process`, started by the server.
+
+Questions come as JSON on standard input, one a line: `{"id", "question", "arguments"}`. Each is answered by
+a line on standard output, `{"id", "answer"}` or `{"id", "failure"}`, in the order in which they are done: a
+page of rows does not wait for a comparison. What was read of a table is kept for the next question. The end
+of standard input ends the process, in the middle of an answer too.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, NoReturn, TypeAlias
+
+from promptls.results_view import results_answers, running_runs
+from promptls.security.owner import end_with_owner
+from promptls.text.errors import UsageError, UserError
+
+log = logging.getLogger(__name__)
+
+Answer: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, object]]
+
+QUESTIONS: Final[Mapping[str, Answer]] = {
+    "view": results_answers.view_answer,
+    "report": results_answers.report_answer,
+    "compare": results_answers.compare_answer,
+    "rows": results_answers.rows_answer,
+    "pairs": results_answers.pairs_answer,
+    "messages": results_answers.messages_answer,
+    "note": results_answers.note_answer,
+    "numbers": results_answers.numbers_answer,
+    "export": results_answers.export_answer,
+    "goingOn": running_runs.going_on_answer,
+}
+
+_AT_ONCE: Final = 4
+"""Questions that are worked on at once."""
+
+_NEW_OBJECTS: Final = 200_000
+"""How many are made before the garbage collector looks for rings."""
+
+
+def main() -> NoReturn:
+    """Return answers questions until there are no more, and ends the process."""
+    end_with_owner()
+    # What a library prints must not stand among the answers.
+    output, sys.stdout = sys.stdout, sys.stderr
+    writing = threading.Lock()
+
+    def work(asked: Mapping[str, Any]) -> None:
+        line = json.dumps({"id": asked["id"], **_answered(asked)}, default=str)
+        with writing:
+            output.write(line + "\n")
+            output.flush()
+
+    # The cells of a long table are very many objects, none of which are in a ring.
+    gc.set_threshold(_NEW_OBJECTS, 50, 50)
+    threads = ThreadPoolExecutor(_AT_ONCE)
+    for line in sys.stdin:
+        threads.submit(work, json.loads(line))
+    # Nobody waits for an answer any more; what is written replaces files as a whole.
+    os._exit(0)
+
+
+def _answered(asked: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return {"answer": QUESTIONS[asked["question"]](asked["arguments"])}
+    except UserError as failure:
+        return {"failure": _failure_json(failure)}
+    except OSError as error:
+        return {"failure": _failure_json(UserError(f"a file cannot be used: {error.strerror or error}"))}
+    except Exception as error:
+        log.exception("the question %s", asked["question"])
+        name = type(error).__name__
+        return {
+            "failure": _failure_json(UserError(f"the results cannot be read ({name}); the log says more"))
+        }
+
+
+def _failure_json(failure: UserError) -> dict[str, Any]:
+    path, line, column = failure.place or (None, None, None)
+    place = None if path is None else [str(path), line, column]
+    wrong = isinstance(failure, UsageError)
+    return {"message": failure.message, "place": place, "remedy": failure.remedy, "wrongUse": wrong}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""The documents that the client has open, and changes of files: applied to the workspace, then announced."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from promptls.server.context import Context, Event
+from promptls.server.to_proto import from_range, path_of
+from promptls.text.positions import Span
+from promptls.workspace.disk import has_prompt_name
+from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE
+
+if TYPE_CHECKING:
+    from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
+    from promptls.workspace.snapshot import Snapshot
+
+
+log = logging.getLogger(__name__)
+
+
+class Documents:
+    """Applies changes in the order of their arrival. Components subscribe to the events."""
+
+    def __init__(self, context: Context, auxiliary: AuxiliaryDocuments) -> None:
+        self._context = context
+        self._auxiliary = auxiliary
+        self.on_open: Event[[str]] = Event()
+        """A document was opened, of any kind: its path."""
+        self.on_edit: Event[[str, Span, int]] = Event()
+        """In the file of this path, a span was replaced by so many characters."""
+        self.on_change: Event[[str]] = Event()
+        """An open file has a new text: its path."""
+        self.on_close: Event[[str]] = Event()
+        """A file was closed: its path."""
+        self.on_files_change: Event[[list[str]]] = Event()
+        """Files or folders on disk changed: their paths."""
+        self.on_settings_change: Event[[]] = Event()
+        """The settings of the editor or of a project changed."""
+        self.on_invalidate: Event[[]] = Event()
+        """Anything that is known about files may be out of date."""
+
+    # -- notifications of the client --------------------------------------------------
+
+    def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        """Take the text of a document from the client until the client closes it."""
+        document = params.text_document
+        path = path_of(document.uri)
+        self._context.uris[path] = document.uri
+        is_open = path in self._context.snapshot.open_files
+        if not is_open and self._auxiliary.accepts(path, document.text):
+            self._auxiliary.open(path, document.text, document.version)
+            self.on_open.emit(path)
+            return
+        self._context.workspace.open(path, document.text, document.version)
+        self.on_open.emit(path)
+        self.on_change.emit(path)
+
+    def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Apply the changes, in order; a document that is not open is left alone."""
+        document = params.text_document
+        path = path_of(document.uri)
+        opened = self._context.snapshot.open_files.get(path)
+        if opened is None:
+            if path in self._auxiliary:
+                self._auxiliary.change(path, params.content_changes, document.version)
+            else:
+                log.warning("a change to %s, which is not open, is ignored", document.uri)
+            return
+        source = opened.template.source
+        for change in params.content_changes:
+            span = Span(0, len(source))
+            if isinstance(change, types.TextDocumentContentChangePartial):
+                span = from_range(source, change.range, self._context.encoding)
+            source = source.edited(span, change.text)
+            self.on_edit.emit(path, span, len(change.text))
+        self._context.workspace.put(path, source, document.version or opened.version)
+        self.on_change.emit(path)
+
+    def did_save(self, params: types.DidSaveTextDocumentParams) -> None:
+        """Read the disk again, for clients that watch no files."""
+        self.on_watched_files_changed([path_of(params.text_document.uri)])
+
+    def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        """Take the text of a file from the disk again."""
+        path = path_of(params.text_document.uri)
+        if path in self._auxiliary:
+            self._auxiliary.close(path)
+        elif path in self._context.snapshot.open_files:
+            self._context.workspace.close(path)
+            self.on_close.emit(path)
+            if path.endswith((SETTINGS_FILE, PYPROJECT_FILE)):
+                self._settings_file_changed()
+        self._context.uris.pop(path, None)
+
+    # -- files and settings -------------------------------------------------------------
+
+    def on_watched_files_changed(self, paths: list[str]) -> None:
+        """Read files or folders again that were created, changed or deleted on disk."""
+        workspace = self._context.workspace
+        self._auxiliary.flush()
+        for path in paths:
+            if has_prompt_name(path):
+                workspace.file_changed(path)
+            elif path.endswith(".py"):
+                workspace.python_changed(path)
+        workspace.disk_changed()
+        self.on_files_change.emit(paths)
+        if any(path.endswith((SETTINGS_FILE, PYPROJECT_FILE)) for path in paths):
+            self._settings_file_changed()
+        else:
+            self.on_invalidate.emit()
+
+    def _settings_file_changed(self) -> None:
+        self._context.workspace.settings_changed()
+        self.on_did_change_settings()
+
+    def on_did_change_settings(self) -> None:
+        """Refresh what depends on settings, which is everything."""
+        self.on_invalidate.emit()
+        self.on_settings_change.emit()
+
+
+def is_folder_of_prompts(snapshot: Snapshot, path: str) -> bool:
+    """Return whether there is a folder at `path`, or prompt files were known below it."""
+    inside = path.rstrip("/\\") + os.sep
+    return Path(path).is_dir() or any(known.startswith(inside) for known in snapshot.graph.paths)

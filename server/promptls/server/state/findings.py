@@ -1,0 +1,274 @@
+"""Findings outside prompts: in settings files, datasets and programs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from lsprotocol import types
+
+from promptls.security.files import read_bytes
+from promptls.server.diagnostics import SOURCE, Publisher, diagnostic_json
+from promptls.server.to_proto import SEVERITIES
+from promptls.text.positions import line_end, line_starts, units_from_column
+from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE, project_in, toml_names
+
+if TYPE_CHECKING:
+    from promptls.lint.rule import Severity
+    from promptls.lint.rules.experiments.failing_row import RowFinding
+    from promptls.server.context import Context
+    from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
+    from promptls.server.state.latest_runs import LatestRuns
+    from promptls.text.errors import FilePlace
+    from promptls.workspace.settings import ProjectFile
+
+
+log = logging.getLogger(__name__)
+
+SETTINGS_CODE: Final = "invalid-settings"
+
+Json = dict[str, Any]
+
+
+class SettingsFindings:
+    """The diagnostics of the settings files: those of the open prompts' projects, and those that are open.
+
+    They are pushed, also to clients that pull: no client requests those of a settings file.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context: Final = context
+        self._publisher: Final = Publisher(context)
+
+    def refresh(self) -> None:
+        """Check the settings again; they, or what they name, may have changed."""
+        try:
+            found = {str(project.path): self._diagnostics(project) for project in self._projects()}
+            for path in {*self._publisher.paths, *found}:
+                self._publisher.publish(path, found.get(path, []))
+        except Exception:
+            log.exception("the diagnostics of settings files cannot be made")
+
+    def on_did_change(self, path: str) -> None:
+        """Check the settings again if the open file at `path` is a settings file."""
+        if _is_settings_file(path):
+            self.refresh()
+
+    def _projects(self) -> list[ProjectFile]:
+        """Return the projects with a file of their own, with the text of the editor if it is open."""
+        snapshot = self._context.snapshot
+        found: dict[str, ProjectFile] = {}
+        for path, opened in snapshot.open_files.items():
+            if _is_settings_file(path):
+                project = project_in(Path(path), opened.template.source.text)
+            else:
+                project = snapshot.project(path)
+            if project is not None and project.path is not None:
+                known = str(project.path)
+                if known not in found or _is_settings_file(path):
+                    found[known] = project
+        return list(found.values())
+
+    def _diagnostics(self, project: ProjectFile) -> list[Json]:
+        from promptls.lint.settings_problems import settings_problems
+
+        starts = line_starts(project.text)
+        names = {name.span.start: name.span.end for name in toml_names(project.text)}
+        return [
+            {
+                "range": self._range(project.text, starts, names, problem.place),
+                "severity": types.DiagnosticSeverity.Error.value,
+                "code": SETTINGS_CODE,
+                "source": SOURCE,
+                "message": problem.message,
+            }
+            for problem in settings_problems(project)
+            if problem.place is not None and problem.place.path == project.path
+        ]
+
+    def _range(self, text: str, starts: list[int], names: dict[int, int], place: FilePlace) -> Json:
+        """Return the range of the name or text that is wrong, or of its line if only that is known.
+
+        `names` are the ends of the names and texts in the file, by their starts.
+        """
+        line = place.line or 0
+        start = starts[min(line, len(starts) - 1)]
+        content = text[start : line_end(text, start)]
+        first, last = 0, len(content)
+        if place.column is not None:
+            first = min(place.column, len(content))
+            last = names.get(start + first, start + last) - start
+        unit = self._context.encoding
+        return {
+            "start": {"line": line, "character": units_from_column(content, first, unit)},
+            "end": {"line": line, "character": units_from_column(content, last, unit)},
+        }
+
+
+def _is_settings_file(path: str) -> bool:
+    return path.endswith((SETTINGS_FILE, PYPROJECT_FILE)) and Path(path).name in {
+        SETTINGS_FILE,
+        PYPROJECT_FILE,
+    }
+
+
+log = logging.getLogger(__name__)
+
+ROW_CODE: Final = "failing-row"
+_MAX_ANSWER: Final = 200
+
+
+class DatasetFindings:
+    """The diagnostics of datasets, from the last runs of the open prompts.
+
+    They are pushed, also to clients that pull: no client requests those of a dataset.
+    """
+
+    def __init__(self, context: Context, runs: LatestRuns) -> None:
+        self._context: Final = context
+        self._runs: Final = runs
+        self._publisher: Final = Publisher(context)
+        self._by_prompt: dict[str, dict[str, list[Json]]] = {}
+
+    def refresh(self, paths: list[str]) -> None:
+        """Read the last runs of the prompts at `paths` again."""
+        for path in paths:
+            self._refresh(path)
+
+    def _refresh(self, path: str) -> None:
+        from promptls.ide.experiments import row_findings
+
+        try:
+            found = row_findings(self._context.snapshot, path, self._runs.latest(path))
+            self._take(path, self._diagnostics(found))
+        except Exception:
+            log.exception("what the runs of %s say about their datasets cannot be shown", path)
+
+    def on_did_close(self, path: str) -> None:
+        """Take away what the runs of a closed prompt say."""
+        self._take(path, {})
+
+    def _take(self, path: str, found: dict[str, list[Json]]) -> None:
+        before = self._by_prompt.pop(path, {})
+        if found:
+            self._by_prompt[path] = found
+        for dataset in {**before, **found}:
+            self._publish(dataset)
+
+    def _publish(self, dataset: str) -> None:
+        shown = [each for found in self._by_prompt.values() for each in found.get(dataset, ())]
+        self._publisher.publish(dataset, shown)
+
+    def _diagnostics(self, found: tuple[tuple[RowFinding, Severity], ...]) -> dict[str, list[Json]]:
+        made: dict[str, list[Json]] = {}
+        texts: dict[str, tuple[str, list[int]]] = {}
+        for row, severity in found:
+            dataset = str(row.dataset)
+            if dataset not in texts:
+                text = read_bytes(dataset).decode("utf-8", errors="replace")
+                texts[dataset] = (text, line_starts(text))
+            made.setdefault(dataset, []).append(
+                {
+                    "range": self._range(*texts[dataset], row),
+                    "severity": SEVERITIES[severity].value,
+                    "code": ROW_CODE,
+                    "source": SOURCE,
+                    "message": row.message,
+                    **self._related(row),
+                }
+            )
+        return made
+
+    def _related(self, row: RowFinding) -> Json:
+        """Return a link to the result in the table of the run, with the answer of the model."""
+        if not self._context.capabilities.related_information:
+            return {}
+        start = {"line": row.result_line, "character": 0}
+        location = {"uri": self._context.uri_of(str(row.results)), "range": {"start": start, "end": start}}
+        answer = " ".join(row.response.split())[:_MAX_ANSWER]
+        message = f"the result; the answer was: {answer}" if answer else "the result"
+        return {"relatedInformation": [{"location": location, "message": message}]}
+
+    def _range(self, text: str, starts: list[int], row: RowFinding) -> Json:
+        """Return the lines of the row: several if a quoted cell has line breaks."""
+        last = min(row.end, len(starts)) - 1
+        while last > row.line and not text[starts[last] : line_end(text, starts[last])].strip():
+            last -= 1
+        content = text[starts[last] : line_end(text, starts[last])]
+        width = units_from_column(content, len(content), self._context.encoding)
+        return {
+            "start": {"line": min(row.line, last), "character": 0},
+            "end": {"line": last, "character": width},
+        }
+
+
+log = logging.getLogger(__name__)
+
+_ENDING: Final = ".py"
+_PAUSE_SECONDS: Final = 0.3
+"""The pause in the typing of a program after which its calls are checked."""
+
+
+class ProgramFindings:
+    """The diagnostics of the calls that load prompts, in the programs that the client has open.
+
+    They are pushed, also to clients that pull: no client requests those of a program from us.
+    """
+
+    def __init__(self, context: Context, auxiliary: AuxiliaryDocuments) -> None:
+        self._context: Final = context
+        self._auxiliary: Final = auxiliary
+        self._publisher: Final = Publisher(context)
+        self._timer: asyncio.TimerHandle | None = None
+
+    def on_did_change(self, path: str) -> None:
+        """Check a document with a new text after a pause."""
+        if path.endswith(_ENDING):
+            self.close()
+            self._timer = asyncio.get_running_loop().call_later(_PAUSE_SECONDS, self.refresh)
+
+    def on_did_close(self, path: str) -> None:
+        """Take the diagnostics of a closed document away."""
+        self._publisher.publish(path, [])
+
+    def close(self) -> None:
+        """Cancel the check."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def refresh(self) -> None:
+        """Check the programs again; they, or the prompts that they load, may have changed."""
+        try:
+            self._auxiliary.flush(_ENDING)
+            snapshot = self._context.snapshot
+            found = {path: self._diagnostics(path) for path in snapshot.held if path in snapshot.calls}
+            for path in {*self._publisher.paths, *found}:
+                self._publisher.publish(path, found.get(path, []))
+        except Exception:
+            log.exception("the diagnostics of programs cannot be made")
+
+    def _diagnostics(self, path: str) -> list[Json]:
+        from promptls.ide.opencompass_python import findings_of_program
+
+        snapshot = self._context.snapshot
+        source = snapshot.held[path].template.source
+        findings = findings_of_program(snapshot, path, source.text)
+        return [diagnostic_json(self._context, source, finding) for finding in findings]
+
+
+def report_problems(context: Context) -> None:
+    """Log what is wrong in the settings of the editor for the open files; each problem once.
+
+    Problems in a settings file are diagnostics there.
+    """
+    from promptls.lint.settings_problems import settings_problems
+
+    for path in context.snapshot.open_files:
+        for problem in settings_problems(context.snapshot.project(path)):
+            text = f"editor settings: {problem.message}"
+            if problem.place is None and text not in context.reported:
+                context.reported.add(text)
+                context.log(text, types.MessageType.Warning)
