@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Final
 from promptls.results_view.results_client import ResultsProcess
 from promptls.server.capabilities import resolve_capabilities
 from promptls.server.context import Context
-from promptls.server.diagnostics import Diagnostics
+from promptls.server.diagnostics import Diagnostics, RenderedFindings
 from promptls.server.folder_trust import Trust
 from promptls.server.open_documents import Documents
 from promptls.server.scheduler import Scheduler
 from promptls.server.shown_text import remove_shown
 from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
 from promptls.server.state.findings import DatasetFindings, ProgramFindings, SettingsFindings, report_problems
-from promptls.server.state.latest_renderings import RenderedFindings
 from promptls.server.state.latest_runs import LatestRuns
 from promptls.server.state.scan import SymbolIndex, WorkspaceScan
 from promptls.server.state.semantic_tokens import Folds, SemanticTokens

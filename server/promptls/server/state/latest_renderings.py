@@ -9,24 +9,20 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from promptls.facts.reads import recording
 from promptls.preview.choice import chosen_sample
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.make import RENDERED_KINDS, limits_for, render_file, weigh_parts, weigh_rows
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.worker import Limits, RenderWorker, SupersededError
-from promptls.semantic.kind import Kind
 from promptls.server.context import Context, Event
 from promptls.text.errors import UserError
-from promptls.workspace.snapshot import Snapshot, read_included
+from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from promptls.lint.rule import Finding
     from promptls.rendering.job import RenderJob
     from promptls.rendering.samples import Sample
-    from promptls.text.positions import Span
 
 
 class ChosenSamples:
@@ -361,59 +357,3 @@ def _shown(made: FileRendering) -> object:
         made.token_limit,
         tuple((part.name, part.tokens, part.kept) for part in made.outcome.parts),
     )
-
-
-log = logging.getLogger(__name__)
-
-
-class RenderedFindings:
-    """The findings of the last rendering of each open file, at their places in the current text."""
-
-    def __init__(self, context: Context) -> None:
-        self._context: Final = context
-        self.on_change: Event[[list[str]]] = Event()
-        """The findings of these files have changed."""
-        self._found: dict[str, tuple[Finding, ...]] = {}
-
-    def latest(self, path: str) -> tuple[Finding, ...]:
-        """Return the findings of the last rendering of a file."""
-        return self._found.get(path, ())
-
-    def on_did_edit(self, path: str, span: Span, length: int) -> None:
-        """Move the findings behind an edit, and remove those that it touches until the next rendering."""
-        known = self._found.get(path)
-        if not known:
-            return
-        by = length - (span.end - span.start)
-        remaining = []
-        for finding in known:
-            spans = [finding.span, *(edit.span for fix in finding.fixes for edit in fix.edits)]
-            if max(each.end for each in spans) < span.start:
-                remaining.append(finding)
-            elif min(each.start for each in spans) > span.end:
-                remaining.append(finding.shifted(by))
-        self._found[path] = tuple(remaining)
-
-    def on_render(self, snapshot: Snapshot, path: str, made: FileRendering) -> None:
-        """Take the findings of a rendering, unless it is of a former text of the file or of its includes."""
-        from promptls.lint.runner import check_rendering
-
-        current = self._context.snapshot
-        if path not in current.open_files:
-            return
-        with recording() as reads:
-            read_included(snapshot, path)
-        if not reads.hold(current):
-            return
-        try:
-            found = () if current.kind(path) is Kind.OTHER else check_rendering(current, path, made)
-        except Exception:
-            log.exception("the findings of the rendering of %s cannot be made", path)
-            return
-        if found != self._found.get(path, ()):
-            self._found[path] = found
-            self.on_change.emit([path])
-
-    def on_did_close(self, path: str) -> None:
-        """Forget the file."""
-        self._found.pop(path, None)
