@@ -207,3 +207,14 @@ def test_a_configuration_in_python_is_mended(folder: Path) -> None:
     (folder / "a.py").write_text(CONFIGURATION)
     assert main(["check", "a.py", "--fix"]) == 0
     assert (folder / "a.py").read_text() == CONFIGURATION.replace("qestion", "question")
+
+
+@pytest.mark.parametrize("named", ["prompts", "prompts/a.yml.j2", "."])
+def test_paths_in_programs_count_from_the_working_folder(
+    folder: Path, named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "prompts").mkdir()
+    (folder / "prompts" / "a.yml.j2").write_text('- name: a\n  content: "{{ x }}"\n')
+    (folder / "app.py").write_text("Prompt(template_path='prompts/a.yml.j2', template_data={})\n")
+    assert main(["check", named]) == 1
+    assert "`app.py` loads this template in line 1 without `x`" in capsys.readouterr().out

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from promptls.lint.runner import check
 from promptls.workspace.workspace import Workspace
 
@@ -41,3 +43,36 @@ def test_the_call_is_a_related_place(tmp_path: Path) -> None:
 
     assert Path(place.path).name == "support.py"
     assert text[place.span.start : place.span.end] == "Prompt"
+
+
+@pytest.mark.parametrize(
+    ("content", "given", "is_broken"),
+    [
+        ("|\n    {{ x }}", '"\\n".join(lines)', True),
+        ("|\n    {{ x }}", '"\\n".join(["a", "b"])', True),
+        ("|\n    {{ x }}", '"a\\n" + name', True),
+        ("|\n    {{ x }}", '"\\n".join(["a"])', False),
+        ("|\n    {{ x }}", '", ".join(lines)', False),
+        ("|\n    {{ x }}", 'f"{name}\\n"', False),
+        ("|\n    {{ x | indent(4) }}", '"\\n".join(lines)', False),
+        ("|\n    {% if y %}{{ x }}{% endif %}", '"\\n".join(lines)', False),
+        ("'{{ x }}'", '"\\n".join(lines)', False),
+        ('"{{ x }}"', "'say \"a\"'", True),
+        ("{{ x }}", "'note: a'", True),
+        ("{{ x }}", "'a note'", False),
+    ],
+)
+def test_a_text_that_breaks_the_yaml_is_an_error(
+    tmp_path: Path, content: str, given: str, *, is_broken: bool
+) -> None:
+    (tmp_path / "main.yml.j2").write_text(f"- name: a\n  content: {content}\n  role: user\n")
+    call = f"Prompt(template_path='main.yml.j2', template_data={{'x': {given}, 'y': 1}})"
+    (tmp_path / "support.py").write_text(f"def made(lines, name):\n    {call}\n")
+    workspace = Workspace([tmp_path])
+    workspace.scan_calls()
+    errors = [
+        finding.message
+        for finding in check(workspace.snapshot, str(tmp_path / "main.yml.j2"))
+        if finding.rule == "missing-template-data" and finding.severity == "error"
+    ]
+    assert [" with a `x` that fails: " in message for message in errors] == [True] * is_broken

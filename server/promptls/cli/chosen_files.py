@@ -10,7 +10,7 @@ from difflib import unified_diff
 from pathlib import Path
 
 from promptls.datasets.atomic import replaced
-from promptls.security.files import restrict_reading
+from promptls.security.files import reading_within, restrict_reading, scope_of
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import nearest
 from promptls.workspace.disk import MAX_BYTES, prompt_paths
@@ -101,6 +101,20 @@ def _around(paths: Sequence[Path]) -> Workspace:
     restrict_reading(lambda: workspace.snapshot.file_scope)
     workspace.scan()
     return workspace
+
+
+def scan_callers(workspace: Workspace) -> None:
+    """Read the Python calls that load templates, in the workspace and in the working folder around it.
+
+    Programs are started there, and count relative paths from there.
+    """
+    here, roots = str(Path.cwd()), workspace.snapshot.roots
+    is_around = any(root != here and Path(root).is_relative_to(here) for root in roots)
+    if not is_around:
+        workspace.scan_calls()
+        return
+    with reading_within(lambda: scope_of([here])):
+        workspace.scan_calls(here)
 
 
 def _near(path: Path) -> str:

@@ -76,9 +76,10 @@ def _found(snapshot: Snapshot, target: str, call: TemplateCall, text: str) -> It
 def _finding(each: Objection, target: str, template: Template, text: str) -> Finding:
     name = f"`{PurePath(target).name}`" if each.call.template else "the template"
     related: tuple[RelatedPlace, ...] = ()
-    if each.kind in {"missing", "misfit"}:
+    if each.kind in {"missing", "misfit", "broken"}:
         words = template.source.slice(each.span)
         said = "it is read here" if words == each.name else "this reads it"
+        said = "it is printed here" if each.kind == "broken" else said
         related = (RelatedPlace(target, each.span, said),)
     match each.kind:
         case "missing":
@@ -88,6 +89,9 @@ def _finding(each: Objection, target: str, template: Template, text: str) -> Fin
             return Finding(_place(each, text, each.meant), message, related=related)
         case "misfit":
             return Finding(_place(each, text, each.name), f"{name}: {each.words}", related=related)
+        case "broken":
+            message = f"{name} fails with this `{each.name}`: {each.words}"
+            return Finding(_place(each, text, each.name), message, related=related, severity="error")
         case "refused":
             message = f"Prompt Poet refuses `{each.name}` in the data"
             return Finding(_place(each, text, each.name), message)

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from promptls.security.files import read_bytes
-from promptls.semantic.types.assignability import constant, rows
+from promptls.semantic.types.assignability import Constant, constant, rows
 from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.text.positions import Span, line_starts
 from promptls.workspace.disk import MAX_BYTES, SKIPPED_FOLDERS
@@ -32,12 +32,47 @@ def given_shape(node: ast.expr, scope: Scope, depth: int = 0) -> Shape:
         case ast.Constant(value=value):
             return constant(value)
         case ast.JoinedStr():
-            return Shape("text")
+            return _text([_piece(each, scope, depth) for each in node.values])
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            pieces = [_piece(each, scope, depth) for each in (left, right)]
+            return _text(pieces) if any(pieces) else UNKNOWN
+        case ast.Call(
+            func=ast.Attribute(value=ast.Constant(value=str() as between), attr="join"), args=[items]
+        ):
+            return _joined_text(between, items, scope, depth)
         case ast.List(elts=items) | ast.Tuple(elts=items):
             return rows(given_shape(item, scope, depth + 1) for item in items)
         case ast.Dict() | ast.Call(func=ast.Name(id="dict"), args=[]):
             return _of_dict(node, scope, depth)
     return UNKNOWN
+
+
+ELSE: Final = "…"
+"""What stands in a text in the place of what is not written out."""
+
+
+def _text(pieces: Iterable[str | None]) -> Shape:
+    """Return the shape of a text made of pieces; its value if it has a line break, or if all are known."""
+    known = list(pieces)
+    made = "".join(ELSE if piece is None else piece for piece in known)
+    return constant(made) if None not in known or "\n" in made else Shape("text")
+
+
+def _piece(node: ast.expr, scope: Scope, depth: int) -> str | None:
+    shape = given_shape(node, scope, depth + 1)
+    return shape.value if isinstance(shape, Constant) and isinstance(shape.value, str) else None
+
+
+def _joined_text(between: str, items: ast.expr, scope: Scope, depth: int) -> Shape:
+    """Return the shape of `between.join(items)`; of items that are not written out there are several."""
+    if isinstance(items, ast.Name):
+        items = scope.constant_of(items.id) or items
+    if not isinstance(items, ast.List | ast.Tuple):
+        return _text([None, between, None])
+    pieces: list[str | None] = []
+    for item in items.elts:
+        pieces += [*([between] if pieces else []), _piece(item, scope, depth)]
+    return _text(pieces)
 
 
 def _of_dict(node: ast.Dict | ast.Call, scope: Scope, depth: int) -> Shape:

@@ -116,10 +116,13 @@ class Workspace:
 
     # -- Python -----------------------------------------------------------------
 
-    def scan_calls(self) -> None:
-        """Read the Python calls that load templates, in every Python file below the roots."""
+    def scan_calls(self, *around: str) -> None:
+        """Read the Python calls that load templates, in every Python file below the roots.
+
+        Of the folders `around` the roots, the files right in them and in their folders are read.
+        """
         calls: dict[str, tuple[TemplateCall, ...]] = {}
-        for _ in scanned_calls(self.snapshot.roots, calls, self._shallow):
+        for _ in scanned_calls([*self.snapshot.roots, *around], calls, self._shallow.union(around)):
             pass
         self.take_calls(calls)
         written: dict[str, PythonFindings] = {}

@@ -196,11 +196,11 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
 
 
 def _chosen(arguments: argparse.Namespace) -> ChosenFiles:
-    from promptls.cli.chosen_files import choose, choose_text
+    from promptls.cli.chosen_files import choose, choose_text, scan_callers
 
     if arguments.stdin_filename is None:
         chosen = choose(arguments.paths)
-        chosen.workspace.scan_calls()
+        scan_callers(chosen.workspace)
         return chosen
     return choose_text(arguments.stdin_filename, sys.stdin.buffer.read().decode("utf-8", errors="replace"))
 

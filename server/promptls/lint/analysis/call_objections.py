@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
+from promptls.dialects.prompt_poet import document
+from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.semantic.names.scopes import INJECTED
 from promptls.semantic.parts import chunk_items
+from promptls.semantic.printed_inputs import printed_inputs
 from promptls.semantic.template import Template
-from promptls.semantic.types.assignability import lacking, misfit_by_name
+from promptls.semantic.types.assignability import Constant, lacking, misfit_by_name
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.file_blocks import blocks_around, blocks_inside
 from promptls.syntax.yaml.nodes import Sequence, scalar_text
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
@@ -50,7 +54,7 @@ class Objection(NamedTuple):
     """
 
     call: TemplateCall
-    kind: Literal["missing", "misfit", "refused", "unread"]
+    kind: Literal["missing", "misfit", "broken", "refused", "unread"]
     name: str
     span: Span
     words: str = ""
@@ -83,7 +87,70 @@ def call_objections(
             place = certain_place(snapshot, name, needs.by_name[name])
             if place is not None:
                 yield Objection(call, "misfit", name, place, said)
+        for name, shape in given.items() if not call.is_jinja else ():
+            if isinstance(shape, Constant) and isinstance(shape.value, str) and name in read:
+                yield from _broken(template, call, name, shape.value)
         for key in sorted(call.keys & INJECTED if not call.is_jinja else ()):
             yield Objection(call, "refused", key, start)
         for key in sorted(unread):
             yield Objection(call, "unread", key, start)
+
+
+_FRAMES: Final = {
+    "|": "- content: |\n    {}\n  role: user\n",
+    ">": "- content: >\n    {}\n  role: user\n",
+    '"': '- content: "{}"\n  role: user\n',
+    "'": "- content: '{}'\n  role: user\n",
+    "": "- content: {}\n  role: user\n",
+}
+"""A part with a value in each style of a content."""
+_AROUND: Final = ("{}", "a {} b", "a{}.")
+_WORDS: Final = {
+    "|": "a line break in it ends this block",
+    ">": "a line break in it ends this block",
+    '"': "a quote or backslash in it ends these double quotes",
+    "'": "a quote in it ends these single quotes",
+    "": "it is not plain text in YAML",
+}
+_REMEDY: Final = ": write `content: |` and `escape_special_characters({})`"
+
+
+def _broken(template: Template, call: TemplateCall, name: str, value: str) -> Iterator[Objection]:
+    """Yield the place that prints a text which certainly makes the YAML of the prompt invalid."""
+    if not _may_break(value):
+        return
+    for located in template.source.root.placed():
+        for printed in printed_inputs(located.chunk) if name in located.chunk.text else ():
+            style = printed.content.value.style or ""
+            span = printed.span.shifted(located.start)
+            is_plain = printed.name == name and not printed.keys and printed.expression == printed.span
+            if is_plain and style in _FRAMES and _is_certain(template, name, span) and _breaks(style, value):
+                yield Objection(call, "broken", name, span, _WORDS[style] + _REMEDY.format(name))
+                return
+
+
+def _may_break(value: str) -> bool:
+    return any(character in value for character in "\n\"'\\:#[]{}&*!|>%@`")
+
+
+def _is_certain(template: Template, name: str, span: Span) -> bool:
+    """Return whether the place is reached whatever the data is, and prints the value of the input."""
+    reading = next((each for each in template.names.readings_of(name) if each.span == span), None)
+    located = template.source.located(span.start)
+    place = span.start - located.start
+    is_in_block = any(block.span.contains(place) for block in blocks_inside(located.chunk))
+    is_free = reading is not None and reading.binding is None
+    return is_free and not is_in_block and not blocks_around(template.source, span.start)
+
+
+def _breaks(style: str, value: str) -> bool:
+    """Return whether a text in a content of this style is never valid YAML, whatever stands around it."""
+    return not any(_is_valid(_FRAMES[style].replace("{}", around.replace("{}", value))) for around in _AROUND)
+
+
+def _is_valid(text: str) -> bool:
+    try:
+        loaded = document.load(text)
+    except PromptPoetError:
+        return False
+    return isinstance(loaded, list)

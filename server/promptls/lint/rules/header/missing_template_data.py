@@ -6,7 +6,8 @@ Looks at the calls in the workspace's Python files that load this template with 
 `Prompt(template_path=…, template_data={…})`, with promptls, `promptls.load(…).render(…)`, or with Jinja,
 `environment.get_template(…).render(…)`. Reports an input that such a call does not give, where the
 template does not reckon with its absence, a value that is of another type than its uses need, and, as a
-hint, a key that nothing in the template reads. What the template reads under a condition such as
+hint, a key that nothing in the template reads, and, as an error, a text that makes the YAML invalid where
+the template prints it. What the template reads under a condition such as
 `message.role == "tool"` is asked for in such rows alone. Only calls whose path and data are written out
 are looked at; Python files are read, and never run.
 
@@ -54,7 +55,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from promptls.lint.analysis.call_objections import Objection, call_objections
-from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedPlace, Rule
+from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedPlace, Rule, Severity
 from promptls.workspace.callers import calls_to
 
 
@@ -65,7 +66,8 @@ def check(file: File) -> Iterator[Finding]:
         loaded = f"`{PurePath(each.call.file).name}` loads this template in line {each.call.line + 1}"
         related = RelatedPlace(each.call.file, each.call.span, "the template is loaded here")
         finding = Finding(each.span, f"{loaded} {_what(each)}", related=(related,))
-        yield replace(finding, severity="hint") if each.kind == "unread" else finding
+        severity: Severity | None = {"unread": "hint", "broken": "error"}.get(each.kind)  # type: ignore[assignment]
+        yield finding if severity is None else replace(finding, severity=severity)
 
 
 def _what(each: Objection) -> str:
@@ -76,6 +78,8 @@ def _what(each: Objection) -> str:
             return f"without `{each.name}`{when}{meant}"
         case "misfit":
             return f"where {each.words}"
+        case "broken":
+            return f"with a `{each.name}` that fails: {each.words}"
         case "refused":
             return f"with `{each.name}`, which Prompt Poet refuses in the data"
         case "unread":
