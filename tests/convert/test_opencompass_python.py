@@ -17,14 +17,15 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.syntax.source import Source
 from promptls.text.errors import UserError
-from promptls.workspace.beside import beside
+from promptls.workspace.configuration_files import ConfigurationFiles
+from support.configuration_files import FilesOf
 
 INFER = "infer_cfg=dict(prompt_template=dict(template=t), retriever=dict(type=ZeroRetriever))"
 
 
 def templates(text: str, files: dict[str, str] | None = None) -> list[Any]:
     """The `template` of each dataset."""
-    read = read_configuration(text, (files or {}).get)
+    read = read_configuration(text, FilesOf(files))
     return [each["infer_cfg"]["prompt_template"]["template"] for each in read.datasets]
 
 
@@ -132,15 +133,14 @@ def test_texts_beside_the_configuration_are_read(tmp_path: Path) -> None:
         f"x_datasets = [dict({INFER})]\n"
     )
     assert templates(text, {"./hint.txt": "Think."}) == ["Think. {q}"]
-    open_beside = beside(str(tmp_path / "config.py"))
-    assert open_beside("./hint.txt") == "Think."
+    assert ConfigurationFiles(str(tmp_path / "config.py")).text("./hint.txt") == "Think."
 
 
 @pytest.mark.parametrize("name", ["../secret.txt", "/etc/hostname", "folder/../../secret.txt", "\0", "."])
 def test_other_files_are_not_opened(name: str, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("x", "utf-8")
     (tmp_path / "folder").mkdir()
-    assert beside(str(tmp_path / "folder" / "config.py"))(name) is None
+    assert ConfigurationFiles(str(tmp_path / "folder" / "config.py")).text(name) is None
 
 
 def test_nothing_is_run(tmp_path: Path) -> None:

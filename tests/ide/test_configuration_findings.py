@@ -10,6 +10,7 @@ import pytest
 from promptls.ide.code_actions import edited
 from promptls.ide.opencompass_python import findings_in_configuration
 from promptls.settings.project import Project
+from support.configuration_files import FilesOf
 
 ZERO = "retriever=dict(type=ZeroRetriever), inferencer=dict(type=GenInferencer)"
 SHOTS = (
@@ -21,7 +22,7 @@ READER = "reader_cfg=dict(input_columns=['question', 'A'], output_column='answer
 
 def found(text: str, files: dict[str, str] | None = None) -> list[tuple[str, str]]:
     """The rule of each finding, and the words that it stands under."""
-    findings = findings_in_configuration(text, (files or {}).get, Project())
+    findings = findings_in_configuration(text, FilesOf(files), Project())
     return [(each.rule, text[each.span.start : each.span.end]) for each in findings or ()]
 
 

@@ -125,7 +125,7 @@ def _lost(infer: Mapping[str, Any]) -> Iterator[str]:
 
 _LONG: Final = 90
 """Characters of a mapping or a list that still stands on its key's line."""
-_ORDER: Final = ("infer_cfg", "eval_cfg", "path", "name", "reader_cfg", "abbr")
+_ORDER: Final = ("infer_cfg", "eval_cfg", "models", "path", "name", "reader_cfg", "abbr")
 """Keys of the top level; the texts come first, and the file ends with what is no text of many lines."""
 _JINJA: Final = ("{{", "{%", "{#")
 

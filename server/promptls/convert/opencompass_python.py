@@ -3,220 +3,84 @@
 from __future__ import annotations
 
 import ast
-import io
+import operator
 import posixpath
-import re
-import tokenize
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from promptls.convert.python_values import (
-    GLOBALS,
-    PLAIN,
-    Evaluator,
-    Function,
-    Names,
-    OpenBeside,
-    Reader,
+    COMPARISONS,
+    CUTTING,
+    FORMAT_SPEC,
+    FUNCTIONS,
+    HOLDING,
+    MAX_ITEMS,
+    METHODS,
+    OPERATORS,
+    STRAY,
+    MixedText,
     Symbol,
+    TextPiece,
     as_data,
+    can_compare,
+    cut_text,
+    is_harmless,
+    is_huge,
     is_known,
+    join_texts,
+    place_text,
 )
 from promptls.text.errors import UserError
-from promptls.text.positions import Span, line_starts
 from promptls.text.suggest import did_you_mean
 
-
-class TextPiece(NamedTuple):
-    """A stretch of a text and the expression that wrote it, None if that is not known.
-
-    The expression wrote `whole`, of which the stretch begins at `start`. Of a value that only running would
-    tell, `text` is its source, and `is_symbol`.
-    """
-
-    text: str
-    node: ast.expr | ast.keyword | None = None
-    whole: str = ""
-    start: int = 0
-    is_symbol: bool = False
-
-
-class PlacedText(str):
-    """A text with its pieces, which together are the text."""
-
-    __slots__ = ("pieces",)
-
-    pieces: tuple[TextPiece, ...]
-
-    @classmethod
-    def of(cls, pieces: Sequence[TextPiece]) -> PlacedText:
-        """Return the text that pieces without symbols make."""
-        made = cls("".join(piece.text for piece in pieces))
-        made.pieces = tuple(pieces)
-        return made
-
-    def __deepcopy__(self, _memo: object) -> PlacedText:
-        """Return the text itself: its expressions are not copied with the values of a configuration."""
-        return self
-
-
-class MixedText(Symbol):
-    """A text of which some pieces are known, and others are symbols."""
-
-    __slots__ = ("pieces",)
-
-    pieces: tuple[TextPiece, ...]
-
-    @classmethod
-    def of(cls, pieces: Sequence[TextPiece]) -> MixedText:
-        """Return the text that pieces make."""
-        made = cls("".join(piece.text for piece in pieces))
-        object.__setattr__(made, "pieces", tuple(pieces))
-        return made
-
-    def __deepcopy__(self, _memo: object) -> MixedText:
-        """Return the text itself, as above."""
-        return self
-
-
-def placed(text: str, node: ast.expr | ast.keyword) -> PlacedText:
-    """Return the text of a literal, or of the name of an argument."""
-    return PlacedText.of([TextPiece(text, node, text)])
-
-
-def placed_together(values: Sequence[Any]) -> PlacedText | MixedText:
-    """Return the text that values make one behind the other."""
-    pieces = [piece for value in values for piece in pieces_of(value)]
-    known = not any(piece.is_symbol for piece in pieces)
-    return PlacedText.of(pieces) if known else MixedText.of(pieces)
-
-
-def placed_part(text: str, made: str) -> str:
-    """Return what a method that cuts off the ends of a text has made of it."""
-    if not isinstance(text, PlacedText) or not made:
-        return made
-    start = text.index(made)
-    cut, begin = [], 0
-    for piece in text.pieces:
-        first, last = max(start - begin, 0), min(start + len(made) - begin, len(piece.text))
-        if first < last:
-            cut.append(piece._replace(text=piece.text[first:last], start=piece.start + first))
-        begin += len(piece.text)
-    return PlacedText.of(cut)
-
-
-def pieces_of(value: Any) -> tuple[TextPiece, ...]:
-    """Return the pieces that a value is as a text."""
-    if isinstance(value, PlacedText | MixedText):
-        return value.pieces
-    return (TextPiece(str(value), is_symbol=isinstance(value, Symbol)),)
-
-
-_OPENING: Final = re.compile(r"([A-Za-z]*)(\"\"\"|'''|\"|')")
-_PIECE: Final = re.compile(
-    r"\\(?:\r\n|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|N\{[^}]*\}|.)|\r\n|.", re.DOTALL
-)
-"""A character of the inside of a literal, or an escape."""
-_ESCAPE: Final = re.compile(r"\\[\\'\"abfnrtv0-7xuUN].*", re.DOTALL)
-
-
-class PythonPlaces:
-    """The places of expressions in one text of Python, in characters from its start.
-
-    The text begins at `begin`, behind a mark of its encoding that the syntax tree knows nothing of.
-    """
-
-    def __init__(self, text: str, begin: int = 0) -> None:
-        self.text: Final = text
-        self._begin = begin
-        self._starts = line_starts(text)
-
-    def span(self, node: ast.expr | ast.keyword) -> Span:
-        """Return where the expression stands; of the name of an argument, the name."""
-        start = self._offset(node.lineno, node.col_offset)
-        if isinstance(node, ast.keyword):
-            return Span(start, start + len(node.arg or ""))
-        return Span(
-            start, self._offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
-        )
-
-    def characters(self, node: ast.expr | ast.keyword, value: str) -> tuple[Span, ...] | None:
-        """Return where each character of the text that the expression writes stands; None if nobody knows."""
-        span = self.span(node)
-        if isinstance(node, ast.keyword):
-            return tuple(Span(at, at + 1) for at in range(span.start, span.end))
-        return _characters(self.text[span.start : span.end], span.start, value)
-
-    def _offset(self, line: int, column: int) -> int:
-        """Return the offset of a position of the syntax tree: line from 1, column in UTF-8 bytes."""
-        start = self._starts[min(line, len(self._starts)) - 1] + (self._begin if line == 1 else 0)
-        end = self._starts[line] if line < len(self._starts) else len(self.text)
-        encoded = self.text[start:end].encode("utf-8", "surrogatepass")
-        return start + len(encoded[:column].decode("utf-8", "ignore"))
-
-
-@lru_cache(maxsize=256)
-def _characters(source: str, start: int, value: str) -> tuple[Span, ...] | None:
-    found: list[tuple[str, Span]] = []
-    try:
-        for token, its_start in _literals(source):
-            opening = _OPENING.match(token)
-            if opening is None or {"f", "b"} & set(opening[1].lower()):
-                return None
-            body = token[opening.end() : -len(opening[2])]
-            by = start + its_start + opening.end()
-            decoded = _decoded(body, is_raw="r" in opening[1].lower())
-            found += [(text, span.shifted(by)) for text, span in decoded]
-    except (tokenize.TokenError, SyntaxError, ValueError):
-        return None
-    return tuple(span for _, span in found) if "".join(text for text, _ in found) == value else None
-
-
-def _literals(source: str) -> Iterator[tuple[str, int]]:
-    """Yield the literals that stand one behind the other in an expression, each with its offset."""
-    # In brackets, literals may stand on several lines.
-    text = f"({source})"
-    starts = line_starts(text)
-    for token in tokenize.generate_tokens(io.StringIO(text, newline="").readline):
-        if token.type == tokenize.STRING:
-            (line, column), (end_line, end_column) = token.start, token.end
-            first = starts[line - 1] + column
-            yield text[first : starts[end_line - 1] + end_column], first - 1
-
-
-def _decoded(body: str, *, is_raw: bool) -> Iterator[tuple[str, Span]]:
-    """Yield the characters that the inside of a literal stands for, each with its place."""
-    for match in _PIECE.finditer(body):
-        written, start = match.group(), match.start()
-        if written in {"\r\n", "\r"}:
-            yield "\n", Span(*match.span())
-        elif not is_raw and written[1:] in {"\n", "\r", "\r\n"}:
-            continue
-        elif is_raw or not _ESCAPE.fullmatch(written):
-            lines = (
-                ("\n" if each in "\r\n" else each, at)
-                for at, each in enumerate(written.replace("\r\n", "\n"))
-            )
-            yield from ((each, Span(start + at, start + at + 1)) for each, at in lines)
-        else:
-            yield str(ast.literal_eval(f'"{written}"')), Span(*match.span())
-
-
 _DATASET_KEYS: Final = ("abbr", "name", "path", "reader_cfg", "infer_cfg", "eval_cfg")
+_MODEL_KEYS: Final = ("type", "max_seq_len", "meta_template")
 _INFER: Final = "infer_cfg"
-_MAX_FILES: Final = 200
+_MAX_FILES: Final = 1_000
+_MAX_STEPS: Final = 3_000_000
+"""How many expressions are looked at; a configuration that needs more is no configuration."""
+_MAX_CALL_DEPTH: Final = 20
 _THIS_FOLDER: Final = "."
-_DEEPEST_CALL: Final = 20
+_GLOBALS: Final = "globals()"
+"""Under which a function finds the variables of its file."""
+
+Names: TypeAlias = dict[str, Any]
+"""The variables of a file by name."""
+
+
+class Files(Protocol):
+    """The files that a configuration imports or opens."""
+
+    def text(self, name: str, /) -> str | None:
+        """Return the text of a file by its path from the configuration's folder; None if it is not read."""
+
+    def module(self, name: str, /) -> str | None:
+        """Return the path of the file of a module, named from its package on; None if it is not found."""
+
+
+class NoFiles:
+    """For a configuration by itself."""
+
+    def text(self, _name: str, /) -> str | None:
+        """Return None."""
+        return None
+
+    module = text
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The datasets of a file, each a mapping with `infer_cfg`; `unread` are sources that gave no value."""
+    """The datasets of a file, each a mapping with `infer_cfg`, and its models.
+
+    `unread` are sources that gave no value, and `missing` the modules of configurations that were not found.
+    """
 
     datasets: tuple[Mapping[str, Any], ...]
     unread: tuple[str, ...]
+    models: tuple[Mapping[str, Any], ...] = ()
+    missing: tuple[str, ...] = ()
 
     def chosen(self, name: str | None) -> Mapping[str, Any]:
         """Return the dataset of a name, or the first; raises UserError that names the nearest."""
@@ -237,25 +101,35 @@ class Configuration:
         )
 
 
-def read_configuration(text: str, open_beside: OpenBeside = lambda _path: None) -> Configuration:
+def read_configuration(text: str, files: Files | None = None) -> Configuration:
     """Return the datasets that the file configures; raises UserError where there is none.
 
-    They are the items of its lists whose names end in `datasets`; without such a list, one that is
-    made of the variables that end in `infer_cfg`, `reader_cfg` and `eval_cfg`.
+    They are the items of `datasets`, as in OpenCompass, else of the lists whose names end in `_datasets`;
+    without such a list, one is made of the variables that end in `infer_cfg`, `reader_cfg` and `eval_cfg`.
     """
-    reading = _Reading(open_beside)
-    names = reading.whole(parsed(text))
-    found = list(_from_lists(names)) or list(_from_variables(names))
+    interpreter = Interpreter(files)
+    names = interpreter.read(parsed(text))
+    own = names.get("datasets")
+    lists = {"datasets": own} if isinstance(own, list | tuple) else names
+    found = list(_from_lists(lists)) or list(_from_lists(names)) or list(_from_variables(names))
+    missing = tuple(interpreter.missing)
     if not found:
+        if missing:
+            raise UserError(
+                f"the file configures no dataset, as `{missing[0]}` is not found",
+                remedy="install OpenCompass where promptls runs, or let the setting `opencompass` name the "
+                "folder of its checkout",
+            )
         raise UserError(
-            "the file configures no dataset",
+            "the file configures no dataset with an `infer_cfg`",
             remedy="it needs a variable whose name ends in `infer_cfg`, or in `_datasets`",
         )
     datasets = tuple(as_data({key: each[key] for key in _DATASET_KEYS if key in each}) for each in found)
-    written = str(datasets)
-    unread = [source for source in reading.evaluator.unread if source in written]
+    models = tuple(map(_as_model, _dicts_in(names.get("models"))))
+    written = str(datasets) + str(models)
+    unread = [source for source in interpreter.unread if source in written]
     whole = (each for each in unread if not any(each != other and each in other for other in unread))
-    return Configuration(datasets, tuple(whole))
+    return Configuration(datasets, tuple(whole), models, missing)
 
 
 def parsed(text: str) -> ast.Module:
@@ -266,196 +140,40 @@ def parsed(text: str) -> ast.Module:
         raise UserError(f"the file is no Python: {error}") from error
 
 
-def read_names(tree: ast.Module, open_beside: OpenBeside, reader: Reader) -> Names:
-    """Return the variables that the configuration sets, with the texts that `reader` makes.
-
-    Raises UserError for one that computes more than data needs.
-    """
-    return _Reading(open_beside, reader).whole(tree)
-
-
 def configured(names: Names) -> list[dict[str, Any]]:
-    """Return every dataset among the variables of a file, the configurations without one among them."""
+    """Return every dataset among the variables of a file.
+
+    Without one, the configurations that end in `infer_cfg`, each with the reader whose name differs in its
+    last word alone: of those that are copied into datasets, the copies count.
+    """
     listed = list(_from_lists(names))
-    used = {id(each["infer_cfg"]) for each in listed}
-    alone = [
-        {"infer_cfg": value, **_reader_of(name, names)}
-        for name, value in names.items()
-        if name.endswith(_INFER) and isinstance(value, dict) and id(value) not in used
-    ]
-    return [*listed, *alone]
+    if listed:
+        return listed
+    found = []
+    for name, value in names.items():
+        if name.endswith(_INFER) and isinstance(value, dict):
+            reader = names.get(f"{name.removesuffix(_INFER)}reader_cfg")
+            found.append({_INFER: value, **({"reader_cfg": reader} if isinstance(reader, dict) else {})})
+    return found
 
 
-def _reader_of(name: str, names: Names) -> dict[str, Any]:
-    """Return the reader whose name differs from that of an `infer_cfg` in its last word alone."""
-    reader = names.get(f"{name.removesuffix(_INFER)}reader_cfg")
-    return {"reader_cfg": reader} if isinstance(reader, dict) else {}
+def models_among(names: Names) -> list[dict[str, Any]]:
+    """Return the models in lists whose names end in `models`."""
+    lists = [value for name, value in names.items() if name.endswith("models")]
+    return [model for items in lists for model in _dicts_in(items)]
 
 
-class _Flow(NamedTuple):
-    """What ends a block of statements early."""
+def _dicts_in(items: Any) -> list[dict[str, Any]]:
+    """Return the mappings in a list, each once."""
+    found = items if isinstance(items, list | tuple) else ()
+    return list({id(each): each for each in found if isinstance(each, dict)}.values())
 
-    kind: str
-    value: Any = None
 
-
-class _Reading:
-    """The files that are read for one configuration, and what reads their expressions."""
-
-    def __init__(self, open_beside: OpenBeside, reader: Reader = PLAIN) -> None:
-        self.evaluator = Evaluator(open_beside, reader)
-        self.evaluator.call = self._call
-        self._depth = 0
-        self._open = open_beside
-        self._files: dict[str, Names] = {}
-
-    def whole(self, tree: ast.Module) -> Names:
-        """Return the variables that the configuration itself sets; raises UserError where it is too deep."""
-        try:
-            return self._file(tree, _THIS_FOLDER)
-        except RecursionError as error:
-            raise UserError("the configuration's expressions are nested too deep") from error
-
-    def _file(self, tree: ast.Module, folder: str) -> Names:
-        """Return the variables that a file in `folder` sets."""
-        names: Names = {"__file__": posixpath.join(folder, "config.py")}
-        self._run(tree.body, names, folder)
-        return names
-
-    def _run(self, body: list[ast.stmt], names: Names, folder: str) -> _Flow | None:
-        for statement in body:
-            flow = self._statement(statement, names, folder)
-            if flow is not None:
-                return flow
-        return None
-
-    def _statement(self, statement: ast.stmt, names: Names, folder: str) -> _Flow | None:
-        value = self.evaluator.value
-        match statement:
-            case ast.For(target=target, iter=node, body=body):
-                return self._loop(target, value(node, names), body, names, folder)
-            case ast.If(test=test, body=body, orelse=other):
-                chosen = value(test, names)
-                if is_known(chosen):
-                    return self._run(body if chosen else other, names, folder)
-                self._leave_out(statement, names)
-                return None
-            case ast.With(items=items, body=body):
-                for item in items:
-                    if item.optional_vars is not None:
-                        self.evaluator.bind(item.optional_vars, value(item.context_expr, names), names)
-                return self._run(body, names, folder)
-            case ast.Try(body=body):
-                return self._run(body, names, folder)
-            case ast.Continue():
-                return _Flow("continue")
-            case ast.Break():
-                return _Flow("break")
-            case ast.Return(value=returned):
-                return _Flow("return", None if returned is None else value(returned, names))
-        self._simple(statement, names, folder)
-        return None
-
-    def _simple(self, statement: ast.stmt, names: Names, folder: str) -> None:
-        value = self.evaluator.value
-        match statement:
-            case ast.Assign(targets=targets, value=node):
-                made = value(node, names)
-                for target in targets:
-                    self.evaluator.bind(target, made, names)
-            case ast.AnnAssign(target=target, value=ast.expr() as node):
-                self.evaluator.bind(target, value(node, names), names)
-            case ast.AugAssign(target=target, op=op, value=node):
-                loaded = ast.parse(ast.unparse(target), mode="eval").body
-                made = value(ast.copy_location(ast.BinOp(loaded, op, node), node), names)
-                self.evaluator.bind(target, made, names)
-            case ast.FunctionDef(name=name):
-                names[name] = Function(statement, names)
-            case ast.ImportFrom():
-                self._import(statement, names, folder)
-            case ast.Expr(value=node):
-                value(node, names)
-            case _:
-                self._leave_out(statement, names)
-
-    def _loop(
-        self, target: ast.expr, items: Any, body: list[ast.stmt], names: Names, folder: str
-    ) -> _Flow | None:
-        is_known_loop = isinstance(items, list | tuple | dict | str | set)
-        for item in list(items) if is_known_loop else self._unknown_items(target):
-            self.evaluator.bind(target, item, names)
-            flow = self._run(body, names, folder)
-            if flow is not None and flow.kind != "continue":
-                return flow if flow.kind == "return" else None
-        return None
-
-    def _unknown_items(self, target: ast.expr) -> Iterator[Any]:
-        """Yield what an exact reader goes through a loop with whose items nobody knows: one turn."""
-        if self.evaluator.reader.is_exact:
-            for each in ast.walk(target):
-                if isinstance(each, ast.Name):
-                    yield Symbol(each.id)
-                    return
-
-    def _leave_out(self, statement: ast.stmt, names: Names) -> None:
-        """Of a statement that is not read: what it sets is a symbol, and what it may change is doubted."""
-        if not self.evaluator.reader.is_exact:
-            return
-        for node in ast.walk(statement):
-            match node:
-                case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                    names[name] = Symbol(name)
-                case ast.Subscript(value=changed, ctx=ast.Store() | ast.Del()):
-                    self.evaluator.reader.doubted(self.evaluator.value(changed, names))
-                case ast.Call(func=called, args=arguments):
-                    changed_by = [called.value] if isinstance(called, ast.Attribute) else arguments
-                    for each in changed_by:
-                        self.evaluator.reader.doubted(self.evaluator.value(each, names))
-
-    def _call(self, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        """Return what a function of the configuration returns.
-
-        Of one with other than plain parameters, a symbol.
-        """
-        taken = function.node.args
-        parameters = [each.arg for each in (*taken.posonlyargs, *taken.args)]
-        if taken.vararg or taken.kwarg or taken.kwonlyargs or self._depth >= _DEEPEST_CALL:
-            self.evaluator.reader.doubted((arguments, keywords))
-            return Symbol(f"{function}()")
-        own = {**function.names, GLOBALS: function.names.get(GLOBALS, function.names)}
-        for name, default in zip(reversed(parameters), reversed(taken.defaults), strict=False):
-            own[name] = self.evaluator.value(default, function.names)
-        own.update(zip(parameters, arguments, strict=False))
-        own.update(keywords)
-        self._depth += 1
-        try:
-            flow = self._run(function.node.body, own, _THIS_FOLDER)
-        finally:
-            self._depth -= 1
-        return flow.value if flow is not None and flow.kind == "return" else None
-
-    def _import(self, statement: ast.ImportFrom, names: Names, folder: str) -> None:
-        module = (statement.module or "").replace(".", "/")
-        if not statement.level:
-            names.update({alias.asname: Symbol(alias.name) for alias in statement.names if alias.asname})
-            return
-        base = posixpath.normpath(posixpath.join(folder, *[".."] * (statement.level - 1)))
-        path = posixpath.normpath(posixpath.join(base, f"{module}.py"))
-        imported = self._imported(path)
-        for alias in statement.names:
-            if alias.name == "*":
-                names.update({name: its for name, its in imported.items() if not name.startswith("_")})
-            elif alias.name in imported:
-                names[alias.asname or alias.name] = imported[alias.name]
-
-    def _imported(self, path: str) -> Names:
-        if path not in self._files:
-            # A file that imports itself, or one too many, gives nothing.
-            self._files[path] = {}
-            text = self._open(path) if len(self._files) <= _MAX_FILES else None
-            if text is not None:
-                self._files[path] = self._file(parsed(text), posixpath.dirname(path) or _THIS_FOLDER)
-        return self._files[path]
+def _as_model(model: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a model's prompts depend on, under its name in OpenCompass."""
+    name = model.get("abbr") or "_".join(str(model.get("path", "")).split("/")[-2:])
+    kept: dict[str, Any] = as_data({key: model[key] for key in _MODEL_KEYS if key in model})
+    return {"abbr": str(name), **kept}
 
 
 def _from_lists(names: Names) -> Iterator[dict[str, Any]]:
@@ -465,7 +183,7 @@ def _from_lists(names: Names) -> Iterator[dict[str, Any]]:
         if not name.endswith("datasets") or not isinstance(value, list | tuple):
             continue
         for each in value:
-            if isinstance(each, dict) and isinstance(each.get("infer_cfg"), dict) and id(each) not in seen:
+            if isinstance(each, dict) and isinstance(each.get(_INFER), dict) and id(each) not in seen:
                 seen.add(id(each))
                 yield each
 
@@ -474,8 +192,460 @@ def _from_variables(names: Names) -> Iterator[dict[str, Any]]:
     """Yield the one dataset of a file that sets the configurations alone."""
     found: dict[str, Any] = {}
     for name, value in names.items():
-        for key in ("infer_cfg", "reader_cfg", "eval_cfg"):
+        for key in (_INFER, "reader_cfg", "eval_cfg"):
             if name.endswith(key) and isinstance(value, dict):
                 found.setdefault(key, value)
-    if "infer_cfg" in found:
+    if _INFER in found:
         yield found
+
+
+class _Flow(NamedTuple):
+    """What ends a block of statements early."""
+
+    kind: str
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class _TextFile:
+    """What `open` gives: a file that lies beside the configuration."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """A function that the configuration defines, and the variables that it sees."""
+
+    node: ast.FunctionDef
+    names: Names
+
+    def __str__(self) -> str:
+        return self.node.name
+
+
+class Interpreter:
+    """Reads a configuration and the files that it imports, as far as plain data and a few functions go.
+
+    What is not read becomes a symbol. `unread` are the sources of symbols; `missing` the modules whose
+    files were not found, each with the first import of it; `doubted` the lists and mappings, by their ids,
+    that code which is not read may have changed; `imports` the modules that names were imported from.
+    """
+
+    def __init__(self, files: Files | None = None) -> None:
+        self.unread: Final[dict[str, None]] = {}
+        self.missing: Final[dict[str, ast.ImportFrom]] = {}
+        self.doubted: Final[dict[int, Any]] = {}
+        self.imports: Final[dict[str, str]] = {}
+        self._files: Final[Files] = files or NoFiles()
+        self._read: Final[dict[str, Names]] = {}
+        self._steps = 0
+        self._depth = 0
+        self._is_base = False
+
+    def read(self, tree: ast.Module) -> Names:
+        """Return the variables that the configuration sets.
+
+        Raises UserError where it is too deep, or computes more than data needs.
+        """
+        try:
+            return self._file(tree, _THIS_FOLDER)
+        except RecursionError as error:
+            raise UserError("the configuration's expressions are nested too deep") from error
+
+    def _file(self, tree: ast.Module, folder: str) -> Names:
+        """Return the variables that a file in `folder` sets."""
+        names: Names = {"__file__": posixpath.join(folder, "config.py")}
+        outer, self._is_base = self._is_base, False
+        self._run(tree.body, names, folder)
+        self._is_base = outer
+        return names
+
+    # Statements
+
+    def _run(self, body: list[ast.stmt], names: Names, folder: str) -> _Flow | None:
+        for statement in body:
+            flow = self._statement(statement, names, folder)
+            if flow is not None:
+                return flow
+        return None
+
+    def _statement(self, statement: ast.stmt, names: Names, folder: str) -> _Flow | None:  # noqa: C901, PLR0912 - one case a kind of statement
+        match statement:
+            case ast.For(target=target, iter=node, body=body):
+                return self._loop(target, self._value(node, names), body, names, folder)
+            case ast.If(test=test, body=body, orelse=other):
+                chosen = self._value(test, names)
+                if is_known(chosen):
+                    return self._run(body if chosen else other, names, folder)
+                self._skip(statement, names)
+            case ast.With(items=items, body=body):
+                return self._with(items, body, names, folder)
+            case ast.Try(body=body):
+                return self._run(body, names, folder)
+            case ast.Continue() | ast.Break():
+                return _Flow(type(statement).__name__)
+            case ast.Return(value=node):
+                return _Flow("Return", None if node is None else self._value(node, names))
+            case ast.Assign(targets=targets, value=node):
+                made = self._value(node, names)
+                for target in targets:
+                    self._bind(target, made, names)
+            case ast.AnnAssign(target=target, value=ast.expr() as node):
+                self._bind(target, self._value(node, names), names)
+            case ast.AugAssign(target=target, op=op, value=node):
+                loaded = ast.parse(ast.unparse(target), mode="eval").body
+                made = self._value(ast.copy_location(ast.BinOp(loaded, op, node), node), names)
+                self._bind(target, made, names)
+            case ast.FunctionDef(name=name):
+                names[name] = _Function(statement, names)
+            case ast.ImportFrom():
+                self._import(statement, names, folder)
+            case ast.Expr(value=node):
+                self._value(node, names)
+            case _:
+                self._skip(statement, names)
+        return None
+
+    def _with(
+        self, items: list[ast.withitem], body: list[ast.stmt], names: Names, folder: str
+    ) -> _Flow | None:
+        outer = self._is_base
+        for item in items:
+            call = item.context_expr
+            if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == "read_base":
+                self._is_base = True
+            elif item.optional_vars is not None:
+                self._bind(item.optional_vars, self._value(call, names), names)
+        flow = self._run(body, names, folder)
+        self._is_base = outer
+        return flow
+
+    def _loop(
+        self, target: ast.expr, items: Any, body: list[ast.stmt], names: Names, folder: str
+    ) -> _Flow | None:
+        if not isinstance(items, list | tuple | dict | str | set):
+            # Nobody knows the items: what the loop does is read once.
+            items = [Symbol(each.id) for each in ast.walk(target) if isinstance(each, ast.Name)][:1]
+        for item in list(items):
+            self._bind(target, item, names)
+            flow = self._run(body, names, folder)
+            if flow is not None and flow.kind != "Continue":
+                return flow if flow.kind == "Return" else None
+        return None
+
+    def _skip(self, statement: ast.stmt, names: Names) -> None:
+        """Make symbols of what a statement sets that is not read, and doubt what it may change."""
+        for node in ast.walk(statement):
+            match node:
+                case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                    names[name] = Symbol(name)
+                case ast.Subscript(value=changed, ctx=ast.Store() | ast.Del()):
+                    self._doubt(self._value(changed, names))
+                case ast.Call(func=called, args=arguments):
+                    changed_by = [called.value] if isinstance(called, ast.Attribute) else arguments
+                    for each in changed_by:
+                        self._doubt(self._value(each, names))
+
+    def _doubt(self, value: Any) -> None:
+        """Note that code which is not read may change the value and what it holds."""
+        # The values are kept, so that no other one gets their number.
+        self.doubted.update((id(each), each) for each in containers_in(value))
+
+    def _import(self, statement: ast.ImportFrom, names: Names, folder: str) -> None:
+        module = "." * statement.level + (statement.module or "")
+        if not statement.level and not self._is_base:
+            names.update({alias.asname: Symbol(alias.name) for alias in statement.names if alias.asname})
+            if folder == _THIS_FOLDER:
+                self.imports.update((alias.asname or alias.name, module) for alias in statement.names)
+            return
+        if statement.level:
+            base = posixpath.join(folder, *[".."] * (statement.level - 1))
+            inside = (statement.module or "").replace(".", "/")
+            path: str | None = posixpath.normpath(posixpath.join(base, f"{inside}.py"))
+        else:
+            path = self._files.module(module)
+        imported = self._imported(path) if path else None
+        if imported is None:
+            self.missing.setdefault(module, statement)
+            imported = {}
+        for alias in statement.names:
+            if alias.name == "*":
+                names.update({name: its for name, its in imported.items() if not name.startswith("_")})
+            elif alias.name in imported:
+                names[alias.asname or alias.name] = imported[alias.name]
+
+    def _imported(self, path: str) -> Names | None:
+        """Return the variables of the file at `path`; None if it cannot be read."""
+        if path not in self._read:
+            text = self._files.text(path) if len(self._read) <= _MAX_FILES else None
+            if text is None:
+                return None
+            # A file that imports itself gives nothing.
+            self._read[path] = {}
+            self._read[path] = self._file(parsed(text), posixpath.dirname(path) or _THIS_FOLDER)
+        return self._read[path]
+
+    def _call_function(self, function: _Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """Return what a function of the configuration returns.
+
+        Of one with other than plain parameters, a symbol.
+        """
+        taken = function.node.args
+        parameters = [each.arg for each in (*taken.posonlyargs, *taken.args)]
+        if taken.vararg or taken.kwarg or taken.kwonlyargs or self._depth >= _MAX_CALL_DEPTH:
+            self._doubt((arguments, keywords))
+            return Symbol(f"{function}()")
+        own = {**function.names, _GLOBALS: function.names.get(_GLOBALS, function.names)}
+        for name, default in zip(reversed(parameters), reversed(taken.defaults), strict=False):
+            own[name] = self._value(default, function.names)
+        own.update(zip(parameters, arguments, strict=False))
+        own.update(keywords)
+        self._depth += 1
+        try:
+            flow = self._run(function.node.body, own, _THIS_FOLDER)
+        finally:
+            self._depth -= 1
+        return flow.value if flow is not None and flow.kind == "Return" else None
+
+    def _bind(self, target: ast.expr, value: Any, names: Names) -> None:
+        """Let the names, or the item, that `target` is have the value."""
+        match target:
+            case ast.Name(id=name):
+                names[name] = value
+            case ast.Tuple(elts=targets) | ast.List(elts=targets):
+                if isinstance(value, list | tuple) and len(value) == len(targets):
+                    for each, its in zip(targets, value, strict=True):
+                        self._bind(each, its, names)
+            case ast.Subscript(value=inner, slice=index):
+                holder, key = self._value(inner, names), self._value(index, names)
+                if isinstance(holder, dict) or (isinstance(holder, list) and isinstance(key, int)):
+                    try:
+                        holder[key] = value
+                    except STRAY:
+                        self._symbol(target)
+            case ast.Attribute(value=inner, attr=name) if isinstance(self._value(inner, names), dict):
+                self._value(inner, names)[name] = value
+            case _:
+                self._symbol(target)
+
+    # Expressions
+
+    def _value(self, node: ast.expr, names: Names) -> Any:
+        """Return the value of `node`, or a symbol; raises UserError for what takes too many steps."""
+        self._steps += 1
+        if self._steps > _MAX_STEPS:
+            raise UserError("the configuration computes more than data needs", remedy="write its data out")
+        try:
+            made = self._evaluate(node, names)
+        except STRAY:
+            return self._symbol(node)
+        return self._symbol(node) if is_huge(made) else made
+
+    def _evaluate(self, node: ast.expr, names: Names) -> Any:  # noqa: C901, PLR0912 - one case a kind of node
+        match node:
+            case ast.Constant(value=value):
+                return place_text(value, node) if isinstance(value, str) else value
+            case ast.Name(id=name):
+                return names.get(name, Symbol(name))
+            case ast.Attribute(value=inner, attr=name):
+                holder = self._value(inner, names)
+                # The mappings of MMEngine have their keys as attributes.
+                return holder[name] if isinstance(holder, dict) else Symbol(f"{holder}.{name}")
+            case ast.Dict():
+                return self._mapping(node, names)
+            case ast.List(elts=items):
+                return list(self._items(items, names))
+            case ast.Tuple(elts=items):
+                return tuple(self._items(items, names))
+            case ast.Set(elts=items):
+                return set(self._items(items, names))
+            case ast.JoinedStr(values=pieces):
+                return join_texts([self._piece(piece, names) for piece in pieces])
+            case ast.Call():
+                return self._call(node, names)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+                return self._operation(node, type(op), self._value(left, names), self._value(right, names))
+            case ast.Subscript(value=inner, slice=index):
+                return self._item(node, self._value(inner, names), index, names)
+            case ast.IfExp(test=test, body=body, orelse=other):
+                chosen = self._value(test, names)
+                if is_known(chosen):
+                    return self._value(body if chosen else other, names)
+            case ast.ListComp(elt=item, generators=loops) | ast.GeneratorExp(elt=item, generators=loops):
+                return [self._value(item, scope) for scope in self._scopes(loops, names)]
+            case ast.SetComp(elt=item, generators=loops):
+                return {self._value(item, scope) for scope in self._scopes(loops, names)}
+            case ast.DictComp(key=key, value=item, generators=loops):
+                scopes = self._scopes(loops, names)
+                return {self._value(key, scope): self._value(item, scope) for scope in scopes}
+            case ast.UnaryOp(op=ast.Not(), operand=inner) if is_known(value := self._value(inner, names)):
+                return not value
+            case ast.UnaryOp(op=ast.USub(), operand=inner):
+                return -self._value(inner, names)
+            case ast.BoolOp():
+                return self._bool(node, names)
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
+                first, second = self._value(left, names), self._value(right, names)
+                if can_compare(type(op), first, second):
+                    return COMPARISONS[type(op)](first, second)
+        return self._symbol(node)
+
+    def _symbol(self, node: ast.expr) -> Symbol:
+        source = " ".join(ast.unparse(node).split())
+        self.unread[source] = None
+        return Symbol(source)
+
+    def _items(self, items: list[ast.expr], names: Names) -> Iterator[Any]:
+        for item in items:
+            if isinstance(item, ast.Starred):
+                yield from self._value(item.value, names)
+            else:
+                yield self._value(item, names)
+
+    def _mapping(self, node: ast.Dict, names: Names) -> dict[Any, Any]:
+        made: dict[Any, Any] = {}
+        for key, item in zip(node.keys, node.values, strict=True):
+            if key is None:
+                made.update(self._value(item, names))
+            else:
+                made[self._value(key, names)] = self._value(item, names)
+        return made
+
+    def _piece(self, piece: ast.expr, names: Names) -> Any:
+        if not isinstance(piece, ast.FormattedValue):
+            return self._value(piece, names)
+        value = self._value(piece.value, names)
+        spec = str(self._value(piece.format_spec, names)) if piece.format_spec else ""
+        if not is_known(value):
+            return value if isinstance(value, Symbol) else Symbol(str(value))
+        if piece.conversion == ord("r"):
+            value = repr(value)
+        if isinstance(value, str) and not spec:
+            return value
+        return format(value, spec if FORMAT_SPEC.fullmatch(spec) else "")
+
+    def _call(self, node: ast.Call, names: Names) -> Any:
+        called = node.func
+        keywords: dict[str, Any] = {}
+        for keyword in node.keywords:
+            value = self._value(keyword.value, names)
+            keywords.update(value if keyword.arg is None else {place_text(keyword.arg, keyword): value})
+        if isinstance(called, ast.Name) and called.id == "dict":
+            made: dict[Any, Any] = dict(self._value(node.args[0], names)) if node.args else {}
+            return {**made, **keywords}
+        arguments = list(self._items(node.args, names))
+        if isinstance(called, ast.Attribute):
+            holder = self._value(called.value, names)
+            kind = str if isinstance(holder, str | MixedText) else type(holder)
+            if called.attr in METHODS.get(kind, ()):
+                return self._method(node, holder, called.attr, arguments, keywords)
+            if isinstance(holder, _TextFile) and called.attr == "read":
+                return holder.text
+        name = str(self._value(called, names))
+        if name in {"locals", "globals"}:
+            return dict(names) if name == "locals" else names.get(_GLOBALS, names)
+        if name == "eval" and len(arguments) == 1 and str(arguments[0]).isidentifier():
+            return self._value(ast.Name(str(arguments[0])), names)
+        if name == "open" and arguments and isinstance(arguments[0], str):
+            text = self._files.text(arguments[0])
+            return self._symbol(node) if text is None else _TextFile(text)
+        if isinstance(called, ast.Name) and isinstance(names.get(name), _Function):
+            return self._call_function(names[name], arguments, keywords)
+        function = FUNCTIONS.get(name)
+        if function is None or not (is_known(arguments) or name in HOLDING):
+            self._doubt((arguments, keywords))
+            return self._symbol(node)
+        if name == "range" and (len(arguments) == 0 or len(range(*arguments)) > MAX_ITEMS):
+            return self._symbol(node)
+        return function(*arguments, **keywords)
+
+    def _method(
+        self, node: ast.Call, holder: Any, name: str, arguments: list[Any], keywords: Mapping[str, Any]
+    ) -> Any:
+        if isinstance(holder, str | MixedText):
+            return self._text_method(node, holder, name, arguments, keywords)
+        if name == "deepcopy":
+            return deepcopy(holder)
+        made = getattr(holder, name)(*arguments, **keywords)
+        return list(made) if name in {"keys", "values", "items"} else made
+
+    def _text_method(
+        self, node: ast.Call, text: Any, name: str, arguments: list[Any], keywords: Mapping[str, Any]
+    ) -> Any:
+        """Return what a method of a text returns; if a part of it is a symbol, a text that is one."""
+        is_exact = is_known((text, arguments, dict(keywords)))
+        if not is_exact:
+            arguments = [str(each) if isinstance(each, Symbol) else each for each in arguments]
+            keywords = {key: str(each) for key, each in keywords.items()}
+        plain = str(text) if isinstance(text, MixedText) else text
+        if not is_harmless(plain, name, [*arguments, *keywords.values()]):
+            return self._symbol(node)
+        made = getattr(plain, name)(*arguments, **keywords)
+        if not is_exact:
+            is_text = isinstance(made, str)
+            return MixedText.of([TextPiece(made, is_symbol=True)]) if is_text else self._symbol(node)
+        return cut_text(plain, made) if name in CUTTING else made
+
+    def _operation(self, node: ast.expr, op: type[ast.operator], left: Any, right: Any) -> Any:
+        if op is ast.Add and isinstance(left, list | tuple) and type(left) is type(right):
+            return operator.add(left, right)
+        if op is ast.Add and isinstance(left, str | Symbol) and isinstance(right, str | Symbol):
+            is_text = any(isinstance(each, str | MixedText) for each in (left, right))
+            return join_texts((left, right)) if is_text else self._symbol(node)
+        if not is_known((left, right)):
+            return self._symbol(node)
+        if op is ast.Mult:
+            sizes = [len(each) for each in (left, right) if isinstance(each, str | list | tuple)]
+            times = [each for each in (left, right) if isinstance(each, int)]
+            if sizes and times and sizes[0] * times[0] > MAX_ITEMS:
+                return self._symbol(node)
+        if op is ast.Mod and isinstance(left, str):
+            return self._symbol(node)
+        return OPERATORS[op](left, right)
+
+    def _item(self, node: ast.expr, holder: Any, index: ast.expr, names: Names) -> Any:
+        if not isinstance(holder, dict | list | tuple | str):
+            return self._symbol(node)
+        if isinstance(index, ast.Slice):
+            bounds = [
+                None if each is None else self._value(each, names)
+                for each in (index.lower, index.upper, index.step)
+            ]
+            return holder[slice(*bounds)] if not isinstance(holder, dict) else self._symbol(node)
+        return holder[self._value(index, names)]
+
+    def _bool(self, node: ast.BoolOp, names: Names) -> Any:
+        chosen: Any = None
+        for each in node.values:
+            chosen = self._value(each, names)
+            if not is_known(chosen):
+                return self._symbol(node)
+            if bool(chosen) is isinstance(node.op, ast.Or):
+                break
+        return chosen
+
+    def _scopes(self, loops: list[ast.comprehension], names: Names) -> Iterator[Names]:
+        if not loops:
+            yield names
+            return
+        loop, *rest = loops
+        for item in self._value(loop.iter, names):
+            scope = dict(names)
+            self._bind(loop.target, item, scope)
+            tests = [self._value(test, scope) for test in loop.ifs]
+            if all(isinstance(test, Symbol) or test for test in tests):
+                yield from self._scopes(rest, scope)
+
+
+def containers_in(value: Any) -> Iterator[Any]:
+    """Yield the mappings and lists in a value, itself too."""
+    waiting, seen = [value], set[int]()
+    while waiting and len(seen) < MAX_ITEMS:
+        each = waiting.pop()
+        if not isinstance(each, dict | list | tuple) or id(each) in seen:
+            continue
+        seen.add(id(each))
+        waiting += each.values() if isinstance(each, dict) else each
+        if not isinstance(each, tuple):
+            yield each

@@ -7,13 +7,15 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import yaml
 
 from promptls.convert.conversation import Conversation, Converted
-from promptls.convert.python_values import OpenBeside
 from promptls.text.errors import FilePlace, UsageError, UserError
+
+if TYPE_CHECKING:
+    from promptls.convert.opencompass_python import Files
 
 Source = Literal["chat", "opencompass", "f-string", "prompty", "ragas", "object", "parts"]
 Target = Literal["parts", "object", "evaluation", "pydantic-prompt", "simple-prompt", "metric"]
@@ -33,12 +35,12 @@ def convert(
     target: str,
     *,
     dataset: str | None = None,
-    open_beside: OpenBeside = lambda _path: None,
+    files: Files | None = None,
 ) -> Converted:
     """Return the text, which is in the form `source`, in the form `target`.
 
     Of a configuration in Python, `dataset` names the dataset, the first one by default, and
-    `open_beside` gives the text of a file by its path from the configuration's folder.
+    `files` are those that it imports or opens.
 
     Raises UserError for a text that is not of its form or cannot be carried over at all, and
     UsageError for a pair of forms between which there is no way.
@@ -50,14 +52,14 @@ def convert(
         )
     try:
         if source == "opencompass" and path.endswith(".py"):
-            chosen = _configured(text, dataset, open_beside)
+            chosen, lost = _configured(text, dataset, files)
             if target == "evaluation":
                 from promptls.convert.opencompass import evaluation_prompt
 
-                return evaluation_prompt(*chosen)
+                return evaluation_prompt(chosen, lost)
             from promptls.convert.opencompass import read_opencompass
 
-            conversation = read_opencompass(chosen[0])
+            conversation = read_opencompass(chosen)
         elif (made := _from_mapping(text, path, source, target)) is not None:
             return made
         else:
@@ -83,7 +85,7 @@ def convert(
 
 
 def _configured(
-    text: str, dataset: str | None, open_beside: OpenBeside
+    text: str, dataset: str | None, files: Files | None
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     """Return a dataset of a configuration in Python, and what of it could not be carried over.
 
@@ -91,10 +93,13 @@ def _configured(
     """
     from promptls.convert.opencompass_python import read_configuration
 
-    configuration = read_configuration(text, open_beside)
+    configuration = read_configuration(text, files)
     chosen = configuration.chosen(dataset)
+    if configuration.models:
+        chosen = {**chosen, "models": list(configuration.models)}
     lost = [
-        f"`{source}`: only running the configuration would tell what it is" for source in configuration.unread
+        *(f"`{each}`: only running the configuration would tell what it is" for each in configuration.unread),
+        *(f"what is imported from `{module}`, which is not found" for module in configuration.missing),
     ]
     others = len(configuration.datasets) - 1
     if others and dataset is None:

@@ -9,23 +9,27 @@ import re
 import tokenize
 import warnings
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from promptls.convert.opencompass_python import (
-    MixedText,
-    PythonPlaces,
-    TextPiece,
+    Files,
+    Interpreter,
+    Names,
     configured,
+    containers_in,
+    models_among,
     parsed,
-    pieces_of,
-    placed,
-    placed_part,
-    placed_together,
-    read_names,
 )
-from promptls.convert.python_values import Names, Reader, Symbol
+from promptls.convert.python_values import MixedText, Symbol, TextPiece, pieces_of
+from promptls.dialects.opencompass.vocabulary import (
+    INFERENCERS,
+    MORE_INFERENCERS,
+    RETRIEVERS,
+    TEMPLATE_TYPES,
+)
 from promptls.ide.call_findings import findings_in_calls
 from promptls.lint.analysis.suppression import silenced_by
 from promptls.lint.registry import RULES
@@ -37,7 +41,7 @@ from promptls.settings.project import Project
 from promptls.syntax.source import Source
 from promptls.text.errors import UserError
 from promptls.text.positions import Span, line_starts, place_of
-from promptls.workspace.beside import beside
+from promptls.workspace.configuration_files import ConfigurationFiles
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 
@@ -170,6 +174,96 @@ def _without_text(value: Any) -> str:
     return "[]" if isinstance(value, list | tuple) else _UNKNOWN
 
 
+_OPENING: Final = re.compile(r"([A-Za-z]*)(\"\"\"|'''|\"|')")
+_PIECE: Final = re.compile(
+    r"\\(?:\r\n|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|N\{[^}]*\}|.)|\r\n|.", re.DOTALL
+)
+"""A character of the inside of a literal, or an escape."""
+_ESCAPE: Final = re.compile(r"\\[\\'\"abfnrtv0-7xuUN].*", re.DOTALL)
+
+
+class PythonPlaces:
+    """The places of expressions in one text of Python, in characters from its start.
+
+    The text begins at `begin`, behind a mark of its encoding that the syntax tree knows nothing of.
+    """
+
+    def __init__(self, text: str, begin: int = 0) -> None:
+        self.text: Final = text
+        self._begin = begin
+        self._starts = line_starts(text)
+
+    def span(self, node: ast.expr | ast.keyword) -> Span:
+        """Return where the expression stands; of the name of an argument, the name."""
+        start = self._offset(node.lineno, node.col_offset)
+        if isinstance(node, ast.keyword):
+            return Span(start, start + len(node.arg or ""))
+        return Span(
+            start, self._offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+        )
+
+    def characters(self, node: ast.expr | ast.keyword, value: str) -> tuple[Span, ...] | None:
+        """Return where each character of the text that the expression writes stands; None if nobody knows."""
+        span = self.span(node)
+        if isinstance(node, ast.keyword):
+            return tuple(Span(at, at + 1) for at in range(span.start, span.end))
+        return _characters(self.text[span.start : span.end], span.start, value)
+
+    def _offset(self, line: int, column: int) -> int:
+        """Return the offset of a position of the syntax tree: line from 1, column in UTF-8 bytes."""
+        start = self._starts[min(line, len(self._starts)) - 1] + (self._begin if line == 1 else 0)
+        end = self._starts[line] if line < len(self._starts) else len(self.text)
+        encoded = self.text[start:end].encode("utf-8", "surrogatepass")
+        return start + len(encoded[:column].decode("utf-8", "ignore"))
+
+
+@lru_cache(maxsize=256)
+def _characters(source: str, start: int, value: str) -> tuple[Span, ...] | None:
+    found: list[tuple[str, Span]] = []
+    try:
+        for token, its_start in _literals(source):
+            opening = _OPENING.match(token)
+            if opening is None or {"f", "b"} & set(opening[1].lower()):
+                return None
+            body = token[opening.end() : -len(opening[2])]
+            by = start + its_start + opening.end()
+            decoded = _decoded(body, is_raw="r" in opening[1].lower())
+            found += [(text, span.shifted(by)) for text, span in decoded]
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        return None
+    return tuple(span for _, span in found) if "".join(text for text, _ in found) == value else None
+
+
+def _literals(source: str) -> Iterator[tuple[str, int]]:
+    """Yield the literals that stand one behind the other in an expression, each with its offset."""
+    # In brackets, literals may stand on several lines.
+    text = f"({source})"
+    starts = line_starts(text)
+    for token in tokenize.generate_tokens(io.StringIO(text, newline="").readline):
+        if token.type == tokenize.STRING:
+            (line, column), (end_line, end_column) = token.start, token.end
+            first = starts[line - 1] + column
+            yield text[first : starts[end_line - 1] + end_column], first - 1
+
+
+def _decoded(body: str, *, is_raw: bool) -> Iterator[tuple[str, Span]]:
+    """Yield the characters that the inside of a literal stands for, each with its place."""
+    for match in _PIECE.finditer(body):
+        written, start = match.group(), match.start()
+        if written in {"\r\n", "\r"}:
+            yield "\n", Span(*match.span())
+        elif not is_raw and written[1:] in {"\n", "\r", "\r\n"}:
+            continue
+        elif is_raw or not _ESCAPE.fullmatch(written):
+            lines = (
+                ("\n" if each in "\r\n" else each, at)
+                for at, each in enumerate(written.replace("\r\n", "\n"))
+            )
+            yield from ((each, Span(start + at, start + at + 1)) for each, at in lines)
+        else:
+            yield str(ast.literal_eval(f'"{written}"')), Span(*match.span())
+
+
 _HARMLESS: Final = re.compile(r"[\w .:;,()<>/!?-]*")
 """A text that stands in every literal as it is."""
 _ENTRY: Final = re.compile(r'\s*(\w+): "([\w<>/]*)",?\s*')
@@ -184,6 +278,10 @@ class LeadingBack:
         # The tree is kept, so that no other expression gets the number of one of its own.
         self._tree = tree
         self._own = {id(node) for node in ast.walk(tree) if isinstance(node, ast.expr | ast.keyword)}
+
+    def has_part_of(self, written: WrittenDataset) -> bool:
+        """Return whether this text wrote a part of the dataset."""
+        return any(id(piece.node) in self._own for text in written.texts for piece in text.pieces)
 
     def finding(self, finding: Finding, written: WrittenDataset) -> Finding | None:
         """Return the finding at its place in the Python, or None if that place is not in this text.
@@ -323,8 +421,8 @@ def _stands_in(text: WrittenText, span: Span) -> bool:
 
 _MARKS: Final = ("infer_cfg", "meta_template")
 _KEYS: Final = ("reader_cfg", "infer_cfg")
+_KNOWN_CLASSES: Final = frozenset({*INFERENCERS, *MORE_INFERENCERS, *RETRIEVERS, *TEMPLATE_TYPES})
 _MAX_PROMPTS: Final = 400
-_MAX_VALUES: Final = 100_000
 _RULES: Final = tuple(rule for rule in RULES if rule.kinds == EVALUATION_KINDS)
 
 
@@ -336,9 +434,7 @@ def is_configuration(text: str) -> bool:
     return any(mark in text for mark in _MARKS)
 
 
-def findings_in_configuration(
-    text: str, open_beside: Callable[[str], str | None], project: Project
-) -> tuple[Finding, ...] | None:
+def findings_in_configuration(text: str, files: Files, project: Project) -> tuple[Finding, ...] | None:
     """Return the diagnostics in the configuration's own text, with rule and severity, in text order.
 
     None if the text is no configuration. Findings in files that it imports are those files' own.
@@ -347,45 +443,83 @@ def findings_in_configuration(
         return None
     without_mark = text.removeprefix("\ufeff")
     places = PythonPlaces(text, begin=len(text) - len(without_mark))
-    doubted = _Doubted()
+    interpreter = Interpreter(files)
     with warnings.catch_warnings():
         # What Python says about a text's escapes is for whoever runs it.
         warnings.simplefilter("ignore")
         try:
             own = parsed(without_mark)
-            names = read_names(
-                own, open_beside, Reader(placed, placed_together, placed_part, doubted.add, is_exact=True)
-            )
+            names = interpreter.read(own)
         except UserError:
             return None
-        prompts = list(islice(_prompts(names), _MAX_PROMPTS))
-        leading = LeadingBack(places, own)
-        found = {
-            finding: None
-            for prompt in prompts
-            if not doubted.is_in(prompt)
-            for finding in _found(prompt, project, leading)
-        }
+    classes = _Classes(files, interpreter.imports)
+    prompts = [classes.without_own(each) for each in islice(_prompts(names), _MAX_PROMPTS)]
+    leading = LeadingBack(places, own)
+    found = {
+        finding: None
+        for prompt in prompts
+        if not any(id(each) in interpreter.doubted for each in containers_in(prompt))
+        for finding in _found(prompt, project, leading)
+    }
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule))) if prompts else None
 
 
 def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
     """Yield what the rules look at: the prompts of datasets, and the meta templates of models."""
     for dataset in configured(names):
-        yield {key: dataset[key] for key in _KEYS if key in dataset}
-    seen: set[int] = set()
-    for name, value in names.items():
-        for model in value if name.endswith("models") and isinstance(value, list | tuple) else ():
-            meta = model.get("meta_template") if isinstance(model, dict) else None
-            if isinstance(meta, dict) and id(meta) not in seen:
-                seen.add(id(meta))
-                yield {"meta_template": meta}
+        yield {key: _without_none(dataset[key]) for key in _KEYS if key in dataset}
+    metas = [model.get("meta_template") for model in models_among(names)]
+    yield from ({"meta_template": meta} for meta in {id(each): each for each in metas}.values() if meta)
+
+
+def _without_none(value: Any) -> Any:
+    """Return an `infer_cfg` whose templates are not None: those are filled in by who imports them."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: {**each, "template": Symbol("template")}
+        if isinstance(each, dict) and each.get("template", "") is None
+        else each
+        for key, each in value.items()
+    }
+
+
+class _Classes:
+    """The classes that a configuration imports, looked up in the modules that it names; nothing is run."""
+
+    def __init__(self, files: Files, imports: Mapping[str, str]) -> None:
+        self._files: Final = files
+        self._imports: Final = imports
+
+    def without_own(self, prompt: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a prompt in which retrievers, inferencers and templates of the user's own are not known."""
+        infer = prompt.get("infer_cfg")
+        if not isinstance(infer, dict):
+            return dict(prompt)
+        changed = {
+            key: {**each, "type": MixedText.of([TextPiece(str(each["type"]), is_symbol=True)])}
+            for key, each in infer.items()
+            if isinstance(each, dict) and isinstance(each.get("type"), Symbol) and self._is_own(each["type"])
+        }
+        return {**prompt, "infer_cfg": {**infer, **changed}} if changed else dict(prompt)
+
+    def _is_own(self, kind: Symbol) -> bool:
+        """Return whether the class is imported from elsewhere, or from a checkout that has it."""
+        name = kind.text.rpartition(".")[2]
+        module = self._imports.get(name)
+        if module is None or name in _KNOWN_CLASSES:
+            return False
+        path = self._files.module(module) if module.startswith("opencompass.") else None
+        source = (self._files.text(path) or "") if path else ""
+        return not module.startswith("opencompass.") or re.search(rf"\b{name}\b", source) is not None
 
 
 def _found(prompt: Mapping[str, Any], project: Project, leading: LeadingBack) -> Iterator[Finding]:
     try:
         written = written_dataset(prompt)
     except RecursionError:
+        return
+    if not leading.has_part_of(written):
         return
     template = Template(Source.of(written.text))
     file = File(Workspace().snapshot, "", template, Kind.EVALUATION, project)
@@ -394,38 +528,11 @@ def _found(prompt: Mapping[str, Any], project: Project, leading: LeadingBack) ->
         if severity is None:
             continue
         for finding in rule.check(file):
+            if finding.severity == "information" and rule.name == "unknown-field":
+                continue  # The dataset class makes columns that nothing here names.
             led = leading.finding(finding, written)
             if led is not None:
                 yield led.of(rule.name, finding.severity or severity)
-
-
-class _Doubted:
-    """The mappings and lists that code which is not read may have changed."""
-
-    def __init__(self) -> None:
-        # The values are kept, so that no other one gets their number.
-        self._known: dict[int, Any] = {}
-
-    def add(self, value: Any) -> None:
-        """Doubt the value, and what it holds."""
-        self._known.update((id(each), each) for each in _held(value))
-
-    def is_in(self, value: Any) -> bool:
-        """Return whether anything in the value is doubted."""
-        return bool(self._known) and any(id(each) in self._known for each in _held(value))
-
-
-def _held(value: Any) -> Iterator[Any]:
-    """Yield the mappings and lists in a value, itself too."""
-    waiting, seen = [value], set[int]()
-    while waiting and len(seen) < _MAX_VALUES:
-        each = waiting.pop()
-        if not isinstance(each, dict | list | tuple) or id(each) in seen:
-            continue
-        seen.add(id(each))
-        waiting += each.values() if isinstance(each, dict) else each
-        if not isinstance(each, tuple):
-            yield each
 
 
 _ENDING: Final = ".py"
@@ -451,9 +558,10 @@ def findings_of_file(snapshot: Snapshot, path: str) -> FileFindings:
         )
     template = snapshot.template(path)
     text = template.source.text if template else ""
-    configured = findings_in_configuration(text, beside(path), snapshot.project(path).settings)
+    project = snapshot.project(path)
+    configured = findings_in_configuration(text, ConfigurationFiles(path, project), project.settings)
     called = findings_in_calls(snapshot, path, text)
-    if (configured is None and called is None) or snapshot.project(path).excludes(path):
+    if (configured is None and called is None) or project.excludes(path):
         return FileFindings(Kind.OTHER, (), ())
     return _told(
         Kind.PROGRAM if configured is None else Kind.EVALUATION, text, (*(configured or ()), *(called or ()))

@@ -23,10 +23,14 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 
 _FIELD: Final = re.compile(r"\{([^\W\d]\w*)\}")
-_LATEX: Final = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\]]*\])?(?:\{[^{}]*\})*$")
-_QUOTED_LATEX: Final = re.compile(r"(?<!\\)(?:\\\\)+[A-Za-z]+\*?(?:\[[^\]]*\])?(?:\{[^{}]*\})*$")
-"""The same between double quotes, where one backslash begins an escape of YAML."""
-_NEAR: Final = 40
+_LATEX: Final = re.compile(r"\\[A-Za-z]+\*?$")
+_QUOTED_LATEX: Final = re.compile(r"(?<!\\)(?:(?:\\\\)+|\\[bfrt]|\\U000000(?:08|09|0c|0d))[A-Za-z]+\*?$")
+"""The same between double quotes, where one backslash begins an escape of YAML.
+
+In Python, `"\\frac"` and `"\\text"` begin with a form feed and a tab.
+"""
+_ARGUMENT: Final = re.compile(r"\[[^\[\]]*\]$|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}$")
+_NEAR: Final = 120
 """How many characters ahead of a field can show that it is LaTeX's."""
 
 
@@ -49,9 +53,18 @@ def fields_in(chunk: Chunk, scalar: Scalar) -> Iterator[Field]:
         near = max(match.start() - _NEAR, scalar.span.start)
         before, behind = chunk.text[near : match.start()], chunk.text[match.end() : match.end() + 1]
         doubled = before.endswith("{") and behind == "}"
-        if not doubled and (before.endswith(("{", "^", "_", "$")) or latex.search(before)):
+        if not doubled and (
+            before.endswith(("{", "^", "_", "$")) or latex.search(_without_arguments(before))
+        ):
             continue
         yield Field(match.group(1), Span(*match.span()), doubled)
+
+
+def _without_arguments(text: str) -> str:
+    """Return a text without the arguments in brackets or braces that it ends with."""
+    while match := _ARGUMENT.search(text):
+        text = text[: match.start()]
+    return text
 
 
 def _inside(inner: tuple[int, int], outer: Span) -> bool:

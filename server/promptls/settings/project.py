@@ -161,6 +161,11 @@ class Project(BaseModel):
         "without "
         "a `meta_template` are shown with the first one.",
     )
+    opencompass: str | None = Field(
+        None,
+        description="Folder of OpenCompass, such as a checkout, from which configurations in Python import. "
+        "By default, a folder above the configuration, then the environment of promptls.",
+    )
     default_model: str = Field("local:smollm2", description="The default model of experiments.")
     models: dict[str, ModelSettings] = Field(
         default_factory=dict,

@@ -10,7 +10,7 @@ from pathlib import Path
 from promptls.cli.safe_stream import write_document
 from promptls.cli.terminal import print_json, printed_path, shown_path
 from promptls.text.errors import FilePlace, UsageError, UserError
-from promptls.workspace.beside import beside
+from promptls.workspace.configuration_files import ConfigurationFiles
 
 SUMMARY = "convert prompts between formats"
 
@@ -81,7 +81,7 @@ def execute(arguments: argparse.Namespace) -> int:
         source,
         arguments.target,
         dataset=arguments.dataset,
-        open_beside=beside(arguments.file),
+        files=ConfigurationFiles(arguments.file),
     )
     written = _write(made.text, arguments)
     if arguments.json:

@@ -226,7 +226,7 @@ def view_configuration(arguments: argparse.Namespace) -> int:
     """Return the same for a dataset of a configuration in Python, which is read and not run."""
     from promptls.cli.chosen_files import choose_text, existing
     from promptls.convert.registry import convert
-    from promptls.workspace.beside import beside
+    from promptls.workspace.configuration_files import ConfigurationFiles
 
     file = existing(arguments.file)
     made = convert(
@@ -235,7 +235,7 @@ def view_configuration(arguments: argparse.Namespace) -> int:
         "opencompass",
         "evaluation",
         dataset=arguments.dataset,
-        open_beside=beside(str(file)),
+        files=ConfigurationFiles(str(file)),
     )
     chosen = choose_text(f"{file}{_ENDING}", made.text)
     trust_to_render(chosen, chosen.named, this_time=arguments.trust)

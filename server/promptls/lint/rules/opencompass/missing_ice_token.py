@@ -44,7 +44,7 @@ from collections.abc import Iterator
 
 from promptls.dialects.opencompass.vocabulary import CHAT_INFERENCERS, USUAL_ICE_MARK
 from promptls.lint.fixes.mappings import added_entry, indentation, is_flow, text_start
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity, each_chunk
+from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of, scalars_in
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text
@@ -69,17 +69,15 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
     if template.mapping is None or template.is_raw or template.form in {Form.OTHER, Form.UNKNOWN}:
         return
+    if evaluation.inferencer_class in CHAT_INFERENCERS:
+        return  # They ask the messages of a column, and use no template.
     if template is evaluation.asked and evaluation.ice and not evaluation.is_open:
         message = (
             "`prompt_template` needs an `ice_token`, because there is an `ice_template` as well"
             if evaluation.prompt
             else "`ice_template` alone is the prompt too, and needs an `ice_token`, even with no examples"
         )
-        # Inferencers of chats take the messages of a column, and show no examples: only the viewer fails.
-        severity: Severity | None = "warning" if evaluation.inferencer_class in CHAT_INFERENCERS else None
-        yield Finding(
-            template.entry.key.span, message, _adding_token(chunk.text, template), severity=severity
-        )
+        yield Finding(template.entry.key.span, message, _adding_token(chunk.text, template))
         return
     if template is not evaluation.asked:
         return

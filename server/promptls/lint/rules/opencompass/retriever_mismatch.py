@@ -45,7 +45,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import LEGACY_RETRIEVER_KEYS, RETRIEVER_ARGUMENTS, RETRIEVERS
-from promptls.lint.fixes.mappings import colon_end, without_entry
+from promptls.lint.fixes.mappings import added_entry, colon_end, without_entry
 from promptls.lint.fixes.names import misspelt
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation import (
@@ -83,7 +83,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
         yield misspelt(place, f"OpenCompass has no retriever `{kind}`", kind, typos)
         return
     if kind in RETRIEVER_ARGUMENTS:
-        yield from _arguments(chunk, retriever, kind, place)
+        yield from _arguments(chunk, evaluation, retriever, kind, place)
     if evaluation.is_open:
         return
     if not evaluation.retrieves:
@@ -134,7 +134,9 @@ def _class_span(node: Node, kind: str) -> Span:
     return Span(end - len(kind), end)
 
 
-def _arguments(chunk: Chunk, retriever: Mapping, kind: str, place: Span) -> Iterator[Finding]:
+def _arguments(
+    chunk: Chunk, evaluation: Evaluation, retriever: Mapping, kind: str, place: Span
+) -> Iterator[Finding]:
     needed, taken = RETRIEVER_ARGUMENTS[kind]
     keys = {key_text(entry): entry for entry in retriever.entries}
     is_typed = any(colon_end(chunk.text, entry) == entry.key.span.end for entry in retriever.entries)
@@ -158,7 +160,27 @@ def _arguments(chunk: Chunk, retriever: Mapping, kind: str, place: Span) -> Iter
             yield Finding(row.span, "a row is named by its number, which is whole", fixes)
     for key in needed:
         if key not in keys and not any(is_typo(each or "", key) for each in keys):
-            yield Finding(place, f"`{kind}` needs `{key}`")
+            yield _without_argument(chunk, evaluation, retriever, key, place)
+
+
+def _without_argument(
+    chunk: Chunk, evaluation: Evaluation, retriever: Mapping, key: str, place: Span
+) -> Finding:
+    """Return the finding of a missing argument, which OpenCompass 0.1 may have given to the inferencer."""
+    message = f"`{class_name(retriever)}` needs `{key}`"
+    inferencer = evaluation.inferencer.value if evaluation.inferencer else None
+    entry = inferencer.entry(key) if isinstance(inferencer, Mapping) else None
+    if entry is None or not isinstance(inferencer, Mapping):
+        return Finding(place, message)
+    removed = without_entry(chunk, inferencer.span, inferencer.entries, entry)
+    value = chunk.text[entry.value.span.start : entry.value.span.end]
+    added = added_entry(chunk.text, retriever.span, retriever.entries, f"{key}: {value}")
+    fixes: tuple[Fix, ...] = ()
+    if removed is not None and added is not None and "\n" not in value:
+        fixes = (Fix(f"Move `{key}` to the retriever", (removed, added), preferred=True),)
+    return Finding(
+        place, f"{message}, which only OpenCompass 0.1 took from the inferencer: move it here", fixes
+    )
 
 
 def _messages_in_text(evaluation: Evaluation) -> Iterator[Finding]:

@@ -46,7 +46,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Name
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text, scalar_text
-from promptls.text.suggest import nearest
+from promptls.text.suggest import is_close
 
 
 @each_chunk
@@ -86,13 +86,16 @@ def _in_text(chunk: Chunk, text: Scalar, names: _Names) -> Iterator[Finding]:
 
 def _unknown(chunk: Chunk, scalar: Scalar, known: frozenset[str]) -> Iterator[Finding]:
     for field in fields_in(chunk, scalar):
-        if field.name in known or (field.doubled and not nearest(field.name, known)):
+        if field.name in known:
             continue
-        if not nearest(field.name, known):
+        close = sorted(name for name in known if name.isidentifier() and is_close(field.name, name))
+        if not close:
+            if field.doubled:
+                continue
             message = f"the reader names no column `{field.name}`: it is filled in only if the dataset has it"
             yield Finding(field.span, message, severity="information")
             continue
-        found = misspelt(field.span, f"the reader has no column `{field.name}`", field.name, sorted(known))
+        found = misspelt(field.span, f"the reader has no column `{field.name}`", field.name, close)
         fixes = tuple(
             Fix(fix.title, tuple(Edit(edit.span, f"{{{edit.text}}}") for edit in fix.edits), fix.preferred)
             for fix in found.fixes

@@ -1,0 +1,21 @@
+"""The files of a configuration in Python, by their paths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class FilesOf:
+    """Files that a test writes down; packages lie beside the configuration."""
+
+    def __init__(self, files: Mapping[str, str] | None = None) -> None:
+        self._files = files or {}
+
+    def text(self, name: str, /) -> str | None:
+        """Return the text of a file."""
+        return self._files.get(name)
+
+    def module(self, name: str, /) -> str | None:
+        """Return the path of the file of a module."""
+        path = f"{name.replace('.', '/')}.py"
+        return path if path in self._files else None
