@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -230,3 +231,105 @@ def test_one_data_set_is_converted_and_the_others_are_named() -> None:
 
 def test_data_sets_have_names() -> None:
     assert Configuration(({"abbr": "a"}, {"name": "b"}, {}), ()).names() == ("a", "b", "3")
+
+
+MODELS = """\
+from opencompass.models import OpenAI, VLLMwithChatTemplate
+meta = dict(round=[dict(role='HUMAN', api_role='HUMAN'), dict(role='BOT', api_role='BOT', generate=True)])
+models = [
+    dict(type=OpenAI, abbr='gpt', meta_template=meta, key='ENV'),
+    dict(type=VLLMwithChatTemplate, path='org/model', max_seq_len=2048),
+]
+"""
+
+
+def test_packages_are_read_inside_of_read_base_alone() -> None:
+    files = {
+        "opencompass/configs/datasets/a.py": f"from .b import t\na_datasets = [dict({INFER})]",
+        "opencompass/configs/datasets/b.py": "t = 'from b'",
+        "opencompass/configs/models/m.py": MODELS,
+        "opencompass/datasets.py": "raise SystemExit",
+    }
+    text = (
+        "from mmengine.config import read_base\n"
+        "from opencompass.datasets import A\n"
+        "with read_base():\n"
+        "    from opencompass.configs.datasets.a import a_datasets\n"
+        "    from opencompass.configs.models.m import models as own\n"
+        "    from opencompass.configs.missing import c_datasets\n"
+        "datasets = a_datasets\n"
+        "models = own\n"
+    )
+    read = read_configuration(text, FilesOf(files))
+    assert [each["infer_cfg"]["prompt_template"]["template"] for each in read.datasets] == ["from b"]
+    assert read.missing == ("opencompass.configs.missing",)
+    assert [(each["abbr"], each["type"]) for each in read.models] == [
+        ("gpt", "OpenAI"),
+        ("org_model", "VLLMwithChatTemplate"),
+    ]
+
+
+def test_a_configuration_of_nothing_but_a_missing_package_names_it() -> None:
+    text = (
+        "with read_base():\n    from opencompass.configs.missing import a_datasets\ndatasets = a_datasets\n"
+    )
+    with pytest.raises(UserError, match=r"`opencompass\.configs\.missing` is not found") as caught:
+        read_configuration(text)
+    assert caught.value.remedy is not None
+    assert "opencompass" in caught.value.remedy
+
+
+def test_models_are_converted_with_their_meta_templates() -> None:
+    text = MODELS + f"t = 'Q'\ndatasets = [dict({INFER})]\n"
+    made = yaml.safe_load(convert(text, "config.py", "opencompass", "evaluation").text)
+    assert made["models"] == [
+        {
+            "abbr": "gpt",
+            "type": "OpenAI",
+            "meta_template": {
+                "round": [
+                    {"role": "HUMAN", "api_role": "HUMAN"},
+                    {"role": "BOT", "api_role": "BOT", "generate": True},
+                ]
+            },
+        },
+        {"abbr": "org_model", "type": "VLLMwithChatTemplate", "max_seq_len": 2048},
+    ]
+
+
+@pytest.mark.parametrize("where", ["above", "checkout", "setting", "installed"])
+def test_a_package_is_found(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = {
+        "above": tmp_path,
+        "checkout": tmp_path / "opencompass",
+        "setting": tmp_path / "elsewhere",
+        "installed": tmp_path / "site",
+    }[where]
+    file = package / "opencompass/configs/a.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("x = open('b.txt').read()", "utf-8")
+    (file.parents[1] / "__init__.py").write_text("raise SystemExit", "utf-8")
+    (file.parent / "b.txt").write_text("Think.", "utf-8")
+    (file.parent / "key").write_text("secret", "utf-8")
+    (tmp_path / "evals").mkdir()
+    if where == "setting":
+        (tmp_path / "promptls.toml").write_text('opencompass = "elsewhere"', "utf-8")
+    if where == "installed":
+        monkeypatch.syspath_prepend(str(package))
+        monkeypatch.delitem(sys.modules, "opencompass", raising=False)
+    files = ConfigurationFiles(str(tmp_path / "evals" / "config.py"))
+    found = files.module("opencompass.configs.a")
+    assert found == file.as_posix()
+    assert files.text(found) == "x = open('b.txt').read()"
+    assert files.text(str(file.with_name("b.txt"))) == "Think."
+    assert files.text(str(file.with_name("key"))) is None
+    assert files.module("opencompass.configs.b") is None
+    assert files.module("opencompass.../a") is None
+
+
+def test_mappings_are_those_of_mmengine() -> None:
+    text = (
+        f"t = 'a'\nx = dict({INFER})\ny = x.deepcopy()\ny.infer_cfg.prompt_template.template = 'b'\n"
+        "x_datasets = [x, y]"
+    )
+    assert templates(text) == ["a", "b"]

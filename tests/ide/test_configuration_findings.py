@@ -230,3 +230,59 @@ def test_a_mark_for_examples_is_added_as_the_configuration_writes_its_keys(wrong
     assert mended == text.replace("TEMPLATE", right)
     assert found(mended) == []
     assert not fix.preferred
+
+
+IMPORTED = "from opencompass.datasets import QDataset\n" + one("'{other}'").replace(
+    "dict(reader", "dict(type=QDataset, reader"
+)
+LOADING = "class QDataset:\n    def load():\n        return "
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (None, []),
+        (f"{LOADING} {{'other': 1}}\n", []),
+        (
+            "class QDataset:\n    def load():\n        return {'question': 1}\n",
+            [("unknown-field", "{other}")],
+        ),
+    ],
+    ids=["is not found", "has the column", "does not have the column"],
+)
+def test_the_class_of_the_dataset_tells_its_columns(
+    source: str | None, expected: list[tuple[str, str]]
+) -> None:
+    files = {"opencompass/datasets.py": source} if source else {}
+    assert found(IMPORTED, files) == expected
+
+
+def test_a_class_of_the_users_own_is_no_typo() -> None:
+    own = one("'Q'").replace("GenInferencer", "GenInferencers")
+    assert found(own) == [("unknown-evaluation-key", "type")]
+    assert found(f"from mine import GenInferencers\n{own}") == []
+    changed = {"opencompass/openicl.py": "class GenInferencers:\n    pass\n"}
+    assert found(f"from opencompass.openicl import GenInferencers\n{own}", changed) == []
+    assert found(f"from opencompass.openicl import GenInferencers\n{own}") == [
+        ("unknown-evaluation-key", "type")
+    ]
+
+
+def test_a_template_that_is_filled_in_elsewhere_is_not_looked_at() -> None:
+    loop = (
+        f"q_infer_cfg = dict(prompt_template=dict(template=None), {ZERO})\n"
+        "q_datasets = []\n"
+        "for name in ['a', 'b']:\n"
+        "    own = deepcopy(q_infer_cfg)\n"
+        "    own['prompt_template']['template'] = name + ' {question}'\n"
+        f"    q_datasets.append(dict({READER}, infer_cfg=own))\n"
+    )
+    assert found(loop) == []
+    assert found(f"q_infer_cfg = dict(prompt_template=dict(template=None), {ZERO})\n") == []
+
+
+@pytest.mark.parametrize(
+    "text", [r"r'\\frac{\\sqrt{x}}{A} {A}'", r"'\frac{x}{y}'", r"r'$\\text{for }_{z}$ \\begin{aligned}{l}'"]
+)
+def test_braces_of_latex_are_no_fields(text: str) -> None:
+    assert found(one(text)) == []

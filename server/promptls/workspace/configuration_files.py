@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -32,6 +31,7 @@ class ConfigurationFiles:
         self._roots: Final = tuple(dict.fromkeys(self._find_roots()))
         self._installed: Final[set[str]] = set()
         self._folders: Final[set[Path]] = set()
+        self._packages: Final[dict[str, Path | None]] = {}
 
     def text(self, name: str) -> str | None:
         """Return the text of a file by its path from the configuration's folder; None if it is not read."""
@@ -66,7 +66,9 @@ class ConfigurationFiles:
         for root, inside in product(self._roots, choices):
             if is_file(root / inside):
                 return (root / inside).as_posix()
-        package = _installed_package(parts[0])
+        if parts[0] not in self._packages:
+            self._packages[parts[0]] = _installed_package(parts[0])
+        package = self._packages[parts[0]]
         if package is None:
             return None
         with reading_within(lambda: scope_of([package])):
@@ -90,7 +92,6 @@ def _is_data(file: Path, folder: Path) -> bool:
     return not any(part.startswith(".") for part in file.relative_to(folder).parts)
 
 
-@lru_cache(maxsize=16)
 def _installed_package(name: str) -> Path | None:
     """Return the folder of a package in this environment; nothing is imported."""
     try:
