@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from promptls.convert.opencompass_python import PythonPlaces
 from promptls.ide.hover import Hover, hover
 from promptls.lint.rule import Edit, Finding, Fix, RelatedPlace
 from promptls.lint.runner import check
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.template_names import leading_references
 from promptls.semantic.template import Template
+from promptls.syntax.python_places import PythonPlaces
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.workspace.python_calls import TemplateCall, raw_templates_in

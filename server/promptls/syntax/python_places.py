@@ -1,0 +1,102 @@
+"""Where the expressions of a Python text are, and each character of its string literals."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from promptls.text.positions import Span, line_starts
+
+_OPENING: Final = re.compile(r"([A-Za-z]*)(\"\"\"|'''|\"|')")
+_PIECE: Final = re.compile(
+    r"\\(?:\r\n|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|N\{[^}]*\}|.)|\r\n|.", re.DOTALL
+)
+"""A character of the inside of a literal, or an escape."""
+_ESCAPE: Final = re.compile(r"\\[\\'\"abfnrtv0-7xuUN].*", re.DOTALL)
+
+
+class PythonPlaces:
+    """The places of expressions in one text of Python, in characters from its start.
+
+    The text begins at `begin`, behind a mark of its encoding that the syntax tree knows nothing of.
+    """
+
+    def __init__(self, text: str, begin: int = 0) -> None:
+        self.text: Final = text
+        self._begin = begin
+        self._starts = line_starts(text)
+
+    def span(self, node: ast.expr | ast.keyword) -> Span:
+        """Return where the expression stands; of the name of an argument, the name."""
+        start = self._offset(node.lineno, node.col_offset)
+        if isinstance(node, ast.keyword):
+            return Span(start, start + len(node.arg or ""))
+        return Span(
+            start, self._offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+        )
+
+    def characters(self, node: ast.expr | ast.keyword, value: str) -> tuple[Span, ...] | None:
+        """Return where each character of the text that the expression writes stands; None if nobody knows."""
+        span = self.span(node)
+        if isinstance(node, ast.keyword):
+            return tuple(Span(at, at + 1) for at in range(span.start, span.end))
+        return _characters(self.text[span.start : span.end], span.start, value)
+
+    def _offset(self, line: int, column: int) -> int:
+        """Return the offset of a position of the syntax tree: line from 1, column in UTF-8 bytes."""
+        start = self._starts[min(line, len(self._starts)) - 1] + (self._begin if line == 1 else 0)
+        end = self._starts[line] if line < len(self._starts) else len(self.text)
+        encoded = self.text[start:end].encode("utf-8", "surrogatepass")
+        return start + len(encoded[:column].decode("utf-8", "ignore"))
+
+
+@lru_cache(maxsize=256)
+def _characters(source: str, start: int, value: str) -> tuple[Span, ...] | None:
+    found: list[tuple[str, Span]] = []
+    try:
+        for token, its_start in _literals(source):
+            opening = _OPENING.match(token)
+            if opening is None or {"f", "b"} & set(opening[1].lower()):
+                return None
+            body = token[opening.end() : -len(opening[2])]
+            by = start + its_start + opening.end()
+            decoded = _decoded(body, is_raw="r" in opening[1].lower())
+            found += [(text, span.shifted(by)) for text, span in decoded]
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        return None
+    return tuple(span for _, span in found) if "".join(text for text, _ in found) == value else None
+
+
+def _literals(source: str) -> Iterator[tuple[str, int]]:
+    """Yield the literals that stand one behind the other in an expression, each with its offset."""
+    # In brackets, literals may stand on several lines.
+    text = f"({source})"
+    starts = line_starts(text)
+    for token in tokenize.generate_tokens(io.StringIO(text, newline="").readline):
+        if token.type == tokenize.STRING:
+            (line, column), (end_line, end_column) = token.start, token.end
+            first = starts[line - 1] + column
+            yield text[first : starts[end_line - 1] + end_column], first - 1
+
+
+def _decoded(body: str, *, is_raw: bool) -> Iterator[tuple[str, Span]]:
+    """Yield the characters that the inside of a literal stands for, each with its place."""
+    for match in _PIECE.finditer(body):
+        written, start = match.group(), match.start()
+        if written in {"\r\n", "\r"}:
+            yield "\n", Span(*match.span())
+        elif not is_raw and written[1:] in {"\n", "\r", "\r\n"}:
+            continue
+        elif is_raw or not _ESCAPE.fullmatch(written):
+            lines = (
+                ("\n" if each in "\r\n" else each, at)
+                for at, each in enumerate(written.replace("\r\n", "\n"))
+            )
+            yield from ((each, Span(start + at, start + at + 1)) for each, at in lines)
+        else:
+            yield str(ast.literal_eval(f'"{written}"')), Span(*match.span())
