@@ -85,7 +85,10 @@ def test_a_killed_run_leaves_its_finished_rows_readable(folder: Folder, server: 
     assert sorted(result.id for result in stored_results(journal)) == ["r1", "r2", "r3"]
 
 
-def test_an_interrupted_run_says_where_its_finished_rows_are(folder: Folder, server: ModelServer) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_an_interrupted_run_says_where_its_finished_rows_are(
+    folder: Folder, server: ModelServer, name: str
+) -> None:
     import threading
 
     held = threading.Event()
@@ -100,13 +103,14 @@ def test_an_interrupted_run_says_where_its_finished_rows_are(folder: Folder, ser
     signal.signal(signal.SIGINT, former)
     try:
         journal = _journal_with(folder.results, 3)
-        running.send_signal(signal.SIGINT)
+        running.send_signal(getattr(signal, name))
         _, told = running.communicate(timeout=10)
     finally:
         running.kill()
         held.set()
     assert running.returncode == 130
     assert "stopped after 3 of 9 rows" in told
+    assert "promptls run --resume" in told
     assert journal.name in told
     assert "Traceback" not in told
 

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from promptls.experiments.budget import BudgetSpentError
-from promptls.experiments.history import find_run, last_run, row_results, runs_of
+from promptls.experiments.history import (
+    find_run,
+    last_run,
+    last_runs,
+    read_run,
+    row_results,
+    run_before,
+    runs_of,
+)
 from promptls.text.errors import UsageError
 from support.experiment_folder import Folder
 from support.unfinished import unfinished_run
@@ -16,16 +24,54 @@ async def test_a_prompt_without_runs_has_no_last_run(folder: Folder) -> None:
     assert last_run(folder.prompt) is None
 
 
-async def test_the_last_run_has_its_scores_in_words_and_the_run_before(folder: Folder) -> None:
+async def test_the_last_run_has_its_scores_in_words_and_its_baseline(folder: Folder) -> None:
     first = await folder.run()
-    second = await folder.run(rows=2)
+    second = await folder.run()
     run = last_run(folder.prompt)
     assert (run.manifest, run.previous.manifest) == (Path(second.manifest_path), Path(first.manifest_path))
     assert [(metric.name, metric.text, metric.value) for metric in run.metrics] == [
         ("right", "50 %", 0.5),
         ("length", "6", 6.0),
     ]
-    assert (run.rows, run.previous.rows, run.models) == (2, 4, ("echo",))
+    assert (run.rows, run.previous.rows, run.models) == (4, 4, ("echo",))
+
+
+async def test_a_partial_run_has_no_baseline_and_is_none(folder: Folder) -> None:
+    first = await folder.run()
+    partial = await folder.run(rows=2)
+    run = last_run(folder.prompt)
+    assert (run.name, run.is_complete, run.previous) == (partial.manifest["run"], False, None)
+    complete = await folder.run()
+    run = last_run(folder.prompt)
+    assert (run.name, run.is_complete) == (complete.manifest["run"], True)
+    assert run.previous.name == first.manifest["run"]
+
+
+async def test_a_run_over_other_data_is_no_baseline(folder: Folder) -> None:
+    await folder.run()
+    rows = folder.path / "rows.csv"
+    rows.write_text("\n".join(rows.read_text("utf-8").splitlines()[:3]) + "\n", encoding="utf-8")
+    await folder.run()
+    assert last_run(folder.prompt).previous is None
+
+
+async def test_the_scores_that_count_are_those_of_the_latest_complete_run(folder: Folder) -> None:
+    first = await folder.run(rows=1)
+    assert last_runs(folder.prompt, "main").scored.name == first.manifest["run"]
+    complete = await folder.run()
+    later = [await folder.run(rows=rows) for rows in (1, 2)]
+    runs = last_runs(folder.prompt, "main")
+    assert (runs.scored.name, runs.scored.previous) == (complete.manifest["run"], None)
+    assert [run.name for run in runs.later] == [each.manifest["run"] for each in reversed(later)]
+    assert find_run(str(folder.prompt), complete=True).name == complete.manifest["run"]
+
+
+async def test_a_run_is_laid_beside_the_run_before_over_the_same_rows(folder: Folder) -> None:
+    first = await folder.run()
+    partial = await folder.run(rows=1)
+    assert run_before(read_run(Path(partial.manifest_path))) is None
+    again = await folder.run()
+    assert run_before(read_run(Path(again.manifest_path))).name == first.manifest["run"]
 
 
 async def test_a_run_is_stale_when_the_prompt_has_changed(folder: Folder) -> None:

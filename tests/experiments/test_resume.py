@@ -4,6 +4,7 @@ import csv
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ import pytest
 
 from promptls.experiments.answer_cache import CallUnderWay, unsure_calls
 from promptls.experiments.budget import BudgetSpentError
+from promptls.experiments.run_index import known_runs
 from promptls.experiments.unfinished import read_header, reopen_run, unfinished_runs
 from promptls.text.errors import UsageError, UserError
 from support.experiment_folder import Folder, last_text, table
@@ -145,6 +147,46 @@ async def test_only_the_rows_that_failed_are_asked_again(folder: Folder, server:
     assert (right["scored"], right["unscored"]) == (6, 0)
     with pytest.raises(UsageError, match=r"no row of .* failed"):
         await folder.ask(retry_errors=second.results)
+
+
+async def test_damaged_results_and_calls_are_asked_again(folder: Folder, server: ModelServer) -> None:
+    run = await broken_off(folder, server)
+    with sqlite3.connect(run.parent / ".cache" / "results.sqlite") as store:
+        store.execute("UPDATE results SET result = x'7B80' WHERE id = (SELECT min(id) FROM results)")
+        store.execute("""UPDATE calls SET call = replace(call, substr(call, -8, 1), 'z')""")
+    store.close()
+    server.reply = lambda _body: Reply("again")
+    finished = await folder.ask(resume=str(run), fresh=True)
+    assert all(row["response"] for row in table(finished))
+
+
+async def test_a_damaged_run_is_named(folder: Folder, server: ModelServer) -> None:
+    run = await broken_off(folder, server)
+    with sqlite3.connect(run.parent / ".cache" / "results.sqlite") as store:
+        store.execute("UPDATE runs SET header = x'80'")
+    store.close()
+    with pytest.raises(UsageError, match="damaged") as failure:
+        await folder.ask(resume=str(run))
+    assert failure.value.remedy
+    assert known_runs(folder.results) == []
+
+
+async def test_a_partial_run_is_completed(folder: Folder, server: ModelServer) -> None:
+    folder.serve(server).write(model="office", rows=6)
+    server.reply = lambda _body: Reply("first")
+    partial = await folder.ask(rows="2,5", fresh=True)
+    server.reply = lambda _body: Reply("later")
+    complete = await folder.ask(retry_errors=partial.results, complete=True, fresh=True)
+    assert [row["response"] for row in table(complete)] == [
+        "first" if number in {2, 5} else "later" for number in range(1, 7)
+    ]
+    assert len(server.requests) == 6
+    assert (complete.manifest["continues"], complete.manifest["dataset"]["rows"]) == (
+        partial.manifest["run"],
+        None,
+    )
+    with pytest.raises(UsageError, match="went over all rows already"):
+        await folder.ask(retry_errors=complete.results, complete=True)
 
 
 def test_no_row_is_lost_and_none_paid_twice_however_often_a_run_is_killed(

@@ -320,3 +320,24 @@ async def test_every_row_waits_while_a_provider_asks_for_a_pause(folder: Folder,
     finished = await folder.ask()
     assert finished.manifest["totals"]["failed"] == 0
     assert len(server.requests) == 7
+
+
+async def test_half_characters_and_impossible_counts_are_replaced_and_noted(
+    folder: Folder, server: ModelServer
+) -> None:
+    answer = {
+        "choices": [{"message": {"content": "hi \ud83d"}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": -5, "completion_tokens": 10**15},
+    }
+    server.reply = lambda _body: Reply(raw=json.dumps(answer).encode())
+    folder.serve(server).write(model="office", rows=1)
+    finished = await folder.ask(fresh=True)
+    (row,) = table(finished)
+    assert row["response"] == "hi \N{REPLACEMENT CHARACTER}"
+    assert (row["input_tokens"], row["output_tokens"], row["problem"]) == ("", "", "")
+    assert row["answer_note"] == (
+        "half characters in the answer were replaced; the provider reported -5 input tokens, which was "
+        "ignored; the provider reported 1000000000000000 output tokens, which was ignored"
+    )
+    assert finished.manifest["totals"]["input_tokens"] == 0
+    Path(finished.results).read_bytes().decode("utf-8")

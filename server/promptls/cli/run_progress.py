@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.progress import (
     BarColumn,
@@ -25,6 +27,30 @@ LINES = 4
 
 # Rows a second from which on nobody wants to read tenths.
 MANY = 20
+
+
+@contextmanager
+def interrupted_by_signals() -> Iterator[None]:
+    """Treat SIGTERM and SIGHUP as Ctrl+C inside the `with` block: a run then says how to resume it."""
+    before: dict[int, Any] = {}
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # `nohup` ignores SIGHUP, which stays so.
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            before[number] = signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(*_: object) -> None:
+    if callable(signal.getsignal(signal.SIGINT)):
+        # The event loop has its own handler, which cancels the run.
+        signal.raise_signal(signal.SIGINT)
+    else:
+        raise KeyboardInterrupt
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -107,13 +108,21 @@ def threshold(word: str) -> Threshold:
     return Threshold(metric, least)
 
 
-def print_run(run: RunSummary, before: RunSummary | None) -> None:
-    """Print the scores, what failed, what it took, and where the results are."""
+def print_run(run: RunSummary, thresholds: Mapping[str, float] | None = None) -> None:
+    """Print the scores, what failed, what it took, and where the results are.
+
+    `thresholds` are those that the experiment declares; a partial run is not held to them.
+    """
+    from promptls.experiments.history import run_before
+
+    before = run_before(run)
     if run.metrics:
         columns = [Column("metric"), Column("score", "right"), Column(""), Column("")]
         print()
         print(table(columns, [_metric_row(metric, before) for metric in run.metrics]))
     print()
+    if not run.is_complete:
+        _print_partial(run, thresholds)
     if run.failed:
         print(paint(f"{plural(run.failed, 'row')} of {run.rows} failed", "red"))
         print_error_rows(run)
@@ -127,6 +136,8 @@ def print_run(run: RunSummary, before: RunSummary | None) -> None:
         _print_answers(run)
     _print_not_good(run)
     print(_taken(run))
+    if run.cached >= run.rows:
+        print(paint("all answers are from the cache: `--fresh` asks the model again", "dim"))
     print(f"table:    {printed_path(run.results)}")
     print(f"manifest: {printed_path(run.manifest)}")
     if before is not None and before.metrics:
@@ -134,6 +145,20 @@ def print_run(run: RunSummary, before: RunSummary | None) -> None:
     elif (other := _other_version(run)) is not None:
         prompt = printed_path(other.prompt)
         print(paint(f"is it better than {prompt}? promptls compare {other.name} {run.name}", "dim"))
+
+
+def _print_partial(run: RunSummary, thresholds: Mapping[str, float] | None) -> None:
+    """Print that the scores are of some rows only, and what follows from that."""
+    from promptls.experiments.row_choice import is_of_examples
+
+    over = str(run.rows_chosen).rstrip(",")
+    if is_of_examples(run.rows_chosen):
+        print(paint(f"partial run: over {over} of the prompt, not over the dataset", "yellow"))
+        return
+    what = f"the first {over}" if over.isdigit() else over
+    unchecked = "; thresholds hold for complete runs only" if thresholds else ""
+    print(paint(f"partial run: only rows {what}{unchecked}", "yellow"))
+    print(paint(f"run the other rows: promptls run --complete {run.name}", "dim"))
 
 
 def _other_version(run: RunSummary) -> KnownRun | None:

@@ -14,13 +14,14 @@ from typing import TextIO
 def replaced(path: Path, *, is_private: bool = False) -> Iterator[TextIO]:
     """Provide a stream whose text replaces the file at `path` when the block ends without an error.
 
+    The text is valid UTF-8: half characters (lone surrogates) are written as escapes, which JSON reads back.
     After an error, `path` is as before and nothing else is left in its folder. Others may read the file as
     the user's umask says, unless it `is_private`. Raises OSError.
     """
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     temporary = Path(name)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogatepass", newline="") as stream:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())

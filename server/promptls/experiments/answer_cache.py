@@ -267,8 +267,9 @@ class CallUnderWay(NamedTuple):
 
     @classmethod
     def from_json(cls, value: Sequence[Any]) -> CallUnderWay:
-        """Return the call that a journal holds; raises TypeError and ValueError for what is none."""
+        """Return the call that the store holds; raises TypeError and ValueError for what is none."""
         number, model, repeat, asked, key = value
+        bytes.fromhex(str(key))
         return cls(int(number), str(model), int(repeat), str(asked), str(key))
 
 

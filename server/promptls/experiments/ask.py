@@ -264,6 +264,7 @@ class Asker:
             finish_reason=completion.finish_reason,
             digest=rendered.digest,
             problem=self._check.problem(completion.text),
+            note="; ".join(completion.notes) or None,
             cached=cached,
             judging=scored.account.to_json() if scored.is_judged else None,
             unscored=scored.unscored,

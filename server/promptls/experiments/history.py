@@ -29,6 +29,9 @@ from promptls.workspace.settings import find_project
 
 SETTLED_NANOSECONDS = 1_000_000_000
 
+# Runs that are looked through for a complete one.
+LOOKED_BACK = 100
+
 
 @dataclass(frozen=True, slots=True)
 class MetricSummary:
@@ -78,7 +81,22 @@ class RunSummary:
     paid: float | None = None
     rows_chosen: str | None = None
     """Which rows of the dataset were run, as `row_choice.parse_rows` reads it; None for all."""
+    dataset_hash: str | None = None
+    """The SHA-256 of the dataset's file; None if the rows came from a program."""
     by_model: Mapping[str, tuple[MetricSummary, ...]] = field(default_factory=dict)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run went over all rows of its dataset; only such runs are baselines and trends."""
+        return self.rows_chosen is None
+
+    def is_comparable_with(self, other: RunSummary) -> bool:
+        """Return whether both are complete runs of the same experiment over the same data."""
+        return (
+            self.is_complete
+            and other.is_complete
+            and (self.experiment, self.dataset_hash) == (other.experiment, other.dataset_hash)
+        )
 
     def of_model(self, model: str) -> tuple[MetricSummary, ...]:
         """Return the scores of one of the run's models."""
@@ -92,18 +110,24 @@ class RunSummary:
 def last_run(
     prompt: Path, *, experiment: str | None = None, unsaved: Mapping[str, str] | None = None
 ) -> RunSummary | None:
-    """Return the newest finished run of the prompt file, with the one before it as `previous`.
+    """Return the latest finished run of the prompt, complete or partial, with its baseline as `previous`.
 
-    None without any.
-
-    `unsaved` holds texts that count instead of what is saved, by absolute path. Two manifests are
-    read, however many runs there are.
+    None without any. `unsaved` holds texts that count instead of what is saved, by absolute path.
     """
-    summaries = runs_of(prompt, experiment=experiment, unsaved=unsaved)
-    newest = next(summaries, None)
-    if newest is None:
-        return None
-    return replace(newest, previous=next(summaries, None))
+    runs = runs_of(prompt, experiment=experiment, unsaved=unsaved)
+    latest = next(runs, None)
+    return None if latest is None else with_baseline(latest, runs)
+
+
+def with_baseline(run: RunSummary, older: Iterable[RunSummary]) -> RunSummary:
+    """Return the run with the first comparable one of `older` as `previous`; a partial run has none.
+
+    Of a long history, the first runs are looked through.
+    """
+    if not run.is_complete:
+        return run
+    found = (each for each in islice(older, LOOKED_BACK) if run.is_comparable_with(each))
+    return replace(run, previous=next(found, None))
 
 
 def runs_of(
@@ -298,6 +322,7 @@ def _prompt_of(values: Mapping[str, Any], manifest: Path) -> str:
 
 def _summary(values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, str]) -> RunSummary:
     totals = values["totals"]
+    dataset = values.get("dataset") or {}
     return RunSummary(
         name=values["run"],
         experiment=values["experiment"],
@@ -317,7 +342,8 @@ def _summary(values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, st
         invalid=totals.get("invalid", 0),
         cached=totals.get("cached", 0),
         paid=totals.get("paid"),
-        rows_chosen=(values.get("dataset") or {}).get("rows"),
+        rows_chosen=dataset.get("rows"),
+        dataset_hash=dataset.get("sha256"),
         by_model={
             name: tuple(metric_summary(metric) for metric in total["metrics"])
             for name, total in (values.get("by_model") or {}).items()
@@ -354,17 +380,14 @@ def _is_stale(files: Mapping[str, str], folder: Path, unsaved: Mapping[str, str]
     return False
 
 
-# Runs that are looked through for one over all rows.
-LOOKED_BACK = 20
-
 # Runs over some rows whose verdicts take the place of older ones.
 MAX_LATER = 5
 
 
 class LastRuns(NamedTuple):
-    """`scored` is the run whose scores count: the newest over all rows, with the one before it as `previous`.
+    """`scored` is the run whose scores count: the latest complete one, with its baseline as `previous`.
 
-    Where no run went over all rows, it is the newest over some. `later` are newer ones, over some rows or
+    Without a complete run, it is the latest over some rows. `later` are newer partial runs, over some rows or
     over the prompt's examples, the newest first. `scored` is None before the first run over rows.
     """
 
@@ -380,36 +403,41 @@ class LastRuns(NamedTuple):
 def last_runs(prompt: Path, experiment: str, *, unsaved: Mapping[str, str] | None = None) -> LastRuns:
     """Return the last runs of the prompt file's experiment.
 
-    A few manifests are read, however many runs there are.
-
-    `unsaved` holds texts that count instead of what is saved, by absolute path.
+    Manifests are read until a complete run and its baseline are found, at most 100 for each. `unsaved` holds
+    texts that count instead of what is saved, by absolute path.
     """
-    runs = tuple(islice(runs_of(prompt, experiment=experiment, unsaved=unsaved), LOOKED_BACK))
-    whole = [index for index, run in enumerate(runs) if run.rows_chosen is None]
-    some = [index for index, run in enumerate(runs) if not is_of_examples(run.rows_chosen)]
-    found = whole or some
-    if not found:
-        return LastRuns(None, runs[:MAX_LATER])
-    scored = runs[found[0]]
-    if len(whole) > 1:
-        scored = replace(scored, previous=runs[whole[1]])
-    return LastRuns(scored, runs[: found[0]][:MAX_LATER])
+    runs = runs_of(prompt, experiment=experiment, unsaved=unsaved)
+    later: list[RunSummary] = []
+    for run in islice(runs, LOOKED_BACK):
+        if run.is_complete:
+            return LastRuns(with_baseline(run, runs), tuple(later[:MAX_LATER]))
+        later.append(run)
+    latest = next((each for each in later if not is_of_examples(each.rows_chosen)), None)
+    newer = later if latest is None else later[: later.index(latest)]
+    return LastRuns(latest, tuple(newer[:MAX_LATER]))
 
 
-def last_over(prompt: Path, experiment: str, rows: str | None) -> RunSummary | None:
-    """Return the latest run over the same selection of rows (None for all): only its scores compare.
+def run_before(run: RunSummary) -> RunSummary | None:
+    """Return the run before this one over the same rows of the same data: only its scores compare.
 
     Of a long history, the last runs are looked through.
     """
-    runs = islice(runs_of(prompt, experiment=experiment), LOOKED_BACK)
-    return next((run for run in runs if run.rows_chosen == rows), None)
+    rows = (run.rows_chosen, run.dataset_hash)
+    return next(
+        (
+            each
+            for each in islice(runs_of(run.prompt, experiment=run.experiment), LOOKED_BACK)
+            if (each.rows_chosen, each.dataset_hash) == rows and each.name != run.name
+        ),
+        None,
+    )
 
 
-def find_run(word: str, *, whole: bool = False) -> RunSummary:
+def find_run(word: str, *, complete: bool = False) -> RunSummary:
     """Return the run named by its table, its manifest, its name, or its prompt file (the last run).
 
-    The ending `.yml.j2` of a prompt may be left out. With `whole`, a prompt file means its last run over all
-    rows, where there is one.
+    The ending `.yml.j2` of a prompt may be left out. With `complete`, a prompt file means its latest complete
+    run, if there is one.
 
     Raises `UsageError` when there is none, with the nearest name or what to do.
     """
@@ -417,17 +445,18 @@ def find_run(word: str, *, whole: bool = False) -> RunSummary:
     if path.suffix in {".csv", ".json"}:
         return _of_file(path)
     if path.is_file():
-        run = (_last_whole(path) if whole else None) or last_run(path)
+        run = (_last_complete(path) if complete else None) or last_run(path)
         if run is None:
             raise UsageError("the prompt has no run", FilePlace(path), f"make one: `promptls run {word}`")
         return run
     named = next((name for ending in ENDINGS if Path(name := f"{word}{ending}").is_file()), None)
-    return find_run(named, whole=whole) if named is not None else _of_name(word)
+    return find_run(named, complete=complete) if named is not None else _of_name(word)
 
 
-def _last_whole(prompt: Path) -> RunSummary | None:
-    runs = islice(runs_of(prompt), LOOKED_BACK)
-    return next((run for run in runs if run.rows_chosen is None), None)
+def _last_complete(prompt: Path) -> RunSummary | None:
+    runs = runs_of(prompt)
+    found = next((run for run in islice(runs, LOOKED_BACK) if run.is_complete), None)
+    return None if found is None else with_baseline(found, runs)
 
 
 def find_unfinished(word: str) -> Path:

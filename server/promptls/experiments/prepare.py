@@ -238,13 +238,12 @@ def _question(plan: Plan, cost: float | None) -> str | None:
 
 
 def _before(experiment: Experiment, choice: RowChoice | None) -> RunSummary | None:
-    """Return the last run over all rows, or over the same ones. Examples are compared with none."""
+    """Return the latest complete run, or the latest over the same rows. Examples are compared with none."""
     if choice is not None and is_of_examples(choice.text):
         return None
     scored = last_runs(experiment.prompt, experiment.name).scored
-    if scored is None or scored.rows_chosen in {None, (choice.text or None) if choice is not None else None}:
-        return scored
-    return None
+    chosen = (choice.text or None) if choice is not None else None
+    return scored if scored is None or scored.is_complete or scored.rows_chosen == chosen else None
 
 
 def _new(request: RunRequest) -> _Opened:
@@ -280,14 +279,28 @@ def _resumed(request: RunRequest) -> _Opened:
 def _retried(request: RunRequest) -> _Opened:
     run = find_run(str(request.retry_errors))
     header = manifest_of(run.manifest)
-    if not run.failed and not any(metric["unscored"] for metric in header["metrics"]):
+    if request.complete:
+        if run.is_complete:
+            raise UsageError(
+                f"{run.name} went over all rows already",
+                FilePlace(run.results),
+                f"`promptls run --retry-errors {run.name}` asks failed rows again",
+            )
+        if is_of_examples(run.rows_chosen):
+            raise UsageError(
+                f"{run.name} went over the prompt's examples, and not over rows of a dataset",
+                FilePlace(run.results),
+                "run all rows: leave out `--complete`",
+            )
+    elif not run.failed and not any(metric["unscored"] for metric in header["metrics"]):
         raise UsageError(
             f"no row of {run.name} failed, and all of them have their scores",
             FilePlace(run.results),
             "there is nothing to retry",
         )
     experiment = _of_manifest(request, header, run.manifest.parent)
-    return _Opened(*_rows_of(experiment, header), retried=run, fresh_since=_fresh_since(header))
+    chosen = (experiment, None) if request.complete else _rows_of(experiment, header)
+    return _Opened(*chosen, retried=run, fresh_since=_fresh_since(header))
 
 
 def _fresh_since(header: Mapping[str, Any]) -> float | None:

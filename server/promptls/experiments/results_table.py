@@ -26,10 +26,10 @@ JUDGING_COLUMNS = ("judge_calls", "judge_tokens", "judge_cost")
 def write_table(path: Path, plan: Plan, run: UnfinishedRun) -> None:
     """Write the table of the run atomically; raises OSError.
 
-    The columns: those of the dataset, `response`, `predicted_<key>` for each key of the JSON
-    schema, each metric and its `_reason`, `error`, `problem` (what is wrong with the answer's form),
-    tokens, seconds, cost, what the row was asked with, and what its judges took. A column of the dataset
-    that has one of these names is called `row_<name>`.
+    The columns: those of the dataset, `response`, `predicted_<key>` for each key of the JSON schema, each
+    metric and its `_reason`, `error`, `problem` (what is wrong with the answer's form), `answer_note` (what
+    was changed in it when it arrived), tokens, seconds, cost, what the row was asked with, and what its
+    judges took. A column of the dataset that has one of these names is called `row_<name>`.
     """
     predicted = predicted_keys(plan.experiment.json_schema)
     metrics = [metric.name for metric in plan.metrics]
@@ -63,6 +63,7 @@ def _own_columns(predicted: list[str], metrics: list[str]) -> list[str]:
         *(name for metric in metrics for name in (metric, f"{metric}{REASON_SUFFIX}")),
         "error",
         "problem",
+        "answer_note",
         "input_tokens",
         "output_tokens",
         "seconds",
@@ -96,6 +97,7 @@ def _own_cells(result: RowResult, experiment: str, predicted: list[str]) -> dict
         "response": result.response,
         "error": result.error,
         "problem": result.problem,
+        "answer_note": result.note,
         "cached": "yes" if result.cached else None,
         "input_tokens": result.input_tokens,
         "output_tokens": result.output_tokens,
@@ -187,6 +189,7 @@ def _result(cells: Mapping[str, str], row: Row, metrics: list[MetricSummary]) ->
         finish_reason=cells["finish_reason"] or None,
         digest=cells["rendered_hash"],
         problem=cells.get("problem") or None,
+        note=cells.get("answer_note") or None,
         # Whoever made the answer, this run did not pay for it.
         cached=True,
     )

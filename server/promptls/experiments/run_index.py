@@ -35,7 +35,9 @@ class KnownRun:
     that the prompt demands; of a run that did not end these two are None. `scores` are in words, `values` in
     numbers, by metric. `cost` and `paid` are US dollars. `path` is the table, or the path of an
     unfinished run as `--resume` takes it; `continues` names the run whose failed rows this one asked again.
-    `prompt_hash` is that of the prompt's content with all that it includes, `text_hash` of its own file.
+    `prompt_hash` is that of the prompt's content with all that it includes, `text_hash` of its own file, and
+    `dataset_hash` of the dataset's file. A run is `complete` if it went over all rows of its dataset;
+    `chosen` are the rows of a partial one. `cached` answers are of earlier calls.
     """
 
     name: str
@@ -54,7 +56,10 @@ class KnownRun:
     paid: float | None
     scores: Mapping[str, str]
     values: Mapping[str, float | None]
+    complete: bool
     chosen: str | None
+    cached: int | None
+    dataset_hash: str | None
     continues: str | None
     prompt_hash: str | None
     text_hash: str | None
@@ -173,6 +178,7 @@ def _of_manifest(path: Path) -> KnownRun | None:
             done=totals["results"],
             failed=totals["failed"],
             invalid=totals.get("invalid", 0),
+            cached=totals.get("cached", 0),
             cost=totals["cost"],
             paid=totals.get("paid"),
             scores={name: score_text(metric) for name, metric in metrics.items()},
@@ -195,6 +201,7 @@ def _unfinished(state: RunState) -> KnownRun | None:
         done=min(total, state.done),
         failed=None,
         invalid=None,
+        cached=None,
         cost=None,
         paid=None,
         scores={},
@@ -205,13 +212,16 @@ def _unfinished(state: RunState) -> KnownRun | None:
 def _common(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     prompt = str(values["prompt"])
     git = values.get("git") or {}
+    dataset = values.get("dataset") or {}
     return {
         "name": name,
         "experiment": str(values["experiment"]),
         "prompt": prompt,
         "started": str(values["started"]),
         "models": tuple(str(model["name"]) for model in values["models"]),
-        "chosen": (values.get("dataset") or {}).get("rows"),
+        "complete": dataset.get("rows") is None,
+        "chosen": dataset.get("rows"),
+        "dataset_hash": dataset.get("sha256"),
         "continues": values.get("continues"),
         "prompt_hash": values.get("prompt_hash"),
         "text_hash": values["files"].get(prompt),

@@ -51,15 +51,16 @@ class ProcessRequest(Protocol):
 class RunRequest:
     """One run: the absolute path of the prompt, and what takes the place of what is declared.
 
-    `rows` is as `row_choice.parse_rows` reads it, `failing`, or examples as `example_choice` has them; None
-    is all. `resume` names a run to be gone on with, `retry_errors` one whose failed rows are asked again;
-    then `prompt` may be empty. `engine` is `local` or `ray`, and `ray_address` that of the cluster. `fresh`
-    asks models again though their answers are in the cache. With `leave_unsure`, a run that is gone on with
-    makes no call that may have been paid for when it broke off. Without `yes`, a run that spends much asks
-    first; with `only_plan` it ends there. With `leave_one_out` it goes over all rows with all few-shot
-    examples, and without each. `unsaved` are texts that count instead of what is saved, by absolute path.
-    `secrets` are variables for the environment of the run, such as keys; they are never written anywhere.
-    `editor` says that whoever starts the run can be asked for the models of the editor.
+    `rows` is as `row_choice.parse_rows` reads it, `failing`, or examples; None is all. `resume` names a run
+    to resume, `retry_errors` one whose failed rows are asked again; then `prompt` may be empty. With
+    `complete`, the rows that the run of `retry_errors` left out are asked too. `engine` is `local` or
+    `ray`, and `ray_address` that of the cluster. `fresh` asks models again although their answers are in
+    the cache. With `leave_unsure`, a resumed run makes no call that may have been paid for when it broke
+    off. Without `yes`, a run that spends much asks first; with `only_plan` it ends there. With
+    `leave_one_out` it goes over all rows with all few-shot examples, and without each. `unsaved` are texts
+    that count instead of what is saved, by absolute path. `secrets` are variables for the environment of
+    the run, such as keys; they are never written anywhere. `editor` says that whoever starts the run can be
+    asked for the models of the editor.
     """
 
     prompt: str = ""
@@ -75,6 +76,7 @@ class RunRequest:
     max_cost: float | None = None
     resume: str | None = None
     retry_errors: str | None = None
+    complete: bool = False
     fresh: bool = False
     leave_unsure: bool = False
     yes: bool = False

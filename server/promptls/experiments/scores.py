@@ -46,6 +46,8 @@ class RowResult:
     finish_reason: str | None = None
     digest: str = ""
     problem: str | None = None
+    note: str | None = None
+    """What was changed in the answer when it arrived."""
     cached: bool = False
     judging: Mapping[str, Any] | None = None
     """What the judges of the response took, as `JudgeAccount` counts it; None if none was asked."""

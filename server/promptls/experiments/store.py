@@ -24,7 +24,7 @@ from promptls.text.errors import FilePlace, UserError
 FOLDER: Final = ".cache"
 FILE: Final = "results.sqlite"
 LOCK_SUFFIX: Final = ".lock"
-FORMAT: Final = 1
+FORMAT: Final = 2
 BUSY_SECONDS: Final = 10.0
 """Seconds that one process waits for another that is writing."""
 SYNC_SECONDS: Final = 1.0

@@ -28,15 +28,26 @@ class Threshold(NamedTuple):
             return True
         return found.value > self.bound if found.lower_is_better else found.value < self.bound
 
+    def partial_message(self, run: RunSummary) -> str:
+        """Return why a partial run is not held to the threshold, with its score."""
+        return (
+            f"{run.name}: {self.metric} is {self._score(run)} over rows {run.rows_chosen}; "
+            "thresholds hold for complete runs only"
+        )
+
     def words(self, run: RunSummary) -> str:
         """Return what is to be said where it is missed."""
         found = run.metric(self.metric)
-        score = "no score" if found is None or found.value is None else found.text
+        score = self._score(run)
         limit = "most" if found is not None and found.lower_is_better else "least"
         bound = (
             f"{self.bound * 100:g} %" if found is not None and found.kind == "discrete" else f"{self.bound:g}"
         )
         return f"{run.name}: {self.metric} is {score}, and must be at {limit} {bound}"
+
+    def _score(self, run: RunSummary) -> str:
+        found = run.metric(self.metric)
+        return "no score" if found is None or found.value is None else found.text
 
 
 def thresholds_of(declared: Mapping[str, float], others: Iterable[Threshold] = ()) -> list[Threshold]:
@@ -79,6 +90,9 @@ def _suite(root: Element, run: RunSummary, model: str, thresholds: Sequence[Thre
     from promptls.experiments.history import row_results
 
     suite = SubElement(root, "testsuite", name=xml_text(f"{run.name} {model}"), skipped="0")
+    if not run.is_complete:
+        properties = SubElement(suite, "properties")
+        SubElement(properties, "property", name="partial", value=xml_text(f"rows {run.rows_chosen}"))
     tests = failures = errors = 0
     seconds = 0.0
     for cells in row_results(run):

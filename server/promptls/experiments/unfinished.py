@@ -47,8 +47,27 @@ class UnfinishedRun:
     @property
     def calls_in_flight(self) -> list[CallUnderWay]:
         """The calls that were begun, and whose results are missing."""
-        rows = self.store.query("SELECT call FROM calls WHERE run = ? ORDER BY rowid", (self._run,))
-        return [CallUnderWay.from_json(json.loads(call)) for (call,) in rows]
+        rows = self.store.query(
+            "SELECT call, number, model, repeat FROM calls WHERE run = ? ORDER BY rowid", (self._run,)
+        )
+        return [self._call(*row) for row in rows]
+
+    def _call(self, call: str, number: int, model: int, repeat: int) -> CallUnderWay:
+        try:
+            return CallUnderWay.from_json(json.loads(call))
+        except (ValueError, TypeError):
+            # Damaged: that the call was made is still known.
+            name = next((name for name, index in self._models.items() if index == model), "")
+            return CallUnderWay(number, name, repeat, name, "")
+
+    def forget_damaged(self) -> None:
+        """Remove the results that cannot be read any more, so that each is asked for again."""
+        rows = self.store.query("SELECT id, result FROM results WHERE run = ?", (self._run,)).fetchall()
+        damaged = [(number,) for number, result in rows if not _is_readable(result)]
+        with self._explained():
+            for number in damaged:
+                self.store.query("DELETE FROM results WHERE id = ?", number)
+        self.count -= len(damaged)
 
     def note_call(self, number: int, model: str, repeat: int, asked: str, key: bytes | None) -> None:
         """Store that this call is about to be made; raises `UserError` if that is impossible.
@@ -138,11 +157,22 @@ class UnfinishedRun:
         return None if found is None else bytes(found[0])
 
 
+def _is_readable(result: bytes) -> bool:
+    try:
+        RowResult.from_json(json.loads(result))
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return False
+    return True
+
+
 _OF_RESULT = "run = ? AND number = ? AND model = ? AND repeat = ?"
 
 
 class RunState(NamedTuple):
-    """A run that has not finished: `done` results are stored; `is_running` if a process works on it."""
+    """A run that has not finished: `done` results are stored; `is_running` if a process works on it.
+
+    The header is empty if it is damaged.
+    """
 
     path: Path
     header: Header
@@ -200,10 +230,13 @@ def reopen_run(path: Path) -> UnfinishedRun:
                 run, header, owner = _row(store, path)
                 _check_idle(store, owner, path)
                 store.query("UPDATE runs SET owner = ? WHERE id = ?", (store.owner, run))
-            return UnfinishedRun(store, path.parent, run, header)
+            reopened = UnfinishedRun(store, path.parent, run, header)
+            reopened.forget_damaged()
         except BaseException:
             store.close()
             raise
+        else:
+            return reopened
     except (OSError, sqlite3.Error) as error:
         raise UsageError(f"the run cannot be resumed: {message_of(error)}", FilePlace(path)) from None
 
@@ -227,7 +260,7 @@ def unfinished_runs(folder: Path) -> list[RunState]:
             "ORDER BY name"
         ).fetchall()
         return [
-            RunState(folder / name, json.loads(header), done, store.is_alive(owner))
+            RunState(folder / name, _header(header) or {}, done, store.is_alive(owner))
             for name, header, owner, done in rows
             # A run that was killed between its last file and its end has finished.
             if not (folder / f"{name}.json").exists()
@@ -282,4 +315,20 @@ def _row(store: Store, path: Path) -> tuple[int, Header, str]:
     ).fetchone()
     if found is None:
         raise UsageError("there is no such unfinished run", FilePlace(path))
-    return found[0], json.loads(found[1]), found[2]
+    header = _header(found[1])
+    if header is None:
+        raise UsageError(
+            "the run cannot be resumed: what is stored of it is damaged",
+            FilePlace(path),
+            "run the experiment again; answers that can be read are in the cache",
+        )
+    return found[0], header, found[2]
+
+
+def _header(text: bytes) -> Header | None:
+    """Return the header of a run; None if it is damaged."""
+    try:
+        header = json.loads(text)
+    except ValueError:
+        return None
+    return header if isinstance(header, dict) else None

@@ -67,7 +67,7 @@ def standing_failures(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunS
         if run.stale or is_of_examples(run.rows_chosen):
             continue
         yield from ((run, row) for row in failed_rows(run) if row.number not in covered)
-        if run.rows_chosen is None:
+        if run.is_complete:
             return
         covered |= _numbers(run.results)
 

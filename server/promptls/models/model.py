@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from promptls.text.errors import UserError
+
+SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,16 @@ class ModelReference:
     from_project: bool = False
 
 
+MAX_COUNT: Final = 100_000_000
+"""The largest number of tokens that one answer can plausibly have taken."""
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """A model's answer; `seconds` is the time of the request that gave it, retries not counted.
 
-    `finish_reason` is the provider's own word, `stop` and `length` with most of them.
+    `finish_reason` is the provider's own word, `stop` and `length` with most of them. Half characters (lone
+    surrogates) of the text are replaced, and impossible numbers of tokens are dropped; `notes` say so.
     """
 
     text: str
@@ -42,6 +50,21 @@ class Completion:
     seconds: float
     model: str
     finish_reason: str
+    notes: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Replace what no provider should send, and note it."""
+        notes = []
+        text = SURROGATE.sub("\N{REPLACEMENT CHARACTER}", self.text)
+        if text != self.text:
+            notes.append("half characters in the answer were replaced")
+            object.__setattr__(self, "text", text)
+        for name in ("input_tokens", "output_tokens"):
+            count = getattr(self, name)
+            if count is not None and not 0 <= count <= MAX_COUNT:
+                notes.append(f"the provider reported {count} {name.replace('_', ' ')}, which was ignored")
+                object.__setattr__(self, name, None)
+        object.__setattr__(self, "notes", (*self.notes, *notes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,6 +194,8 @@ class ThresholdTest(pytest.Item):
             check_trusted(self.path)
         run = runs_of(self.config).run(self.path, self._experiment).summary
         check_thresholds([self._threshold], [metric.name for metric in run.metrics])
+        if not run.is_complete:
+            pytest.skip(self._threshold.partial_message(run))
         if (message := missed(run, self._threshold)) is not None:
             pytest.fail(message, pytrace=False)
 

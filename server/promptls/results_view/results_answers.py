@@ -7,13 +7,21 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
 from promptls.datasets.atomic import replaced
 from promptls.experiments.comparison import Comparison, compare_with
-from promptls.experiments.history import RunSummary, find_run, last_run, last_runs, read_run, runs_of
+from promptls.experiments.history import (
+    RunSummary,
+    find_run,
+    last_run,
+    last_runs,
+    read_run,
+    runs_of,
+    with_baseline,
+)
 from promptls.experiments.result_pages import (
     LARGEST_PAGE,
     Kind,
@@ -173,7 +181,8 @@ def view_answer(arguments: Mapping[str, Any]) -> results_wire.ResultsView:
     """Return the view of the runs that are asked for; with `quick`, what their manifests say of them.
 
     They are the run whose table is `run`, or the last one of the prompt at `path` and its `experiment`, and
-    before it those of the tables `against`, or the run before. `unsaved` are texts of files by their path.
+    before it those of the tables `against`, or its baseline: the complete run before, of the same experiment
+    and data. `unsaved` are texts of files by their path.
     """
     from promptls.results_view.view import results_view
 
@@ -191,8 +200,8 @@ def report_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def compare_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the comparison in sentences, and the rows whose score changed.
 
-    `runs` are two tables, the older one first; without them, the last run over all rows of the experiment
-    is compared with the one before.
+    `runs` are two tables, the older one first; without them, the latest complete run of the experiment is
+    compared with its baseline.
     """
     named = optional(arguments, "runs", list)
     before, after = _before_and_after(arguments) if named is None else _named(named)
@@ -221,14 +230,11 @@ def _of_prompt(arguments: Mapping[str, Any]) -> RunSummary:
 
 
 def _of_table(table: Path, unsaved: Mapping[str, str]) -> RunSummary:
-    """Return the run of a table, with the run of the same experiment before it."""
+    """Return the run of a table, with its baseline."""
     run = read_run(table.with_suffix(".json"))
-    older = list(runs_of(run.prompt, experiment=run.experiment, unsaved=unsaved))
-    names = [each.name for each in older]
-    if run.name not in names:
-        return run
-    index = names.index(run.name)
-    return replace(older[index], previous=older[index + 1] if index + 1 < len(older) else None)
+    runs = runs_of(run.prompt, experiment=run.experiment, unsaved=unsaved)
+    found = next((each for each in runs if each.name == run.name), None)
+    return run if found is None else with_baseline(found, runs)
 
 
 def _named(runs: Sequence[Any]) -> tuple[RunSummary, RunSummary]:
@@ -244,9 +250,15 @@ def _before_and_after(arguments: Mapping[str, Any]) -> tuple[RunSummary, RunSumm
     name = experiment or (newest.experiment if newest is not None else None)
     scored = last_runs(path, name, unsaved=_unsaved(arguments)).scored if name is not None else None
     if scored is None or scored.previous is None:
-        said = "has been run only once" if scored is not None else "has not been run yet"
+        said = (
+            "has not been run yet"
+            if scored is None
+            else "has no complete run"
+            if not scored.is_complete
+            else "has only one complete run over this data"
+        )
         raise UsageError(
-            f"the prompt {said}, so there is nothing to compare", FilePlace(path), "run it again"
+            f"the prompt {said}, so there is nothing to compare", FilePlace(path), "run all rows again"
         )
     return scored.previous, scored
 

@@ -136,6 +136,8 @@ class RunJson(TypedDict):
     free: bool
     """True if no call of the run costs money."""
     rowsChosen: str | None
+    """The rows of a partial run; null for all rows of the dataset."""
+    isComplete: bool
     stale: bool
     """True if the prompt changed after the run."""
     commit: str | None
@@ -203,6 +205,13 @@ class HistoryRun(TypedDict):
     started: str
     models: list[str]
     rows: int
+    rowsChosen: str | None
+    isComplete: bool
+    """True if the run went over all rows of its dataset."""
+    isComparable: bool
+    """True for a complete run of the shown run's experiment and data: a point of the trend."""
+    cached: int
+    """Answers of earlier calls, from the cache."""
     scores: dict[str, str]
     values: dict[str, float | None]
 

@@ -77,6 +77,7 @@ def _run(run: RunSummary, *, quick: bool) -> results_wire.RunJson:
         "paid": run.paid,
         "free": _is_free(run, manifest),
         "rowsChosen": run.rows_chosen,
+        "isComplete": run.is_complete,
         "stale": run.stale,
         "commit": (manifest.get("git") or {}).get("commit"),
         "dirty": (manifest.get("git") or {}).get("dirty"),
@@ -145,7 +146,7 @@ def _classes(runs: Sequence[RunSummary]) -> list[results_wire.ClassificationJson
 def _history(run: RunSummary) -> list[results_wire.HistoryRun]:
     """Return the finished runs of the experiment, the oldest first."""
     known = known_runs(run.results.parent, prompt=run.prompt, experiment=run.experiment, most=MAX_HISTORY)
-    return [_known_json(each) for each in reversed(known) if each.status == "finished"]
+    return [_known_json(each, run) for each in reversed(known) if each.status == "finished"]
 
 
 def _others(run: RunSummary) -> list[results_wire.HistoryRun]:
@@ -157,10 +158,10 @@ def _others(run: RunSummary) -> list[results_wire.HistoryRun]:
         for each in known
         if each.status == "finished" and (os.path.normpath(each.prompt), each.experiment) != own
     ]
-    return [_known_json(each) for each in reversed(others[:MAX_HISTORY])]
+    return [_known_json(each, run) for each in reversed(others[:MAX_HISTORY])]
 
 
-def _known_json(known: KnownRun) -> results_wire.HistoryRun:
+def _known_json(known: KnownRun, shown: RunSummary) -> results_wire.HistoryRun:
     return {
         "path": str(Path(known.path).absolute()),
         "name": known.name,
@@ -168,6 +169,11 @@ def _known_json(known: KnownRun) -> results_wire.HistoryRun:
         "started": known.started,
         "models": list(known.models),
         "rows": known.rows,
+        "rowsChosen": known.chosen,
+        "isComplete": known.complete,
+        "isComparable": known.complete
+        and (known.experiment, known.dataset_hash) == (shown.experiment, shown.dataset_hash),
+        "cached": known.cached or 0,
         "scores": dict(known.scores),
         "values": dict(known.values),
     }

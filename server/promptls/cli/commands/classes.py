@@ -52,7 +52,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.experiments.classification import classifications
     from promptls.experiments.history import find_run
 
-    run = find_run(arguments.run)
+    run = find_run(arguments.run, complete=True)
     reports = classifications(
         run, expected=arguments.expected, predicted=arguments.predicted, field=arguments.field
     )

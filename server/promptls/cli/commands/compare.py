@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli.arguments import whole_number
 from promptls.cli.terminal import Colour, Column, TableRow, paint, print_json, printed_path, table
+from promptls.text.errors import FilePlace, UserError
 
 if TYPE_CHECKING:
     from promptls.experiments.comparison import Comparison, MetricComparison
@@ -28,6 +30,7 @@ examples:
   promptls compare 20261121-101500-triage_v2 20261121-103000-triage_v2
   promptls compare triage_v1.yml.j2 triage_v2.yml.j2 triage_v3.yml.j2
   promptls compare experiments/20261121-101500-a.csv experiments/20261121-103000-b.csv --json
+  promptls compare triage_v1.yml.j2 triage_v2.yml.j2 --csv comparison.csv
   promptls compare main.csv branch.csv --fail-on-regression     in CI
 
 Confidence intervals come from a bootstrap over the rows. p comes from McNemar's exact test for
@@ -59,17 +62,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="exit with 1 if a metric is significantly worse",
     )
+    parser.add_argument("--csv", metavar="FILE", help="write the rows of all runs side by side to FILE")
     parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Compare and prints; 1 where a run is worse and the caller wants to know."""
-    from promptls.experiments.comparison import compare_with
+    """Compare and print; 1 where a run is worse and the caller wants to know."""
+    from promptls.experiments.comparison import compare_with, write_combined
     from promptls.experiments.history import find_run
 
-    comparisons = compare_with(
-        find_run(arguments.before, whole=True), [find_run(run, whole=True) for run in arguments.after]
-    )
+    runs = [find_run(run, complete=True) for run in (arguments.before, *arguments.after)]
+    comparisons = compare_with(runs[0], runs[1:])
+    if arguments.csv is not None:
+        _write_csv(Path(arguments.csv), runs, write_combined)
     if arguments.json:
         print_json({"comparisons": [_as_json(comparison) for comparison in comparisons]})
         return _exit_code(arguments, comparisons)
@@ -81,6 +86,20 @@ def execute(arguments: argparse.Namespace) -> int:
             remedy = f"`promptls history {printed_path(comparison.after.prompt)}` lists the others"
             print(f"note: this is one run, compared with itself; {remedy}", file=sys.stderr)
     return _exit_code(arguments, comparisons)
+
+
+def _write_csv(
+    path: Path, runs: Sequence[RunSummary], write: Callable[[Path, Sequence[RunSummary]], None]
+) -> None:
+    try:
+        write(path, runs)
+    except OSError as error:
+        raise UserError(
+            f"the file cannot be written: {(error.strerror or str(error)).lower()}",
+            FilePlace(path),
+            "check the folder, and the space on the disk",
+        ) from error
+    print(f"wrote {printed_path(path)}, the rows of {len(runs)} runs side by side", file=sys.stderr)
 
 
 def _exit_code(arguments: argparse.Namespace, comparisons: Sequence[Comparison]) -> int:

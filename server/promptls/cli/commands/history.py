@@ -126,6 +126,8 @@ def _row(run: KnownRun, metrics: list[str]) -> TableRow:
 
 
 def _said(run: KnownRun) -> str:
+    from promptls.experiments.row_choice import is_of_examples
+
     words: list[str] = []
     if run.status != "finished":
         words.append(run.status)
@@ -134,8 +136,10 @@ def _said(run: KnownRun) -> str:
     if run.invalid:
         words.append(f"{plural(run.invalid, 'answer')} of the wrong form")
     if run.chosen:
-        first = "the first " if run.chosen.isdigit() else "rows "
-        words.append(f"{first}{run.chosen.rstrip(',')}")
+        first = "the first " if run.chosen.isdigit() else "" if is_of_examples(run.chosen) else "rows "
+        words.append(f"partial: {first}{run.chosen.rstrip(',')}")
+    if run.cached:
+        words.append(f"{run.cached:,} from the cache")
     if run.continues:
         words.append(f"retries {run.continues}")
     return ", ".join(words)

@@ -49,7 +49,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.experiments.history import find_run
     from promptls.results_view.html_report import report_html
 
-    runs = [find_run(word) for word in dict.fromkeys(arguments.runs)]
+    runs = [find_run(word, complete=True) for word in dict.fromkeys(arguments.runs)]
     path = arguments.output or Path(f"{runs[-1].name}.html")
     html = report_html(runs)
     try:

@@ -70,6 +70,7 @@ examples:
   promptls run triage.yml.j2 --engine ray --ray-address head:6379
   promptls run --resume 20261121-101500-triage
   promptls run --retry-errors 20261121-101500-triage
+  promptls run --complete 20261121-101500-triage        the rows that a partial run left out
   promptls run triage.yml.j2 --fail-under exact_match=0.8 --junit report.xml
   promptls run triage.yml.j2 --trust --yes              in CI, without questions
   promptls run triage.yml.j2 --json | jq .metrics
@@ -116,6 +117,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     begin = parser.add_mutually_exclusive_group()
     begin.add_argument("--resume", metavar="RUN", help="resume a run that was cancelled or killed")
     begin.add_argument("--retry-errors", metavar="RUN", help="run only the failed rows of RUN again")
+    begin.add_argument(
+        "--complete",
+        metavar="RUN",
+        help="take the results of the partial run RUN and run the rows that it left out",
+    )
     spending = parser.add_argument_group("cost")
     spending.add_argument("--dry-run", action="store_true", help="print the plan and its cost, and stop")
     spending.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
@@ -145,6 +151,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Run the experiment of every file and prints its scores; 1 where a row failed or a score is too low."""
+    from promptls.cli.run_progress import interrupted_by_signals
     from promptls.experiments.folder_code import code_of_run, folders_of_run
     from promptls.experiments.history import read_run
 
@@ -159,10 +166,12 @@ def execute(arguments: argparse.Namespace) -> int:
             require_trust(folders_of_run(request), partial(code_of_run, request))
     with keys_allowed(asked, arguments.allow_key, asks=not arguments.dry_run):
         if arguments.leave_one_out:
-            return run_left_out(asked, arguments)
+            with interrupted_by_signals():
+                return run_left_out(asked, arguments)
         requests, code_defined = in_python(asked)
-        ended = asyncio.run(_run_all(requests, arguments)) if requests else []
-        ended += [(each, arguments.fail_under) for each in run_in_python(code_defined, arguments)]
+        with interrupted_by_signals():
+            ended = asyncio.run(_run_all(requests, arguments)) if requests else []
+            ended += [(each, arguments.fail_under) for each in run_in_python(code_defined, arguments)]
     if not ended:
         return 0
     finished = [each for each, _ in ended]
@@ -186,7 +195,7 @@ def execute(arguments: argparse.Namespace) -> int:
 def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
     from promptls.experiments.run_protocol import RunRequest
 
-    named = arguments.resume or arguments.retry_errors
+    named = arguments.resume or arguments.retry_errors or arguments.complete
     if not arguments.files and not named:
         raise UsageError("`promptls run` needs FILE", remedy="`promptls run --help` shows the options")
     if arguments.leave_one_out and named:
@@ -217,7 +226,8 @@ def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
             max_tokens=arguments.max_tokens,
             max_cost=arguments.max_cost,
             resume=arguments.resume,
-            retry_errors=arguments.retry_errors,
+            retry_errors=arguments.retry_errors or arguments.complete,
+            complete=arguments.complete is not None,
             fresh=arguments.fresh,
             leave_unsure=arguments.leave_unsure,
             yes=arguments.yes,
@@ -235,7 +245,7 @@ async def _run_all(
     requests: list[RunRequest], arguments: argparse.Namespace
 ) -> list[tuple[Finished, list[Threshold]]]:
     """Return every plan is made, and every question asked, before the first model is."""
-    from promptls.experiments.history import last_over, read_run
+    from promptls.experiments.history import read_run
     from promptls.experiments.prepare import prepared
     from promptls.experiments.thresholds import check_thresholds, thresholds_of
 
@@ -243,7 +253,9 @@ async def _run_all(
     async with AsyncExitStack() as stack:
         with _only_json(arguments):
             plans = [await stack.enter_async_context(prepared(request)) for request in requests]
-        thresholds = [thresholds_of(each.plan.experiment.thresholds, arguments.fail_under) for each in plans]
+        # The experiment declares them for its whole dataset.
+        declared = [{} if each.plan.choice.text else each.plan.experiment.thresholds for each in plans]
+        thresholds = [thresholds_of(each, arguments.fail_under) for each in declared]
         for each, limits in zip(plans, thresholds, strict=True):
             check_thresholds(limits, [metric.name for metric in each.plan.metrics])
         if not arguments.json:
@@ -256,12 +268,10 @@ async def _run_all(
         if not arguments.yes:
             ask_before_spending(each.planned for each in plans)
         for each, limits in zip(plans, thresholds, strict=True):
-            experiment = each.plan.experiment
-            before = last_over(experiment.prompt, experiment.name, each.plan.choice.text or None)
             end = await _run(each, arguments)
             finished.append((end, limits))
             if not arguments.json:
-                print_run(read_run(Path(end.manifest_path)), before)
+                print_run(read_run(Path(end.manifest_path)), each.plan.experiment.thresholds)
     return finished
 
 
@@ -314,7 +324,7 @@ def _python_heading(ready: PreparedPython, folder: Path) -> str:
 def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Namespace) -> Finished | None:
     from promptls.cli.run_progress import shown_progress
     from promptls.cli.run_report import print_run
-    from promptls.experiments.history import last_run, read_run
+    from promptls.experiments.history import read_run
     from promptls.experiments.python.prepare import prepared_python
     from promptls.experiments.python.runner import run_python
 
@@ -323,7 +333,6 @@ def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Name
     if not arguments.json:
         place = f"{printed_path(experiment.file)}:{experiment.line + 1}"
         print(f"{paint(printed_path(prompt), 'bold')}: experiment `{experiment.name}` of {place}", flush=True)
-    before = last_run(prompt, experiment=experiment.name)
     folder = Path.cwd()
     output = sys.stdout
     try:
@@ -346,7 +355,7 @@ def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Name
     finally:
         os.chdir(folder)
     if not arguments.json:
-        print_run(read_run(Path(finished.manifest_path)), before)
+        print_run(read_run(Path(finished.manifest_path)))
     return finished
 
 

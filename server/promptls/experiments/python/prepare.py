@@ -366,7 +366,13 @@ def prepared_python(code_defined: PythonRequest) -> Iterator[PreparedPython]:
     elif request.retry_errors is not None:
         found = find_run(request.retry_errors)
         retried = replace(found, results=found.results.absolute())
-        if not found.failed:
+        if request.complete and found.is_complete:
+            raise UsageError(
+                f"{found.name} went over all rows already",
+                FilePlace(found.results),
+                f"`promptls run --retry-errors {found.name}` asks failed rows again",
+            )
+        if not found.failed and not request.complete:
             raise UsageError(
                 f"no row of {found.name} failed", FilePlace(found.results), "there is nothing to retry"
             )

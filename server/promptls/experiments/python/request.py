@@ -139,7 +139,7 @@ def _again(request: RunRequest, header: Mapping[str, Any], folder: Path) -> Pyth
         models=[model] if model else [],
         seed=settings.get("seed"),
         repeats=settings.get("repeats"),
-        rows=(header.get("dataset") or {}).get("rows"),
+        rows=None if request.complete else (header.get("dataset") or {}).get("rows"),
         # A run on a cluster goes on there, unless somebody says otherwise.
         engine=request.engine or settings.get("engine"),
     )

@@ -14,7 +14,8 @@ const COLOURS = [
 ];
 
 export function History({ run }: { run: Run }) {
-  const runs = view.value?.history ?? [];
+  // Partial runs, and those over other data, do not compare.
+  const runs = (view.value?.history ?? []).filter(({ isComparable }) => isComparable);
   const shares = run.metrics.filter(({ kind }) => kind === "discrete");
   const numbers = run.metrics.filter(({ kind }) => kind === "numeric");
   if (runs.length < 2) {
@@ -24,7 +25,7 @@ export function History({ run }: { run: Run }) {
     <>
       {shares.length === 0 ? null : (
         <Scores
-          title="Over the last runs"
+          title="Over the last complete runs"
           runs={runs}
           names={shares.map(({ name }) => name)}
           kind="discrete"
@@ -34,7 +35,7 @@ export function History({ run }: { run: Run }) {
       {numbers.map(({ name }) => (
         <Scores
           key={name}
-          title={`${name} over the last runs`}
+          title={`${name} over the last complete runs`}
           runs={runs}
           names={[name]}
           kind="numeric"

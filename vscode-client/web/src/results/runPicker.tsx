@@ -15,6 +15,7 @@ function items(withOthers: boolean): Item[] {
     promptName: each.promptName,
     models: each.models,
     scores: each.metrics.map(({ text }) => text),
+    isComplete: each.isComplete,
     group: "",
   }));
   const known = (runs: readonly HistoryRun[], group: string) =>
@@ -24,6 +25,7 @@ function items(withOthers: boolean): Item[] {
       promptName: group === "" ? "" : each.promptName,
       models: each.models,
       scores: Object.values(each.scores),
+      isComplete: each.isComplete,
       group,
     }));
   const older =
@@ -36,10 +38,12 @@ function items(withOthers: boolean): Item[] {
   const all = [...own, ...older.filter(({ path }) => !own.some((each) => each.path === path))];
   return all
     .sort((left, right) => left.group.localeCompare(right.group) || right.started.localeCompare(left.started))
-    .map(({ path, started, promptName, models, scores, group }) => ({
+    .map(({ path, started, promptName, models, scores, isComplete, group }) => ({
       key: path,
       label: moment(started),
-      detail: [promptName, models.join(" + "), scores.join(", ")].filter((text) => text !== "").join(" · "),
+      detail: [promptName, isComplete ? "" : "partial", models.join(" + "), scores.join(", ")]
+        .filter((text) => text !== "")
+        .join(" · "),
       group,
     }));
 }

@@ -114,7 +114,9 @@ export interface Run {
   paid: number | null;
   /** True if no call of the run costs money. */
   free: boolean;
+  /** The rows of a partial run; null for all rows of the dataset. */
   rowsChosen: string | null;
+  isComplete: boolean;
   /** True if the prompt changed after the run. */
   stale: boolean;
   commit: string | null;
@@ -178,6 +180,13 @@ export interface HistoryRun {
   started: string;
   models: string[];
   rows: number;
+  rowsChosen: string | null;
+  /** True if the run went over all rows of its dataset. */
+  isComplete: boolean;
+  /** True for a complete run of the shown run's experiment and data: a point of the trend. */
+  isComparable: boolean;
+  /** Answers of earlier calls, from the cache. */
+  cached: number;
   scores: Record<string, string>;
   values: Record<string, number | null>;
 }

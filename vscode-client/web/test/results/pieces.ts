@@ -38,6 +38,7 @@ export function run(name: string, given: Partial<Run> = {}): Run {
     paid: 0,
     free: true,
     rowsChosen: null,
+    isComplete: true,
     stale: false,
     commit: null,
     dirty: null,

@@ -94,8 +94,8 @@ class RowFinding(NamedTuple):
 def check(file: File) -> Iterator[Finding]:
     """Yield the experiments whose last run has rows without an answer."""
     for run in file.runs:
-        if run.rows_chosen is not None and any(
-            run.experiment == other.experiment and other.rows_chosen is None for other in file.runs
+        if not run.is_complete and any(
+            run.experiment == other.experiment and other.is_complete for other in file.runs
         ):
             continue
         span = name_span(file.template, run.experiment)
