@@ -358,6 +358,15 @@ def test_a_header_is_added_with_what_the_template_needs() -> None:
     assert_same(text, files, {"turns": [{"text": "x"}], "q": "why"})
 
 
+def test_a_header_that_is_added_declares_the_functions_that_callers_pass() -> None:
+    text = "«- name: a\n  content: |\n    {{ as_json(ticket) }} {{ escape_special_characters(q) }}\n"
+
+    files = refactored(text, "add-header")
+
+    assert "  as_json: {}\n" in files["main.yml.j2"]
+    assert not list(check(workspace_with(files).snapshot, MAIN))
+
+
 @pytest.mark.parametrize(
     ("header", "due"),
     [

@@ -19,7 +19,7 @@ from promptls.semantic.names.scopes import GLOBALS, INJECTED
 from promptls.syntax.yaml.nodes import Mapping, Node, Sequence
 from promptls.text.errors import UserError
 from promptls.text.positions import Span
-from promptls.workspace.contract import NeededInput, inputs_of
+from promptls.workspace.contract import NeededInput, function_names, inputs_of
 from promptls.workspace.disk import ENDINGS
 
 
@@ -90,7 +90,9 @@ def add_header(place: Place) -> Offer | None:
 def added_header(place: Place, *also: str) -> Change:
     """Return the edit that adds the header, with the names `also` among its inputs."""
     needed = {each.name: each for each in inputs_of(place.snapshot, place.path)}
-    names = dict.fromkeys([*(name for name, each in needed.items() if each.shape.kind != "callable"), *also])
+    # A header without a function that callers pass would make its calls look wrong.
+    provided = function_names(place.snapshot, place.path) or frozenset()
+    names = dict.fromkeys([*(name for name in needed if name not in provided), *also])
     lines = ["{#---", f"name: {flow(_name(place.path))}"]
     if names:
         lines.append("input_keys:")
