@@ -183,6 +183,42 @@ def row_findings(
     return tuple((found, severity) for each in fresh for found in rows_in_datasets(each.newest_first))
 
 
+_MAX_ROW_FINDINGS = 5
+"""Rows of one experiment that are reported one by one."""
+_MAX_NUMBERS = 10
+
+
+def shown_rows(found: Iterable[RowFinding]) -> tuple[RowFinding, ...]:
+    """Return the findings to show in a dataset: those of the prompt with the latest run.
+
+    Many rows of one experiment become a single finding at the first of them.
+    """
+    by_experiment: dict[tuple[Path, str], list[RowFinding]] = {}
+    for row in found:
+        by_experiment.setdefault((row.run.prompt, row.run.experiment), []).append(row)
+    if not by_experiment:
+        return ()
+    latest = max(by_experiment, key=lambda key: max(row.run.started for row in by_experiment[key]))[0]
+    return tuple(
+        row
+        for (prompt, _), rows in by_experiment.items()
+        if prompt == latest
+        for row in (rows if len(rows) <= _MAX_ROW_FINDINGS else [_summary(rows)])
+    )
+
+
+def _summary(rows: list[RowFinding]) -> RowFinding:
+    first = min(rows, key=lambda row: row.line)
+    numbers = sorted({row.number for row in rows})
+    more = f" and {len(numbers) - _MAX_NUMBERS} more" if len(numbers) > _MAX_NUMBERS else ""
+    listed = ", ".join(map(str, numbers[:_MAX_NUMBERS]))
+    message = (
+        f"{len(numbers)} rows failed or have a bad score in the last run of `{first.run.experiment}` in"
+        f" `{first.run.prompt.name}`: rows {listed}{more}"
+    )
+    return first._replace(message=message, response="")
+
+
 MAX_ROWS = 20_000
 """Rows of one dataset that are listed."""
 

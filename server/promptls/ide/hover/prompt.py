@@ -281,9 +281,9 @@ class RowHover(NamedTuple):
 
 
 def hover_row(dataset: Path, line: int, runs: Iterable[ExperimentRuns]) -> RowHover | None:
-    """Return what `runs` say of the row of the dataset that `line`, from 0, is a part of; None for nothing.
+    """Return the latest results of the row of the dataset at `line`, from 0; None without any.
 
-    Runs over another dataset, or over this one before it was changed, say nothing.
+    They are those of the prompt with the latest run. Runs over another version of the dataset do not count.
     """
     from promptls.datasets.known import row_lines
 
@@ -293,13 +293,15 @@ def hover_row(dataset: Path, line: int, runs: Iterable[ExperimentRuns]) -> RowHo
     if place < 0:
         return None
     number = numbers[place]
-    texts = [text for each in runs if (text := _text(dataset, number, each)) is not None]
+    found = [result for each in runs if (result := _row_result(dataset, number, each)) is not None]
+    latest = max((run.started, run.prompt) for run, _ in found)[1] if found else None
+    texts = [text for run, text in found if run.prompt == latest]
     end = lines[numbers[place + 1]] if place + 1 < len(numbers) else lines[number] + 1
     return RowHover(lines[number], end, "\n\n".join([f"row {number}", *texts])) if texts else None
 
 
-def _text(dataset: Path, number: int, runs: ExperimentRuns) -> str | None:
-    """Return the newest results of the row in the runs of one experiment."""
+def _row_result(dataset: Path, number: int, runs: ExperimentRuns) -> tuple[RunSummary, str] | None:
+    """Return the latest results of the row in the runs of one experiment."""
     from promptls.experiments.examples import known_table
     from promptls.experiments.row_choice import is_of_examples
     from promptls.experiments.verdicts import unchanged_dataset
@@ -309,5 +311,5 @@ def _text(dataset: Path, number: int, runs: ExperimentRuns) -> str | None:
             continue
         found = [cells for cells in known_table(run).rows if cells.get("row_number") == str(number)]
         if found:
-            return "\n\n".join(result_text(run, cells, runs.name) for cells in found)
+            return run, "\n\n".join(result_text(run, cells, runs.name) for cells in found)
     return None

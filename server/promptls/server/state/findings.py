@@ -12,10 +12,13 @@ from lsprotocol import types
 from promptls.security.files import read_bytes
 from promptls.server.diagnostics import SOURCE, Publisher, diagnostic_json
 from promptls.server.to_proto import SEVERITIES
+from promptls.text.errors import UserError
 from promptls.text.positions import line_end, line_starts, units_from_column
 from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE, project_in, toml_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from promptls.lint.rule import Severity
     from promptls.lint.rules.experiments.failing_row import RowFinding
     from promptls.server.context import Context
@@ -130,7 +133,7 @@ class DatasetFindings:
         self._context: Final = context
         self._runs: Final = runs
         self._publisher: Final = Publisher(context)
-        self._by_prompt: dict[str, dict[str, list[Json]]] = {}
+        self._by_prompt: dict[str, tuple[tuple[RowFinding, Severity], ...]] = {}
 
     def refresh(self, paths: list[str]) -> None:
         """Read the last runs of the prompts at `paths` again."""
@@ -141,52 +144,59 @@ class DatasetFindings:
         from promptls.ide.experiments import row_findings
 
         try:
-            found = row_findings(self._context.snapshot, path, self._runs.latest(path))
-            self._take(path, self._diagnostics(found))
+            self._take(path, row_findings(self._context.snapshot, path, self._runs.latest(path)))
         except Exception:
             log.exception("what the runs of %s say about their datasets cannot be shown", path)
 
     def on_did_close(self, path: str) -> None:
         """Take away what the runs of a closed prompt say."""
-        self._take(path, {})
+        self._take(path, ())
 
-    def _take(self, path: str, found: dict[str, list[Json]]) -> None:
-        before = self._by_prompt.pop(path, {})
+    def _take(self, path: str, found: tuple[tuple[RowFinding, Severity], ...]) -> None:
+        before = self._by_prompt.pop(path, ())
         if found:
             self._by_prompt[path] = found
-        for dataset in {**before, **found}:
+        for dataset in dict.fromkeys(row.dataset for row, _ in (*before, *found)):
             self._publish(dataset)
 
-    def _publish(self, dataset: str) -> None:
-        shown = [each for found in self._by_prompt.values() for each in found.get(dataset, ())]
-        self._publisher.publish(dataset, shown)
+    def _publish(self, dataset: Path) -> None:
+        from promptls.ide.experiments import shown_rows
 
-    def _diagnostics(self, found: tuple[tuple[RowFinding, Severity], ...]) -> dict[str, list[Json]]:
-        made: dict[str, list[Json]] = {}
-        texts: dict[str, tuple[str, list[int]]] = {}
-        for row, severity in found:
-            dataset = str(row.dataset)
-            if dataset not in texts:
-                text = read_bytes(dataset).decode("utf-8", errors="replace")
-                texts[dataset] = (text, line_starts(text))
-            made.setdefault(dataset, []).append(
-                {
-                    "range": self._range(*texts[dataset], row),
-                    "severity": SEVERITIES[severity].value,
-                    "code": ROW_CODE,
-                    "source": SOURCE,
-                    "message": row.message,
-                    **self._related(row),
-                }
-            )
-        return made
+        found = [each for rows in self._by_prompt.values() for each in rows if each[0].dataset == dataset]
+        severities = {row.run.prompt: severity for row, severity in found}
+        shown = shown_rows(row for row, _ in found)
+        try:
+            diagnostics = self._diagnostics(dataset, shown, severities) if shown else []
+        except (OSError, UserError):
+            diagnostics = []  # the dataset is gone
+        self._publisher.publish(str(dataset), diagnostics)
+
+    def _diagnostics(
+        self, dataset: Path, rows: Iterable[RowFinding], severities: Mapping[Path, Severity]
+    ) -> list[Json]:
+        text = read_bytes(str(dataset)).decode("utf-8", errors="replace")
+        starts = line_starts(text)
+        return [
+            {
+                "range": self._range(text, starts, row),
+                "severity": SEVERITIES[severities[row.run.prompt]].value,
+                "code": ROW_CODE,
+                "source": SOURCE,
+                "message": row.message,
+                **self._related(row),
+            }
+            for row in rows
+        ]
 
     def _related(self, row: RowFinding) -> Json:
         """Return a link to the result in the table of the run, with the answer of the model."""
         if not self._context.capabilities.related_information:
             return {}
         start = {"line": row.result_line, "character": 0}
-        location = {"uri": self._context.uri_of(str(row.results)), "range": {"start": start, "end": start}}
+        location = {
+            "uri": self._context.uri_of(str(row.run.results)),
+            "range": {"start": start, "end": start},
+        }
         answer = " ".join(row.response.split())[:_MAX_ANSWER]
         message = f"the result; the answer was: {answer}" if answer else "the result"
         return {"relatedInformation": [{"location": location, "message": message}]}

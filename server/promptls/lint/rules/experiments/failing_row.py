@@ -76,17 +76,18 @@ _TO_THE_END = 10**9
 
 
 class RowFinding(NamedTuple):
-    """What is said of a row in the dataset at `dataset`, and why.
+    """A result that is not good, of the row `number`, from 1, of the dataset.
 
-    `line` is that on which the row begins, `end` that behind its last one, both from 0. `results` is the
-    table with the result, which begins there on `result_line`, also from 0.
+    The row begins on `line` and ends before `end`, both from 0. The result begins on `result_line`, also from
+    0, of the table of the run.
     """
 
     dataset: Path
+    number: int
     line: int
     end: int
     message: str
-    results: Path
+    run: RunSummary
     result_line: int
     response: str
 
@@ -119,10 +120,11 @@ def rows_in_datasets(newest_first: Sequence[RunSummary]) -> Iterator[RowFinding]
             message = f"{row.message}, in the last run of `{run.experiment}` in `{run.prompt.name}`"
             yield RowFinding(
                 dataset,
+                row.number,
                 line,
                 lines.get(row.number + 1, _TO_THE_END),
                 message,
-                run.results,
+                run,
                 row_lines(run.results).get(row.place, 0),
                 row.cells.get("response") or "",
             )
