@@ -149,3 +149,20 @@ def test_broken_json_in_a_file_is_shown_with_its_place(
 def test_a_file_that_is_no_prompt_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["render", "rows.csv"]) == 2
     assert "this is no prompt file" in capsys.readouterr().err
+
+
+def test_templates_that_a_program_writes_out_are_rendered_with_their_data(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "app.py").write_text(
+        "raw = '''- name: a\n  content: Hi {{ name }}, {{ more }}\n'''\n"
+        "Prompt(raw_template=raw, template_data={'name': 'Ada', 'more': load()})\n"
+    )
+    assert main(["render", "app.py", "--string"]) == 0
+    assert capsys.readouterr().out.startswith("Hi Ada, ")
+
+
+def test_a_program_without_templates_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "app.py").write_text("x = 1\n")
+    assert main(["render", "app.py"]) == 2
+    assert "the program writes out no template" in capsys.readouterr().err

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from promptls.ide.hover import Hover, hover
 from promptls.lint.rule import Edit, Finding, Fix, RelatedPlace
@@ -16,6 +16,7 @@ from promptls.lint.runner import check
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.template_names import leading_references
 from promptls.semantic.template import Template
+from promptls.semantic.types.assignability import Constant
 from promptls.syntax.python_places import PythonPlaces
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
@@ -129,6 +130,22 @@ def inside(snapshot: Snapshot, path: str, written: WrittenTemplate) -> tuple[Sna
         return None
     opened = {**snapshot.open_files, virtual: OpenFile(template, 0)}
     return replace(snapshot, open_files=opened), virtual
+
+
+def templates_of_program(snapshot: Snapshot, path: str) -> list[tuple[Snapshot, str, dict[str, Any]]]:
+    """Return the templates that the program at `path` writes out, as `inside` does, each with its data.
+
+    Of the data of the call, those are given that it writes out as text, number, boolean or None.
+    """
+    program = snapshot.template(path)
+    found = []
+    for written in written_templates(program.source.text, path) if program is not None else ():
+        made = inside(snapshot, path, written)
+        if made is not None:
+            given = written.call.given if written.call is not None else ()
+            data = {name: shape.value for name, shape in given if isinstance(shape, Constant)}
+            found.append((*made, data))
+    return found
 
 
 def hover_in_program(snapshot: Snapshot, path: str, offset: int) -> Hover | None:

@@ -38,6 +38,7 @@ examples:
   promptls render support.yml.j2 --data '{"text": "Where is my invoice?"}'
   promptls render support.yml.j2 --row 7 --string | less
   promptls render support.yml.j2 --limit 500 --step 50
+  promptls render app.py                       the templates that a program gives to Prompt Poet
   promptls render mmlu.yml.j2 --viewer --rows 3 --meta-template chat
   promptls render mmlu_ppl.py --viewer --dataset lukaemon_mmlu_anatomy
 
@@ -46,7 +47,7 @@ exit codes: 0 rendered, 1 rendering failed, 2 usage error"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the file, its data, its limit and the output's form."""
-    parser.add_argument("file", metavar="FILE", help="the prompt file")
+    parser.add_argument("file", metavar="FILE", help="the prompt file, or a program")
     data = parser.add_argument_group("data").add_mutually_exclusive_group()
     data.add_argument("--sample", metavar="NAME", help="use the sample with this name")
     data.add_argument(
@@ -81,21 +82,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Render and prints; 1 where the prompt does not render, or cannot be counted or cut."""
-    from promptls.cli.arguments import chosen_sample
     from promptls.cli.chosen_files import choose_one, refuse_other_files
-    from promptls.rendering.make import job_for, limits_for
-    from promptls.rendering.outcome import RenderFailure
-    from promptls.rendering.worker import render_once
 
     if arguments.viewer and arguments.file.endswith(".py"):
         return view_configuration(arguments)
     chosen, path = choose_one(arguments.file)
-    refuse_other_files(chosen.snapshot, path)
+    is_program = path.endswith(".py")
+    if not is_program:
+        refuse_other_files(chosen.snapshot, path)
     trust_to_render(chosen, [path], this_time=arguments.trust)
     snapshot = chosen.snapshot
+    if is_program:
+        return _render_program(snapshot, path, arguments)
     if arguments.viewer:
         return view(snapshot, path, arguments)
+    return _render(snapshot, path, arguments)
+
+
+def _render_program(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
+    """Render the templates that a program writes out, with the data that it writes out."""
+    from promptls.ide.raw_templates import templates_of_program
+
+    templates = templates_of_program(snapshot, path)
+    if not templates:
+        raise UsageError(
+            "the program writes out no template",
+            FilePlace(path),
+            "give `Prompt` a `raw_template`; `--viewer` shows a configuration of OpenCompass, and "
+            "`promptls convert` converts it",
+        )
+    codes = [_render(inside, virtual, arguments, given) for inside, virtual, given in templates]
+    return max(codes)
+
+
+def _render(
+    snapshot: Snapshot, path: str, arguments: argparse.Namespace, given: Mapping[str, Any] | None = None
+) -> int:
+    """Render the file at `path`, with the data `given` over those of its sample, and print it."""
+    from promptls.cli.arguments import chosen_sample
+    from promptls.rendering.make import job_for, limits_for
+    from promptls.rendering.outcome import RenderFailure
+    from promptls.rendering.worker import render_once
+
     sample = chosen_sample(snapshot, path, arguments)
+    if given:
+        sample = replace(sample, data={**sample.data, **given})
     job = job_for(
         snapshot,
         path,
