@@ -3,8 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from promptls.experiments.history import MetricSummary, RunSummary
-from promptls.ide.code_lenses import Running, code_lenses, run_actions, scores_text
+from promptls.ide.code_lenses import Running, code_lenses, run_actions, scores_text, scores_tooltip
 from promptls.ide.experiments import ExperimentRuns, run_findings
 from support.fixture import MAIN, opened
 
@@ -93,7 +95,7 @@ def test_failed_rows_are_found_at_the_experiment_until_the_prompt_changes() -> N
     assert found(run(value=0.5)) == []
 
 
-def test_of_several_models_each_score_is_told() -> None:
+def test_scores_of_several_models_are_in_the_tooltip() -> None:
     both = run(value=0.5)
     (right, length) = both.metrics
     better = replace(right, text="75%")
@@ -101,9 +103,20 @@ def test_of_several_models_each_score_is_told() -> None:
         both, by_model={"echo": (better, length), "small": (right, length)}, models=("echo", "small")
     )
 
-    assert scores_text(ExperimentRuns("first", both)) == (
-        "right 50% [echo 75%, small 50%], length 5 [echo 5, small 5]"
-    )
+    assert scores_text(ExperimentRuns("first", both)) == "right 50%, length 5 · 2 models"
+    assert scores_tooltip(both).splitlines() == [
+        "run: 4 results of echo and small",
+        "echo: right 75%, length 5",
+        "small: right 50%, length 5",
+    ]
+
+
+def test_a_lens_has_three_scores_and_its_tooltip_all() -> None:
+    many = run(value=0.5)
+    many = replace(many, metrics=tuple(replace(many.metrics[0], name=name) for name in "abcde"))
+
+    assert lenses(ExperimentRuns("first", many))[2] == "a 50%, b 50%, c 50%, 2 more"
+    assert "a 50%, b 50%, c 50%, d 50%, e 50%" in scores_tooltip(many)
 
 
 def test_an_experiment_that_is_run_shows_how_far_it_is_and_is_cancelled_by_its_lens() -> None:
@@ -126,10 +139,20 @@ def test_an_experiment_that_is_run_shows_how_far_it_is_and_is_cancelled_by_its_l
     assert before == "Running first: rendering the rows"
 
 
-def test_scores_of_some_rows_say_so() -> None:
-    some = replace(run(value=0.5), rows_chosen="5")
+@pytest.mark.parametrize(
+    ("chosen", "shown"),
+    [
+        ("5", "first 5 rows"),
+        ("3,44-46,", "rows 3, 44-46"),
+        ("1,3,5,7,9,11,13,15,17,19,21,", "rows 1, 3, 5, 7, 9, 11, 13…"),
+        ('priority == "P0"', 'rows with priority == "P0"'),
+    ],
+)
+def test_scores_of_a_partial_run_say_so(chosen: str, shown: str) -> None:
+    some = replace(run(value=0.5), rows_chosen=chosen)
 
-    assert scores_text(ExperimentRuns("first", some)) == "right 50%, length 5 · only rows 5"
+    assert scores_text(ExperimentRuns("first", some)) == f"right 50%, length 5 · partial run: {shown}"
+    assert "its scores are not compared" in scores_tooltip(some)
 
 
 def test_what_can_be_run_follows_from_what_has_been_run_and_from_the_place() -> None:

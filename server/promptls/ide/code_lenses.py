@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from promptls.ide.experiments import ExperimentRuns, change_text, shows_examples
 from promptls.models.keys import Destination
 from promptls.semantic.kind import Kind
-from promptls.text.format import in_dollars
+from promptls.text.format import in_dollars, plural
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from promptls.experiments.history import MetricSummary, RunSummary
+    from promptls.experiments.history import RunSummary
     from promptls.experiments.run_protocol import Planned
 
 _MAX_RESPONSE = 60
@@ -158,7 +158,7 @@ def _over_file(
         last = known[name].last if name in known else None
         if last is not None:
             arguments = {"experiment": name, "run": str(last.results)}
-            yield Action(scores_text(known[name]), RESULTS, arguments, scores_tooltip(last))
+            yield Action(scores_text(known[name], _MAX_SCORES), RESULTS, arguments, scores_tooltip(last))
 
 
 def _over_examples(snapshot: Snapshot, path: str, runs: tuple[ExperimentRuns, ...]) -> Iterator[Lens]:
@@ -183,41 +183,60 @@ def _over_examples(snapshot: Snapshot, path: str, runs: tuple[ExperimentRuns, ..
             yield Lens(start, Action(words, RESULTS, arguments, found.cells.get("response") or ""))
 
 
-def scores_text(runs: ExperimentRuns) -> str:
-    """Return the scores of the last run, their change since the previous one, and whether they are stale."""
+_MAX_SCORES = 3
+"""How many scores a lens has; the others are in its tooltip."""
+_MAX_CHOICE = 24
+
+
+def scores_text(runs: ExperimentRuns, most: int | None = None) -> str:
+    """Return the scores of the last run, at most `most`, their changes, and what to know about the run."""
     last = runs.last
     if last is None:
         return ""
-    scores = [f"{metric.name} {metric.text}{_details(last, metric)}" for metric in last.metrics]
+    scores = [f"{metric.name} {metric.text}{change_text(last, metric)}" for metric in last.metrics[:most]]
+    more = [f"{len(last.metrics) - len(scores)} more"] if len(last.metrics) > len(scores) else []
     failed = [f"{last.failed} of {last.rows} rows failed"] if last.failed else []
-    words = ", ".join([*scores, *failed]) or f"{last.rows} rows"
-    some = f" · only rows {last.rows_chosen}" if last.rows_chosen is not None else ""
+    notes = [", ".join([*scores, *more, *failed]) or f"{last.rows} rows"]
+    if len(last.models) > 1:
+        notes.append(f"{len(last.models)} models")
+    if not last.is_complete:
+        notes.append(f"partial run: {_chosen_text(last.rows_chosen or '')}")
     if last.stale:
-        return f"{words}{some} · stale"
-    return f"{words}{some} · other dataset" if runs.has_other_dataset else f"{words}{some}"
+        notes.append("stale")
+    elif runs.has_other_dataset:
+        notes.append("other dataset")
+    return " · ".join(notes)
 
 
-def _details(run: RunSummary, metric: MetricSummary) -> str:
-    """Return the change since the run before; of several models the score of each."""
-    if len(run.by_model) < 2:  # noqa: PLR2004 - one model has the whole run's score
-        return change_text(run, metric)
-    each = [
-        f"{model} {score.text}"
-        for model, scores in run.by_model.items()
-        for score in scores
-        if score.name == metric.name
-    ]
-    return f"{change_text(run, metric)} [{', '.join(each)}]"
+def _chosen_text(chosen: str) -> str:
+    """Return the rows of a partial run: `first 5 rows`, `rows 3, 7-9`, or the condition."""
+    if chosen.isdigit():
+        return f"first {plural(int(chosen), 'row')}"
+    is_numbers = not chosen.strip("0123456789-, ")
+    text = ", ".join(each.strip() for each in chosen.split(",") if each.strip()) if is_numbers else chosen
+    if len(text) > _MAX_CHOICE:
+        cut = text[:_MAX_CHOICE]
+        text = f"{cut.rpartition(',')[0] if is_numbers else cut}…"
+    return f"rows {text}" if is_numbers else f"rows with {text}"
 
 
 def scores_tooltip(run: RunSummary) -> str:
-    """Return what is known of the run beside its scores, in a line."""
-    words = [f"{run.name}: {run.rows} results of {' and '.join(run.models)}"]
+    """Return what is known of the run beside its lens: all scores, those of each model, and its baseline."""
+    lines = [f"{run.name}: {run.rows} results of {' and '.join(run.models)}"]
+    if not run.is_complete:
+        lines.append(f"A partial run over {_chosen_text(run.rows_chosen or '')}: its scores are not compared")
+    if len(run.metrics) > _MAX_SCORES:
+        lines.append(", ".join(f"{metric.name} {metric.text}" for metric in run.metrics))
+    if len(run.by_model) > 1:
+        lines += [
+            f"{model}: {', '.join(f'{score.name} {score.text}' for score in scores)}"
+            for model, scores in run.by_model.items()
+        ]
     if run.previous is not None:
-        words.append(f"compared with {run.previous.name}")
+        lines.append(f"compared with {run.previous.name}")
     if run.stale:
-        words.append("the prompt, or what it includes, has changed since")
-    return "; ".join(words)
+        lines.append("the prompt, or what it includes, has changed since")
+    return "\n".join(lines)
 
 
 COMPARE = "promptls.compareRuns"

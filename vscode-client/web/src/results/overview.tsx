@@ -133,7 +133,7 @@ function Totals({ run }: { run: Run }) {
             <bdi>{run.dataset}</bdi>
           </>
         )}
-        {run.rowsChosen === null ? "" : `, rows ${run.rowsChosen}`}, {moment(run.started)}
+        {run.rowsChosen === null ? "" : `, rows ${run.rowsChosen.replace(/,$/, "")}`}, {moment(run.started)}
         {run.commit === null
           ? ""
           : `, commit ${run.commit.slice(0, 8)}${run.dirty === true ? " with changes" : ""}`}
