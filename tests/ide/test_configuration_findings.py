@@ -265,3 +265,38 @@ def test_a_template_that_is_filled_in_elsewhere_is_not_looked_at() -> None:
 )
 def test_braces_of_latex_are_no_fields(text: str) -> None:
     assert found(one(text)) == []
+
+
+def test_a_base_that_is_not_there_is_reported_at_its_name() -> None:
+    text = (
+        "from .helpers import helper\n"
+        "with read_base():\n"
+        "    from .a import a_datasets\n"
+        "    from .b import (\n        b_datasets)\n"
+        "    from ..c.d import *\n"
+        "    from known.e import e_datasets\n"
+        "    from known.f import f_datasets\n"
+        "    from other.g import g_datasets\n"
+        "    try:\n        from .h import h_datasets\n    except ImportError:\n        pass\n"
+        "    from .package import i_datasets\n"
+    )
+    files = {"a.py": "a_datasets = []", "known/e.py": "", "package/__init__.py": ""}
+    assert found(text, files) == [
+        ("unresolved-import", ".b"),
+        ("unresolved-import", "..c.d"),
+        ("unresolved-import", "known.f"),
+    ]
+
+
+def test_a_model_behind_an_api_needs_its_roles() -> None:
+    text = "models = [dict(type={}, meta_template=dict(round=[dict(role='HUMAN'), dict(role='BOT')]))]\n"
+    assert found(text.format("OpenAI")) == [
+        ("invalid-meta-template", "'HUMAN'"),
+        ("invalid-meta-template", "'BOT'"),
+    ]
+    assert found(text.format("VLLM")) == []
+    assert found(text.format("MyModel")) == []
+
+
+def test_a_text_with_many_brackets_is_a_template() -> None:
+    assert found(one(repr("[ " * 200 + "{question}"))) == []

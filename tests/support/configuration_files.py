@@ -19,3 +19,7 @@ class FilesOf:
         """Return the path of the file of a module."""
         path = f"{name.replace('.', '/')}.py"
         return path if path in self._files else None
+
+    def is_missing(self, name: str, /) -> bool:
+        """Return whether there is no such file."""
+        return name not in self._files

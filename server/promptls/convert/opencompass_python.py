@@ -56,6 +56,9 @@ class Files(Protocol):
     def text(self, name: str, /) -> str | None:
         """Return the text of a file by its path from the configuration's folder; None if it is not read."""
 
+    def is_missing(self, name: str, /) -> bool:
+        """Return whether there is no file at a path that may be read."""
+
     def module(self, name: str, /) -> str | None:
         """Return the path of the file of a module, named from its package on; None if it is not found."""
 
@@ -68,6 +71,10 @@ class NoFiles:
         return None
 
     module = text
+
+    def is_missing(self, _name: str, /) -> bool:
+        """Return False: nothing is known."""
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +246,7 @@ class Interpreter:
         self.imports: Final[dict[str, str]] = {}
         self._files: Final[Files] = files or NoFiles()
         self._read: Final[dict[str, Names]] = {}
+        self._packages: Final[set[str]] = set()
         self._steps = 0
         self._depth = 0
         self._is_base = False
@@ -252,6 +260,10 @@ class Interpreter:
             return self._file(tree, _THIS_FOLDER)
         except RecursionError as error:
             raise UserError("the configuration's expressions are nested too deep") from error
+
+    def has_package(self, module: str) -> bool:
+        """Return whether something of the package of a module has been found."""
+        return module.partition(".")[0] in self._packages
 
     def _file(self, tree: ast.Module, folder: str) -> Names:
         """Return the variables that a file in `folder` sets."""
@@ -282,7 +294,11 @@ class Interpreter:
             case ast.With(items=items, body=body):
                 return self._with(items, body, names, folder)
             case ast.Try(body=body):
-                return self._run(body, names, folder)
+                known = set(self.missing)
+                flow = self._run(body, names, folder)
+                for module in self.missing.keys() - known:  # What is missing may be caught.
+                    del self.missing[module]
+                return flow
             case ast.Continue() | ast.Break():
                 return _Flow(type(statement).__name__)
             case ast.Return(value=node):
@@ -359,21 +375,30 @@ class Interpreter:
             if folder == _THIS_FOLDER:
                 self.imports.update((alias.asname or alias.name, module) for alias in statement.names)
             return
-        if statement.level:
-            base = posixpath.join(folder, *[".."] * (statement.level - 1))
-            inside = (statement.module or "").replace(".", "/")
-            path: str | None = posixpath.normpath(posixpath.join(base, f"{inside}.py"))
-        else:
-            path = self._files.module(module)
+        path = self._path_of(statement, folder)
         imported = self._imported(path) if path else None
         if imported is None:
-            self.missing.setdefault(module, statement)
+            if self._is_base and (path is None or self._files.is_missing(path)):
+                self.missing.setdefault(module, statement)
             imported = {}
         for alias in statement.names:
             if alias.name == "*":
                 names.update({name: its for name, its in imported.items() if not name.startswith("_")})
             elif alias.name in imported:
                 names[alias.asname or alias.name] = imported[alias.name]
+
+    def _path_of(self, statement: ast.ImportFrom, folder: str) -> str | None:
+        """Return the path of the file that an import names; None if it is not found."""
+        module = statement.module or ""
+        if not statement.level:
+            path = self._files.module(module)
+            if path is not None:
+                self._packages.add(module.partition(".")[0])
+            return path
+        base = posixpath.join(folder, *[".."] * (statement.level - 1), *module.split("."))
+        inside = posixpath.normpath(base)
+        package = posixpath.join(inside, "__init__.py")
+        return package if not module or self._files.text(package) is not None else f"{inside}.py"
 
     def _imported(self, path: str) -> Names | None:
         """Return the variables of the file at `path`; None if it cannot be read."""

@@ -33,12 +33,14 @@ from promptls.ide.call_findings import findings_in_calls
 from promptls.lint.analysis.suppression import silenced_by
 from promptls.lint.registry import RULES
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix
+from promptls.lint.rules.jinja.unresolved_import import RULE as UNRESOLVED_IMPORT
 from promptls.lint.runner import check, severity_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.settings.project import Project
 from promptls.syntax.python_places import PythonPlaces
 from promptls.syntax.source import Source
+from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.errors import UserError
 from promptls.text.positions import Span, line_starts, place_of
 from promptls.workspace.configuration_files import ConfigurationFiles
@@ -329,7 +331,7 @@ def _stands_in(text: WrittenText, span: Span) -> bool:
     return text.places[0] <= span.start and span.end <= text.places[-1] + 1 and text.span.end >= span.end
 
 
-_MARKS: Final = ("infer_cfg", "meta_template")
+_MARKS: Final = ("infer_cfg", "meta_template", "read_base")
 _KEYS: Final = ("reader_cfg", "infer_cfg")
 _KNOWN_CLASSES: Final = frozenset({*INFERENCERS, *MORE_INFERENCERS, *RETRIEVERS, *TEMPLATE_TYPES})
 _MAX_PROMPTS: Final = 400
@@ -365,21 +367,45 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     classes = _Classes(files, interpreter.imports)
     prompts = [classes.without_own(each) for each in islice(_prompts(names), _MAX_PROMPTS)]
     leading = LeadingBack(places, own)
-    found = {
-        finding: None
-        for prompt in prompts
-        if not any(id(each) in interpreter.doubted for each in containers_in(prompt))
-        for finding in _found(prompt, project, leading)
-    }
-    return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule))) if prompts else None
+    found: dict[Finding, None] = {}
+    checked: set[tuple[object, ...]] = set()
+    for prompt in prompts:
+        if any(id(each) in interpreter.doubted for each in containers_in(prompt)):
+            continue
+        try:
+            written = written_dataset(prompt)
+        except RecursionError:
+            continue
+        key = (written.text, *(id(piece.node) for text in written.texts for piece in text.pieces))
+        if key not in checked and leading.has_part_of(written):
+            checked.add(key)
+            found.update(dict.fromkeys(_found(written, project, leading)))
+    if not prompts and not interpreter.missing:
+        return None
+    severity = severity_of(UNRESOLVED_IMPORT, project)
+    if severity is not None:
+        lost = _missing_imports(interpreter, own, places)
+        found.update((each.of(UNRESOLVED_IMPORT.name, severity), None) for each in lost)
+    return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule)))
+
+
+def _missing_imports(interpreter: Interpreter, own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the imports of configurations that are not there; of packages, only if the package is there."""
+    statements = {id(node) for node in ast.walk(own)}
+    for module, statement in interpreter.missing.items():
+        if id(statement) in statements and (module.startswith(".") or interpreter.has_package(module)):
+            yield Finding(places.module_span(statement, module), f"there is no configuration `{module}`")
 
 
 def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
     """Yield what the rules look at: the prompts of datasets, and the meta templates of models."""
     for dataset in configured(names):
         yield {key: _without_none(dataset[key]) for key in _KEYS if key in dataset}
-    metas = [model.get("meta_template") for model in models_among(names)]
-    yield from ({"meta_template": meta} for meta in {id(each): each for each in metas}.values() if meta)
+    with_meta = {
+        id(model["meta_template"]): model for model in models_among(names) if "meta_template" in model
+    }
+    for model in with_meta.values():
+        yield {"models": [{key: model[key] for key in ("type", "meta_template") if key in model}]}
 
 
 def _without_none(value: Any) -> Any:
@@ -424,14 +450,10 @@ class _Classes:
         return not module.startswith("opencompass.") or re.search(rf"\b{name}\b", source) is not None
 
 
-def _found(prompt: Mapping[str, Any], project: Project, leading: LeadingBack) -> Iterator[Finding]:
-    try:
-        written = written_dataset(prompt)
-    except RecursionError:
-        return
-    if not leading.has_part_of(written):
-        return
+def _found(written: WrittenDataset, project: Project, leading: LeadingBack) -> Iterator[Finding]:
     template = Template(Source.of(written.text))
+    if chunk_yaml(template.source.first_chunk).problems:
+        return  # It has more brackets than are read.
     file = File(Workspace().snapshot, "", template, Kind.EVALUATION, project)
     for rule in _RULES:
         severity = severity_of(rule, project)

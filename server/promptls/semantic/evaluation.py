@@ -9,6 +9,9 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from promptls.dialects.opencompass.vocabulary import (
+    API_MODELS,
+    BASE_MODELS,
+    CHAT_MODELS,
     DIALOGUE_KEYS,
     INFER_KEYS,
     LABEL_INFERENCERS,
@@ -232,6 +235,8 @@ class MetaTemplate:
     rounds: tuple[Mapping, ...]
     reserved: tuple[Mapping, ...]
     is_unsure: bool
+    model: str | None = None
+    """The class of its model, without its module."""
 
     @property
     def round_roles(self) -> frozenset[str]:
@@ -247,7 +252,14 @@ class MetaTemplate:
 
     @property
     def is_api(self) -> bool:
-        """Whether it is written for a model behind an API: its roles have an `api_role`."""
+        """Whether its model is behind an API: its class tells, else that roles have an `api_role`."""
+        if self.model in BASE_MODELS:
+            return False
+        return self.model in API_MODELS or self.model in CHAT_MODELS or self.has_api_roles
+
+    @property
+    def has_api_roles(self) -> bool:
+        """Whether a role has an `api_role`."""
         return any(each.entry("api_role") for each in (*self.rounds, *self.reserved))
 
     @property
@@ -257,7 +269,7 @@ class MetaTemplate:
         return any((word or "").lower() in {"true", "yes", "on"} for word in words)
 
 
-def meta_template_of(node: Node) -> MetaTemplate | None:
+def meta_template_of(node: Node, model: str | None = None) -> MetaTemplate | None:
     """Return the meta template that a value holds, or None if it is no mapping with a list of rounds."""
     if not isinstance(node, Mapping) or not isinstance(node.value("round"), Sequence):
         return None
@@ -265,7 +277,7 @@ def meta_template_of(node: Node) -> MetaTemplate | None:
     is_unsure = any(
         key_text(entry) in {None, "<<"} for mapping in (node, *rounds, *reserved) for entry in mapping.entries
     ) or any(scalar_text(each.value("role")) is None for each in (*rounds, *reserved))
-    return MetaTemplate(node, rounds, reserved, is_unsure)
+    return MetaTemplate(node, rounds, reserved, is_unsure, model)
 
 
 def _items(node: Mapping, key: str) -> Iterator[Mapping]:
@@ -348,6 +360,16 @@ class Evaluation:
     def meta_template(self) -> MetaTemplate | None:
         """How the model lays a dialogue out, where the file says so."""
         return meta_template_of(self.meta.value) if self.meta else None
+
+    @property
+    def model_metas(self) -> tuple[tuple[Entry, str | None], ...]:
+        """The entry `meta_template` of each of the file's `models`, with the model's class."""
+        models = self.root.value("models")
+        items = models.items if isinstance(models, Sequence) else ()
+        found = [
+            (item.entry("meta_template"), class_name(item)) for item in items if isinstance(item, Mapping)
+        ]
+        return tuple((entry, kind) for entry, kind in found if entry is not None)
 
     @property
     def columns(self) -> tuple[str, ...] | None:

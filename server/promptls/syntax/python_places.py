@@ -40,6 +40,15 @@ class PythonPlaces:
             start, self._offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
         )
 
+    def module_span(self, statement: ast.ImportFrom, module: str) -> Span:
+        """Return where an import names the module; the whole statement if it is written in another way."""
+        start = self._offset(statement.lineno, statement.col_offset)
+        end = self._offset(
+            statement.end_lineno or statement.lineno, statement.end_col_offset or statement.col_offset
+        )
+        at = self.text.find(module, start, end)
+        return Span(start, end) if at < 0 else Span(at, at + len(module))
+
     def characters(self, node: ast.expr | ast.keyword, value: str) -> tuple[Span, ...] | None:
         """Return where each character of the text that the expression writes stands; None if nobody knows."""
         span = self.span(node)

@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from promptls.security.files import is_file, read_text, reading_within, scope_of
+from promptls.security.files import current_scope, is_file, read_text, reading_within, scope_of
 from promptls.workspace.disk import MAX_BYTES
 from promptls.workspace.settings import ProjectFile, find_project
 
@@ -52,6 +52,11 @@ class ConfigurationFiles:
             return read_text(file, "utf-8-sig", limit=MAX_BYTES)
         except (OSError, ValueError):
             return None
+
+    def is_missing(self, name: str) -> bool:
+        """Return whether there is no file at a path that may be read."""
+        file = self._folder / name
+        return current_scope().allows(file) and not is_file(file)
 
     def module(self, name: str) -> str | None:
         """Return the path of a module, named from its package on; None if there is no such file.

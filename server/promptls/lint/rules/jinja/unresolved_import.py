@@ -8,6 +8,9 @@ there: neither from the folder of an entry template that leads here, nor from th
 refuses them. Of a file that is there, reports names that are imported from it or asked of it
 (`{{ lib.name }}`), and that it neither defines nor sets.
 
+In an OpenCompass configuration in Python, reports imports below `with read_base():` of files that
+are not there.
+
 ## Why is this bad?
 
 Rendering fails with `TemplateNotFound`, also where no macro of the file is called; a name that the

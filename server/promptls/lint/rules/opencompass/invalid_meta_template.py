@@ -2,8 +2,9 @@
 
 ## What it does
 
-Reports a `meta_template` without a list of `round`, with a role twice, with a turn that has no
-`role`, with a list for a `begin` or `end`, and one in which only some roles have an `api_role`.
+Reports a `meta_template`, of the file or of one of its `models`, without a list of `round`, with a
+role twice, with a turn that has no `role`, with a list for a `begin` or `end`, and one in which only
+some roles have an `api_role`, or none, although the class of the model sends it.
 
 ## Why is this bad?
 
@@ -46,7 +47,7 @@ from typing import Final
 from promptls.lint.fixes.mappings import BLANK, as_list, key_behind
 from promptls.lint.fixes.names import misspelt
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.evaluation import Form, MetaTemplate, evaluation_of
+from promptls.semantic.evaluation import Form, MetaTemplate, evaluation_of, meta_template_of
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text, scalar_text
 from promptls.text.suggest import is_close
@@ -59,17 +60,27 @@ _ROUND: Final = "round: [{role: HUMAN}, {role: BOT, generate: true}]"
 def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield what is wrong with the meta template."""
     evaluation = evaluation_of(chunk)
-    if evaluation is None or evaluation.meta is None or evaluation.is_open:
+    if evaluation is None or evaluation.is_open:
         return
-    value, meta = evaluation.meta.value, evaluation.meta_template
+    for entry, model in evaluation.model_metas:
+        yield from _in_meta(chunk, entry, meta_template_of(entry.value, model))
+    if evaluation.meta is None:
+        return
+    meta, asked = evaluation.meta_template, evaluation.asked
+    yield from _in_meta(chunk, evaluation.meta, meta)
+    if meta is None or asked is None or meta.is_api or meta.is_unsure:
+        return
+    if asked.form is Form.MESSAGES:
+        message = "messages go only to a model behind an API, and no role here has an `api_role`"
+        yield Finding(evaluation.meta.key.span, message)
+
+
+def _in_meta(chunk: Chunk, entry: Entry, meta: MetaTemplate | None) -> Iterator[Finding]:
+    value = entry.value
     if meta is not None:
         yield from _roles(chunk, meta)
         if isinstance(value, Mapping) and not meta.is_api:
             yield from _lists(chunk, value)
-        asked = evaluation.asked
-        if asked is not None and asked.form is Form.MESSAGES and not meta.is_api and not meta.is_unsure:
-            message = "messages go only to a model behind an API, and no role here has an `api_role`"
-            yield Finding(evaluation.meta.key.span, message)
     elif isinstance(value, Mapping):
         rounds = value.entry("round")
         if rounds is not None:
@@ -77,9 +88,9 @@ def check(chunk: Chunk) -> Iterator[Finding]:
             yield Finding(rounds.key.span, "`round` is a list of roles", fixes)
         elif (typo := _typo_of_round(value)) is not None:
             yield misspelt(typo.key.span, "a meta template needs a `round`", key_text(typo) or "", ["round"])
-        elif all(key_text(entry) is not None for entry in value.entries):
+        elif all(key_text(each) is not None for each in value.entries):
             fixes = key_behind(chunk, value.span, value.entries, _ROUND)
-            yield Finding(evaluation.meta.key.span, "a meta template needs a `round`", fixes)
+            yield Finding(entry.key.span, "a meta template needs a `round`", fixes)
 
 
 def _typo_of_round(value: Mapping) -> Entry | None:
@@ -105,7 +116,8 @@ def _roles(chunk: Chunk, meta: MetaTemplate) -> Iterator[Finding]:
             yield from _lists(chunk, turn)
         if meta.is_api and turn.entry("api_role") is None and turn in meta.rounds and value is not None:
             fixes = key_behind(chunk, turn.span, turn.entries, f"api_role: {role or BLANK}")
-            yield Finding(value.span, "this role has no `api_role`, as the others have", fixes)
+            why = "as the others have" if meta.has_api_roles else f"which `{meta.model}` sends"
+            yield Finding(value.span, f"this role has no `api_role`, {why}", fixes)
 
 
 def _lists(chunk: Chunk, turn: Mapping) -> Iterator[Finding]:
