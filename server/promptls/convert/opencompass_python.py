@@ -262,8 +262,9 @@ class Interpreter:
             raise UserError("the configuration's expressions are nested too deep") from error
 
     def has_package(self, module: str) -> bool:
-        """Return whether something of the package of a module has been found."""
-        return module.partition(".")[0] in self._packages
+        """Return whether the package of a module, or something of it, is found."""
+        package = module.partition(".")[0]
+        return package in self._packages or self._files.module(package) is not None
 
     def _file(self, tree: ast.Module, folder: str) -> Names:
         """Return the variables that a file in `folder` sets."""
