@@ -13,7 +13,6 @@ from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text
-from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 
 _INDICATORS: Final = re.compile(r"[|>](?:[+-]?([1-9])|[1-9]?[+-]?)")
@@ -63,26 +62,6 @@ def chunk_contents(chunk: Chunk) -> tuple[Content, ...]:
         if content.value.tag
     ]
     return tuple(sorted(found, key=lambda content: content.key))
-
-
-def before_typing(chunk: Chunk) -> Chunk | None:
-    """Return what the chunk was before somebody typed into the text of a content.
-
-    The tags are the same then, the lines are, and each line of the content is text or none as it was.
-    None if anything else may have changed.
-    """
-    return before_printing(chunk) if chunk.has_same_tags else None
-
-
-def before_printing(chunk: Chunk) -> Chunk | None:
-    """Return the chunk before a text line of a content, or what it prints, was edited.
-
-    The keys are the same then, the lines are, and so are all tags but those of that line, which print
-    values before and after, or are not there. None if anything else may have changed.
-    """
-    if chunk.before is None or chunk_yaml(chunk).retyped != "content":
-        return None
-    return chunk.before.chunk
 
 
 def _contents(part: Part, chunk: Chunk) -> Iterator[Content]:

@@ -30,21 +30,21 @@ Use instead:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
-from promptls.lint.analysis.calls import (
-    Callee,
-    bound_names,
-    called_names,
-    callees_of,
-    chunk_calls,
-    is_call_block,
-    misfits,
-    wrong_loop_calls,
-)
-from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule, each_chunk
-from promptls.syntax.chunk import Chunk
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
+from promptls.semantic.names.events import chunk_events
+from promptls.semantic.names.file_names import FileNames, chunk_bindings
+from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.scopes import Binding
+from promptls.semantic.names.template_names import statement_at
+from promptls.semantic.template import Template
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.builtins import (
     FILTERS,
     FUNCTIONS,
@@ -54,8 +54,278 @@ from promptls.syntax.jinja.builtins import (
     filter_signature,
     test_signature,
 )
-from promptls.syntax.jinja.nodes import Attribute, Filter, Test
-from promptls.syntax.jinja.problems import expressions_in, tag_problems
+from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Expression, Filter, Keyword, Name, Test
+from promptls.syntax.jinja.problems import expressions_in, refused_arguments, tag_problems, tag_tree
+from promptls.syntax.jinja.scanner import Tag
+from promptls.text.format import plural
+from promptls.text.positions import Span
+from promptls.text.suggest import is_close, nearest
+from promptls.workspace.contract import functions_path
+from promptls.workspace.python_functions import functions_in
+
+
+def misfits(
+    signature: Signature, arguments: tuple[Expression, ...], place: Span, *, lacking: Severity | None = None
+) -> Iterator[Finding]:
+    """Yield what is wrong with the arguments of a call whose name stands at `place`.
+
+    Unpacked arguments can be any, and keep everything silent that they could make right. `lacking`
+    is the severity of a required argument that is not there, where that is no error.
+    """
+    if any(refused_arguments(arguments)):
+        return  # that is an error for any function, and told as such
+    given = [each for each in arguments if not isinstance(each, Keyword)]
+    named = [each for each in arguments if isinstance(each, Keyword) and not each.name.startswith("*")]
+    is_unpacking = any(isinstance(each, Keyword) and each.name.startswith("*") for each in arguments)
+    placed = [each for each in signature.parameters if each.kind in {"any", "place"}]
+    takes_rest = any(each.kind == "rest" for each in signature.parameters)
+    if len(given) > len(placed) and not takes_rest:
+        yield Finding(given[len(placed)].span, _too_many(signature.name, len(placed), len(given)))
+    filled = {each.name for each in placed[: len(given)]}
+    takes_named = any(each.kind == "named" for each in signature.parameters)
+    by_name = [each.name for each in signature.parameters if each.kind in {"any", "keyword"}]
+    for keyword in named:
+        span = Span(keyword.span.start, keyword.span.start + len(keyword.name))
+        if keyword.name in filled and keyword.name in by_name:
+            yield Finding(span, f"`{keyword.name}` is given twice")
+        elif keyword.name not in by_name and not takes_named:
+            yield _unknown(signature, keyword.name, span, [name for name in by_name if name not in filled])
+        filled.add(keyword.name)
+    if is_unpacking:
+        return
+    missing = [each for each in signature.parameters if each.is_required and each.name not in filled]
+    unknown = [each for each in named if each.name not in by_name]
+    if missing and not (unknown and not takes_named):
+        yield Finding(place, _too_few(signature.name, missing), severity=lacking)
+
+
+def _too_many(name: str, most: int, given: int) -> str:
+    taken = f"at most {plural(most, 'argument')}" if most else "no arguments"
+    return f"`{name}` takes {taken}, and {given} {'is' if given == 1 else 'are'} given"
+
+
+def _too_few(name: str, missing: list[Taken]) -> str:
+    names = ", ".join(f"`{each.name}`" for each in missing)
+    return f"`{name}` lacks the argument{'' if len(missing) == 1 else 's'} {names}"
+
+
+def _unknown(signature: Signature, name: str, span: Span, known: list[str]) -> Finding:
+    message = f"`{signature.name}` has no argument `{name}`"
+    meant = nearest(name, known)
+    if meant is None:
+        return Finding(span, message)
+    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), is_close(name, meant))
+    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+
+
+_KINDS: Final = ("set", "for", "with", "parameter", "macro", "import")
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """What a name leads to: what it takes, where that is known, or the macros of an imported file.
+
+    `lacking` is how grave an argument is that is not given; an error where it is None.
+    """
+
+    signature: Signature | None = None
+    is_macro: bool = False
+    lacking: Severity | None = None
+    members: Mapping[str, Callee] = field(default_factory=dict)
+
+    @property
+    def takes_caller(self) -> bool:
+        """Whether a `call` block can call it."""
+        taken = self.signature.parameters if self.signature else ()
+        return any(each.name == "caller" or each.kind == "named" for each in taken)
+
+
+Callees: TypeAlias = Mapping[str, Callee]
+"""What is known of the names that a file calls."""
+
+
+@chunk_fact
+def chunk_calls(chunk: Chunk) -> tuple[tuple[int, str, Call], ...]:
+    """Return the calls of names, and of attributes of names: where the tag begins, the name, the call."""
+    found = []
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Call):
+            owner = node.function.target if isinstance(node.function, Attribute) else node.function
+            if isinstance(owner, Name):
+                found.append((start, owner.name, node))
+    return tuple(found)
+
+
+called_names: Final = summary(
+    lambda chunk: frozenset(name for _, name, _ in chunk_calls(chunk)), union, of_tags=True
+)
+"""The names that a piece calls, or calls something of."""
+
+
+def bound_names(names: FileNames) -> frozenset[str]:
+    """Return every name that the file binds, in whichever way."""
+    return union([names.bound_names(kind) for kind in _KINDS])
+
+
+def callees_of(file: File, called: frozenset[str]) -> Callees:
+    """Return what those of the called names lead to that mean one thing all over the file, by name."""
+    names = file.template.names
+    imported, macros = names.bound_names("import"), _own_macros(file.template.source.root)
+    otherwise = union([names.bound_names(kind) for kind in _KINDS if kind not in {"macro", "import"}])
+    found: dict[str, Callee] = {
+        name: callee
+        for name in (called & macros.keys()) - imported - otherwise
+        if (callee := macros[name]) is not None
+    }
+    bindings: dict[str, list[Binding]] = {}
+    if not called.isdisjoint(imported):
+        for binding in names.bindings_of("import"):
+            bindings.setdefault(binding.name, []).append(binding)
+    for name in (called & bindings.keys()) - macros.keys() - otherwise:
+        if len(bindings[name]) == 1:
+            callee = _imported(file, bindings[name][0])
+            if callee is not None:
+                found[name] = callee
+    rest = called - bindings.keys() - macros.keys() - otherwise
+    named_file = functions_path(file.snapshot, file.path) if rest else None
+    functions = functions_in(named_file) if named_file else None
+    for function in functions or ():
+        if function.name in rest:
+            is_known = bool(function.signature) and not function.decorators and function.name not in found
+            signature = Signature(function.name, function.parameters) if is_known else None
+            found[function.name] = Callee(signature)
+    return found
+
+
+def _imported(file: File, binding: Binding) -> Callee | None:
+    """Return what an imported name leads to."""
+    statement = statement_at(file.template, binding.span.start)
+    node = statement.template if statement else None
+    if statement is None or not isinstance(node, Constant) or not isinstance(node.value, str):
+        return None
+    reference = TemplateReference(statement.keyword, node.value, node.span)
+    target = file.snapshot.resolve(file.path, reference)
+    template = file.snapshot.template(target) if target else None
+    if template is None:
+        return None
+    if statement.keyword == "import":
+        names = template.names.bound_names("macro")
+        members = {name: callee for name in names if (callee := _exported(template, name))}
+        return Callee(members=members)
+    wanted = next((each.name for each in statement.imported if each.alias == binding.name), None)
+    return _exported(template, wanted) if wanted else None
+
+
+def _exported(template: Template, name: str) -> Callee | None:
+    """Return a macro of another file, where it is the only thing of its name there."""
+    return None if name in template.names.bound_names("set") else _own_macros(template.source.root).get(name)
+
+
+def is_call_block(chunk: Chunk, tag_start: int, call: Call) -> bool:
+    """Return whether the call is that of a `{% call %}` block, which passes a `caller`."""
+    for tag in chunk.tags:
+        if tag.span.start == tag_start and tag.kind == "statement":
+            statement = tag_tree(tag).statement
+            return statement.keyword == "call" and any(each is call for each in statement.expressions)
+    return False
+
+
+_TAKEN_APART: Final = frozenset({"varargs", "kwargs", "caller"})
+"""What a macro takes beside its parameters, by reading it."""
+
+
+@chunk_fact
+def _macros(chunk: Chunk) -> dict[int, Signature]:
+    """Return the macros that begin and end in the chunk, by the place of their names."""
+    found: dict[int, Signature] = {}
+    taken_apart = [
+        (event.span.start, event.name)
+        for event in chunk_events(chunk)
+        if event.action == "read" and event.name in _TAKEN_APART
+    ]
+    for pair in chunk_blocks(chunk).pairs:
+        if pair.keyword != "macro":
+            continue
+        opening, closing = chunk.tags[pair.opening], chunk.tags[pair.closing]
+        statement = tag_tree(opening).statement
+        read = {name for start, name in taken_apart if opening.span.start <= start < closing.span.start}
+        taken = [
+            Taken(each.name, each.name, is_required=each.default is None) for each in statement.parameters
+        ]
+        if "varargs" in read:
+            taken.append(Taken("varargs", "*varargs", "rest"))
+        if "kwargs" in read:
+            taken.append(Taken("kwargs", "**kwargs", "named"))
+        if "caller" in read and all(each.name != "caller" for each in taken):
+            taken.append(Taken("caller", "caller", "keyword"))
+        place = statement.name_span.shifted(opening.span.start)
+        found[place.start] = Signature(statement.name, tuple(taken))
+    return found
+
+
+def _chunk_macros(chunk: Chunk) -> dict[str, Callee | None]:
+    """Return the macros that the chunk binds; None for one that does not end in it, or has a namesake."""
+    found: dict[str, Callee | None] = {}
+    signatures = _macros(chunk)
+    for binding in chunk_bindings(chunk):
+        if binding.kind == "macro":
+            signature = None if binding.name in found else signatures.get(binding.span.start)
+            found[binding.name] = Callee(signature, is_macro=True, lacking="hint") if signature else None
+    return found
+
+
+def _joined_macros(macros: list[dict[str, Callee | None]]) -> dict[str, Callee | None]:
+    joined: dict[str, Callee | None] = {}
+    for each in macros:
+        for name, callee in each.items():
+            joined[name] = None if name in joined else callee
+    return joined
+
+
+_own_macros: Final = summary(_chunk_macros, _joined_macros, of_tags=True)
+"""The macros of a piece by name; None for those that cannot be told apart, or reach over several chunks."""
+
+
+_RECURSIVE: Final = re.compile(r"\brecursive\s*[-+]?%\}$")
+_OWN_NAMES: Final = frozenset({"for", "macro", "call", "block", "set", "filter", "with"})
+
+
+def wrong_loop_calls(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the calls of `loop` in loops that are not recursive, and those without exactly one list."""
+    if "loop" not in chunk.text:
+        return
+    for start, node in expressions_in(chunk):
+        if not isinstance(node, Call) or not isinstance(node.function, Name) or node.function.name != "loop":
+            continue
+        place = node.function.span.shifted(start)
+        opening = _loop_around(chunk, start)
+        if opening is None:
+            continue
+        if not _RECURSIVE.search(opening.text):
+            if tag_tree(opening).problems:
+                continue
+            end = opening.span.start + len(opening.text[: opening.inner_end].rstrip())
+            fix = Fix("Make the loop `recursive`", (Edit(Span(end, end), " recursive"),), preferred=True)
+            yield Finding(place, "only a `recursive` loop can be called", (fix,))
+        elif not node.arguments:
+            yield Finding(place, "`loop` takes the list of the next level, and nothing is given")
+        elif len(node.arguments) > 1 and not any(isinstance(each, Keyword) for each in node.arguments):
+            message = f"`loop` takes 1 argument, and {len(node.arguments)} are given"
+            yield Finding(node.arguments[1].span.shifted(start), message)
+
+
+def _loop_around(chunk: Chunk, offset: int) -> Tag | None:
+    """Return the loop tag that a tag's `loop` refers to; None outside of the chunk or if unclear."""
+    inner: tuple[int, str] | None = None
+    for pair in chunk_blocks(chunk).pairs:
+        opening, closing = chunk.tags[pair.opening], chunk.tags[pair.closing]
+        inside = opening.span.start < offset < closing.span.start
+        if inside and pair.keyword in _OWN_NAMES and (inner is None or pair.opening > inner[0]):
+            inner = (pair.opening, pair.keyword)
+            if pair.keyword == "for" and pair.middles and offset > chunk.tags[pair.middles[0]].span.start:
+                inner = (pair.opening, "else")
+    return chunk.tags[inner[0]] if inner is not None and inner[1] == "for" else None
+
 
 _OWN: Final = {
     **{name: FUNCTIONS[name][0] for name in ("range", "lipsum", "cycler", "joiner")},

@@ -35,17 +35,157 @@ Use instead:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
-from promptls.lint.analysis.marker_sources import markers_outside_tags, reaching_markers
+from promptls.lint.analysis.printed_values import flowing
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
 from promptls.semantic.contents import chunk_contents
 from promptls.semantic.header import Declarations
+from promptls.semantic.kind import Kind
 from promptls.settings.project import Project
-from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary
+from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.jinja.nodes import Constant, Name
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
+
+MARKER: Final = re.compile(r"<\|[ ]?[A-Za-z][\w]*[ ]?\|>")
+
+
+class Marked(NamedTuple):
+    """A marker at `span`.
+
+    `owner` is the variable or macro in whose text it stands; empty where it is printed, or stands in the text of
+    the file.
+    """
+
+    marker: str
+    span: Span
+    owner: str = ""
+    kind: Literal["printed", "set", "macro", "text"] = "printed"
+
+
+@chunk_fact
+def marked_elsewhere(chunk: Chunk) -> tuple[Marked, ...]:
+    """Return the markers in the chunk's tags, and in the bodies of its macros and of its `set` blocks."""
+    if "<|" not in chunk.text:
+        return ()
+    return tuple(sorted({each.span: each for each in _marked(chunk)}.values(), key=lambda each: each.span))
+
+
+def _marked(chunk: Chunk) -> Iterator[Marked]:
+    for tag in chunk.tags:
+        if tag.kind == "output":
+            yield from _in_tag(chunk, tag, "")
+        elif tag.kind == "statement":
+            statement = tag_tree(tag).statement
+            names = [each.name for each in statement.targets if isinstance(each, Name)]
+            if statement.keyword in {"set", "with", "for"} and len(names) == 1:
+                yield from _in_tag(chunk, tag, names[0])
+    owned = list(_bodies(chunk))
+    contents = [content.value.span for content in chunk_contents(chunk)]
+    for span in markers_outside_tags(chunk, 0, len(chunk.text)):
+        marker = chunk.text[span.start : span.end]
+        body = next((each for each in owned if each.span.start <= span.start < each.span.end), None)
+        if any(content.start <= span.start < content.end for content in contents):
+            continue  # what stands in a content is found there
+        yield Marked(marker, span, kind="text") if body is None else body._replace(marker=marker, span=span)
+
+
+def _bodies(chunk: Chunk) -> Iterator[Marked]:
+    """Yield the bodies of the chunk's macros and `set` blocks, inner ones last."""
+    for pair in chunk_blocks(chunk).pairs:
+        opening, closing = chunk.tags[pair.opening], chunk.tags[pair.closing]
+        statement = tag_tree(opening).statement
+        targets = [each.name for each in statement.targets if isinstance(each, Name)]
+        body = Span(opening.span.end, closing.span.start)
+        if pair.keyword == "macro":
+            yield Marked("", body, statement.name, "macro")
+        elif pair.keyword == "set" and targets:
+            yield Marked("", body, targets[0], "set")
+
+
+def _in_tag(chunk: Chunk, tag: Tag, owner: str) -> Iterator[Marked]:
+    for expression in tag_tree(tag).statement.expressions:
+        for node in flowing(expression):
+            if isinstance(node, Constant) and isinstance(node.value, str):
+                place = node.span.shifted(tag.span.start)
+                for match in MARKER.finditer(chunk.text, place.start, place.end):
+                    yield Marked(match[0], Span(*match.span()), owner, "set" if owner else "printed")
+
+
+def markers_outside_tags(chunk: Chunk, start: int, end: int) -> Iterator[Span]:
+    """Yield the markers in a stretch of the text; those in tags are for Jinja."""
+    for match in MARKER.finditer(chunk.text, start, end):
+        tag = next((tag for tag in chunk.tags if tag.span.start <= match.start() < tag.span.end), None)
+        if tag is None or (tag.kind == "raw" and match.start() >= tag.body.start):
+            yield Span(match.start(), match.end())
+
+
+def _printing(chunk: Chunk) -> frozenset[tuple[str, str]]:
+    """Return the printed names, and the pairs of names of which the first takes the value of the second."""
+    found: set[tuple[str, str]] = set()
+    for tag in chunk.tags:
+        if tag.kind not in {"output", "statement"}:
+            continue
+        statement = tag_tree(tag).statement
+        targets = [each.name for each in statement.targets if isinstance(each, Name)]
+        takes = targets[0] if len(targets) == 1 else ""
+        if tag.kind == "statement" and statement.keyword not in {"set", "with", "for", "call"}:
+            continue
+        if tag.kind == "statement" and statement.keyword != "call" and not takes:
+            continue
+        for expression in statement.expressions:
+            found |= {(takes, node.name) for node in flowing(expression) if isinstance(node, Name)}
+    return frozenset(found)
+
+
+_names: Final = summary(_printing, lambda pieces: frozenset[tuple[str, str]]().union(*pieces), of_tags=True)
+
+
+_has_markers: Final = summary(lambda chunk: bool(marked_elsewhere(chunk)), any)
+"""Whether a piece has such markers."""
+
+
+def reaching_markers(file: File) -> Iterator[Marked]:
+    """Yield the markers that are printed; spans count from the file's start."""
+    root = file.template.source.root
+    if not _has_markers(root):
+        return
+    printed = _reached(_names(root))
+    is_library = file.kind in {Kind.SECTION, Kind.TEXT} and not file.template.has_parts
+    for located in root.where(_has_markers):
+        for each in marked_elsewhere(located.chunk):
+            is_reached = (
+                each.kind == "printed" or each.owner in printed or (is_library and each.kind == "macro")
+            )
+            if is_reached or (each.kind == "text" and is_library and _is_included(file)):
+                yield each._replace(span=each.span.shifted(located.start))
+
+
+def _is_included(file: File) -> bool:
+    """Return whether the text of the file becomes text of another one."""
+    snapshot = file.snapshot
+    return any(
+        reference.keyword == "include" and snapshot.resolve(path, reference) == file.path
+        for path in sorted(snapshot.includers(file.path))
+        if (template := snapshot.template(path)) is not None
+        for reference in template.references
+    )
+
+
+def _reached(steps: frozenset[tuple[str, str]]) -> frozenset[str]:
+    """Return the names that are printed, straight or through other names."""
+    reached = {taken for takes, taken in steps if not takes}
+    while more := {taken for takes, taken in steps if takes in reached} - reached:
+        reached |= more
+    return frozenset(reached)
+
 
 _WORD: Final = "space"
 _SPACE: Final = f"<|{_WORD}|>"

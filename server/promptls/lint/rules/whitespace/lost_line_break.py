@@ -41,13 +41,169 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.lint.analysis.printed_beside import Beside, printed_beside
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity
 from promptls.semantic.contents import chunk_contents, tags_in
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary
+from promptls.syntax.jinja.blocks import Pair, chunk_blocks
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Conditional,
+    Constant,
+    Expression,
+    Filter,
+    Item,
+    Name,
+    Operation,
+    Statement,
+    walk,
+)
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.projection import has_else
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
+
+_PASSED: Final = frozenset({"set", "import", "from", "do"})
+"""Statements that print nothing."""
+_ENTERED: Final = frozenset({"with", "block", "autoescape"})
+"""Blocks whose body is always printed where it stands."""
+_KEEPS_BEGINNING: Final = frozenset(
+    {"trim", "strip", "upper", "lower", "title", "capitalize", "tojson", "e", "escape", "safe", "string"}
+)
+"""Filters and methods after which a text begins no more with a line break than before."""
+
+
+_MAX_WAYS: Final = 200
+
+
+class Beside(NamedTuple):
+    """A tag that prints there, and the variable whose value it prints; empty where it prints its own text.
+
+    `needs_refusal` says that it prints there only where a condition is false or a loop has no turn.
+    """
+
+    text: str
+    name: str
+    needs_refusal: bool
+
+
+class _Way(NamedTuple):
+    """A way to a tag: the variables of the conditions that were false on it, and of those that were true."""
+
+    number: int
+    refused: frozenset[str] = frozenset()
+    taken: frozenset[str] = frozenset()
+
+
+def printed_beside(chunk: Chunk, number: int) -> list[Beside]:
+    """Return the tags that print ahead of the first line break behind the white space that a tag trims.
+
+    Those first for which no condition need be false. Left out is what nobody can know to begin without a
+    line break, and what is printed only where one condition comes out as another on the same variables may
+    not allow.
+    """
+    found: dict[int, Beside] = {}
+    seen: set[_Way] = set()
+    left = [_Way(number)]
+    pairs = {pair.opening: pair for pair in chunk_blocks(chunk).pairs}
+    ends = {index: pair.closing for pair in pairs.values() for index in (*pair.middles, pair.closing)}
+    while left and len(seen) < _MAX_WAYS:
+        way = left.pop()
+        if way in seen:
+            continue
+        seen.add(way)
+        tag = chunk.tags[way.number]
+        if tag.kind == "output" and not tag.unclosed:
+            name = next(map(_name_printed, tag_tree(tag).statement.expressions), None)
+            if name is not None:
+                known = found.get(way.number)
+                needs_refusal = bool(way.refused) and (known is None or known.needs_refusal)
+                found[way.number] = Beside(tag.text, name, needs_refusal)
+            continue
+        end = ends.get(way.number)
+        following = (
+            [way._replace(number=end)] if end is not None else _ways(chunk, pairs.get(way.number), way)
+        )
+        for each in following:
+            behind = _next_on_line(chunk, each.number)
+            if behind is not None:
+                left.append(each._replace(number=behind))
+    return sorted((found[index] for index in sorted(found)), key=lambda beside: beside.needs_refusal)
+
+
+def _ways(chunk: Chunk, pair: Pair | None, way: _Way) -> list[_Way]:
+    """Return the tags behind which it goes on where a comment or statement prints nothing itself."""
+    tag = chunk.tags[way.number]
+    if tag.unclosed or tag.kind == "raw":
+        return []
+    if tag.kind == "comment":
+        return [way]
+    keyword = tag_tree(tag).statement.keyword
+    if pair is None:
+        return [way] if keyword in _PASSED else []
+    if keyword in {"if", "for"}:
+        return _branches(chunk, pair, way)
+    if keyword in {"macro", "set"}:
+        return [way._replace(number=pair.closing)]
+    return [way] if keyword in _ENTERED else []
+
+
+def _branches(chunk: Chunk, pair: Pair, way: _Way) -> list[_Way]:
+    """Return the ways through a condition or loop, and around it, that no condition before it rules out."""
+    asked = frozenset(
+        node.name
+        for index in (pair.opening, *pair.middles)
+        for node in _names_in(tag_tree(chunk.tags[index]).statement)
+    )
+    ways = [] if asked & way.refused else [way._replace(taken=way.taken | asked)]
+    if not asked & (way.refused | way.taken):
+        others = list(pair.middles)
+        if pair.keyword == "for" or not has_else(chunk, pair):
+            others.append(pair.closing)
+        ways += [_Way(index, way.refused | asked, way.taken) for index in others]
+    return ways
+
+
+def _names_in(statement: Statement) -> Iterator[Name]:
+    tests = () if statement.loop_test is None else (statement.loop_test,)
+    for expression in (*statement.expressions, *tests):
+        yield from (node for node in walk(expression) if isinstance(node, Name))
+
+
+def _next_on_line(chunk: Chunk, index: int) -> int | None:
+    """Return the tag behind a tag that no line break and no text divides from it, once both have trimmed."""
+    if index + 1 >= len(chunk.tags):
+        return None
+    tag, behind = chunk.tags[index], chunk.tags[index + 1]
+    between = chunk.text[tag.span.end : behind.span.start]
+    if between.strip():
+        return None
+    is_trimmed = tag.trims_after or behind.trims_before
+    return index + 1 if is_trimmed or not set(between) & {"\n", "\r"} else None
+
+
+def _name_printed(node: Expression) -> str | None:
+    """Return the variable whose value a text begins with, empty for a constant; None if nobody can tell."""
+    match node:
+        case Constant(value=str() as text):
+            return None if not text.strip(" \t") or text.lstrip(" \t")[0] in "\r\n#" else ""
+        case Name(name=name):
+            return name
+        case Attribute(target=target) | Item(target=target):
+            return _name_printed(target) or None
+        case Operation(operators=("+" | "~", *_), operands=(first, *_)):
+            return _name_printed(first)
+        case Conditional(then=then, otherwise=otherwise):
+            return _name_printed(then) or (_name_printed(otherwise) if otherwise is not None else None)
+        case Filter(target=target, name=name) if target is not None and name in _KEEPS_BEGINNING:
+            return _name_printed(target)
+        case Call(function=Name(name="escape_special_characters")):
+            return ""
+        case Call(function=Attribute(target=target, name=name)) if name in _KEEPS_BEGINNING:
+            return _name_printed(target)
+    return None
+
 
 _HEADER: Final = re.compile(r"([|>])[-+1-9]{0,2}(?:[ \t]+#[^\r\n]*)?\s+")
 _BINDERS: Final = ("set", "macro", "import", "with", "parameter")
