@@ -9,6 +9,7 @@ from typing import Final
 from promptls.lint.analysis.undeclared import declared_names, names_in_scope
 from promptls.lint.fixes.jinja import tag_at
 from promptls.lint.rule import Edit, File, Fix
+from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.scopes import Binding, Reading
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.template import Template
@@ -89,14 +90,14 @@ def typos_of_loop_variables(file: File) -> Iterator[tuple[Reading, Binding]]:
     """Yield the readings that are typos of a loop's variable, with it, in a file that declares no inputs.
 
     Any name may be an input there. One that is read in the loop alone, and is like a variable of the loop
-    that nobody reads, is none.
+    that nobody reads or short for it, is none.
     """
     if declared_names(file) is not None:
         return
     names = file.template.names
     for binding in unread(file, "for"):
         for name in sorted(names.input_names):
-            if not _is_like(name, binding.name):
+            if not _is_like(name, binding.name) and not _is_short_for(file, name, binding.name):
                 continue
             readings = list(names.readings_of(name))
             if all(_is_inside(file, reading, binding) for reading in readings):
@@ -106,6 +107,16 @@ def typos_of_loop_variables(file: File) -> Iterator[tuple[Reading, Binding]]:
 def _is_like(name: str, known: str) -> bool:
     is_plural = name in {f"{known}s", f"{known}es"} or known in {f"{name}s", f"{name}es"}
     return len(known) >= _SHORTEST and not is_plural and is_typo(name, known) and is_close(name, known)
+
+
+def _is_short_for(file: File, name: str, known: str) -> bool:
+    """Return whether a name whose attributes are read is short for another one, or the other for it."""
+    shorter, longer = sorted((name.casefold(), known.casefold()), key=len)
+    letters = iter(longer)
+    if shorter[:1] != longer[:1] or not all(letter in letters for letter in shorter):
+        return False
+    shape = used_shapes(file.template).get(name)
+    return shape is not None and shape.kind == "mapping"
 
 
 def _is_inside(file: File, reading: Reading, binding: Binding) -> bool:

@@ -63,11 +63,13 @@ from promptls.lint.analysis.unread_names import typos_of_loop_variables
 from promptls.lint.fixes.inputs import added_input
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedPlace, Rule
 from promptls.semantic.names.scopes import GLOBALS, Binding
+from promptls.syntax.facts import union
 from promptls.syntax.jinja.foreign_signs import FOREIGN_CONSTANTS
 from promptls.syntax.jinja.nodes import Name, Test
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
+from promptls.workspace.callers import calls_to
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -89,6 +91,7 @@ def check(file: File) -> Iterator[Finding]:
             fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), is_close(name, meant))
             message = f"nothing is named `{name}`; did you mean `{meant}`?"
             yield Finding(reading.span, message, (fix, *added_input(file, name)))
+    yield from _lost_behind_loops(file)
     for reading, loop_variable in typos_of_loop_variables(file):
         yield _typo(file, reading.name, reading.span, loop_variable)
     for found in unprovided_readings(file):
@@ -100,6 +103,32 @@ def check(file: File) -> Iterator[Finding]:
                 f"which this file is included from; did you mean `{found.meant}`?"
             )
             yield Finding(found.reading.span, message, (fix,), include_places(found))
+
+
+def _lost_behind_loops(file: File) -> Iterator[Finding]:
+    """Yield the readings, behind a loop, of what is only set inside of it; in a file that declares no inputs."""
+    if declared_names(file) is not None or file.snapshot.includers(file.path):
+        return
+    names = file.template.names
+    others = ("for", "with", "parameter", "macro", "import")
+    doubtful = names.bound_names("set") & names.input_names - union(
+        [names.bound_names(kind) for kind in others]
+    )
+    if not doubtful or not names.bound_names("for"):
+        return
+    doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    for name in sorted(doubtful):
+        bindings = [each for each in names.bindings_of("set") if each.name == name]
+        readings = [each for each in names.readings_of(name) if each.binding is None]
+        around = [file.template.branches.at(each.span.start) for each in bindings]
+        first = min(each.span.start for each in bindings)
+        if all(any(block.keyword == "for" for block in blocks) for blocks in around) and all(
+            reading.span.start > first and reading.how != "call" for reading in readings
+        ):
+            for reading in readings:
+                message = f"`{name}` is set in a loop, and gone behind it; use a `namespace`"
+                related = RelatedPlace(file.path, bindings[0].span, f"`{name}` is set here")
+                yield Finding(reading.span, message, related=(related,))
 
 
 def _typo(file: File, name: str, span: Span, meant: Binding) -> Finding:

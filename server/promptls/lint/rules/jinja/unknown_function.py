@@ -53,10 +53,13 @@ from promptls.lint.analysis.undeclared import (
 )
 from promptls.lint.fixes.inputs import added_input
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Reading
 from promptls.semantic.types.shape import UNKNOWN
+from promptls.syntax.jinja.nodes import Attribute, Call, Item, Keyword, Name
+from promptls.syntax.jinja.problems import expressions_in
+from promptls.workspace.callers import calls_to
 from promptls.workspace.contract import Way, function_names, functions_path, ways_to
 from promptls.workspace.disk import text_on_disk
 from promptls.workspace.snapshot import Snapshot
@@ -73,10 +76,12 @@ def check(file: File) -> Iterator[Finding]:
         return
     ways = [way for way in ways_to(file.snapshot, file.path) if way.reference is not None]
     declared = declared_names(file)
+    functions = function_names(file.snapshot, file.path)
+    if declared is None and not ways and functions is not None:
+        yield from _python_functions(file, functions)
     if declared is None and ways:
         yield from _in_section(file, ways)
         return
-    functions = function_names(file.snapshot, file.path)
     if functions is None or (declared is None and not functions_path(file.snapshot, file.path)):
         return
     known = functions.union(declared or (), *(way.bound for way in ways))
@@ -87,8 +92,68 @@ def check(file: File) -> Iterator[Finding]:
         if elsewhere is not None:
             yield Finding(reading.span, out_of_scope(file, elsewhere, reading.span))
         elif not _is_mentioned(file.snapshot, (file.path,), name):
+            if name in PYTHON_FUNCTIONS:
+                if declared is not None:
+                    yield _python_function(file, reading)
+                continue
             finding = misspelt(reading.span, f"nothing provides the function `{name}`", name, suggested)
             yield replace(finding, fixes=(*finding.fixes, *added_input(file, name)))
+
+
+PYTHON_FUNCTIONS = {
+    "abs": "abs",
+    "bool": "",
+    "enumerate": "",
+    "float": "float",
+    "int": "int",
+    "isinstance": "",
+    "len": "length",
+    "list": "list",
+    "map": "",
+    "max": "max",
+    "min": "min",
+    "print": "",
+    "repr": "",
+    "reversed": "reverse",
+    "round": "round",
+    "sorted": "sort",
+    "str": "string",
+    "sum": "sum",
+    "tuple": "",
+    "type": "",
+    "zip": "",
+}
+"""The functions of Python that Jinja does not have, and the filter for it."""
+
+
+def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding]:
+    """Yield the calls of Python's functions in a file that declares no inputs."""
+    called = file.template.names.called_names & PYTHON_FUNCTIONS.keys() - functions
+    if not called or functions_path(file.snapshot, file.path):
+        return
+    given = frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    for reading in _calls_but_of(file, (file.template.names.input_names - called) | given):
+        yield _python_function(file, reading)
+
+
+def _python_function(file: File, reading: Reading) -> Finding:
+    """Return a finding at the call of a function of Python, with the filter for it."""
+    name = PYTHON_FUNCTIONS[reading.name]
+    message = f"Jinja has no function `{reading.name}`"
+    if not name:
+        return Finding(reading.span, message)
+    located = file.template.source.located(reading.span.start)
+    for start, node in expressions_in(located.chunk):
+        if isinstance(node, Call) and node.function.span.shifted(located.start + start) == reading.span:
+            span = node.span.shifted(located.start + start)
+            if len(node.arguments) == 1 and not isinstance(node.arguments[0], Keyword):
+                argument = node.arguments[0]
+                text = file.template.source.slice(argument.span.shifted(located.start + start))
+                is_simple = isinstance(argument, Name | Attribute | Item | Call)
+                edit = Edit(span, f"{text if is_simple else f'({text})'} | {name}")
+                fix = Fix(f"Change to `{edit.text}`", (edit,))
+                return Finding(reading.span, f"{message}; did you mean the filter `{name}`?", (fix,))
+    return Finding(reading.span, f"{message}; did you mean the filter `{name}`?")
 
 
 def _in_section(file: File, ways: list[Way]) -> Iterator[Finding]:

@@ -1,0 +1,152 @@
+"""Method or attribute of another language.
+
+## What it does
+
+Reports the call of a method such as `size()`, `toUpperCase()` or `includes(…)`, which no text, list or mapping of
+Jinja has, and `.length` of a value that the file uses as a list or a text.
+
+## Why is this bad?
+
+A call of such a method fails, and such an attribute prints nothing. Jinja has filters and operators for that.
+
+## Example
+
+```yaml
+{% if documents.size() > 3 %}
+                ^^^^ foreign-method: Jinja has no method `size`; did you mean the filter `length`?
+- name: note
+  content: There are many documents.
+{% endif %}
+```
+
+Use instead:
+
+```yaml
+{% if documents | length > 3 %}
+- name: note
+  content: There are many documents.
+{% endif %}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.semantic.flow.shapes import used_shapes
+from promptls.semantic.names.template_names import statement_at
+from promptls.semantic.types.shape import Shape, alternatives_of
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary
+from promptls.syntax.jinja.nodes import Attribute, Call, Name
+from promptls.syntax.jinja.problems import expressions_in
+from promptls.text.positions import Span
+
+_METHODS: Final = {
+    "charAt": "",
+    "contains": "",
+    "forEach": "",
+    "includes": "",
+    "indexOf": "",
+    "isEmpty": "",
+    "len": "length",
+    "length": "length",
+    "push": "",
+    "size": "length",
+    "startsWith": "",
+    "endsWith": "",
+    "substring": "",
+    "toFixed": "",
+    "toLowerCase": "lower",
+    "toString": "string",
+    "toUpperCase": "upper",
+    "trim": "trim",
+    "upcase": "upper",
+    "downcase": "lower",
+}
+"""The methods of other languages that Jinja's values do not have, and the filter for it."""
+_SNAKE: Final = {"startsWith": "startswith", "endsWith": "endswith", "push": "append", "indexOf": "index"}
+"""What Python calls a method."""
+_LENGTHS: Final = frozenset({"length", "size"})
+
+
+@chunk_fact
+def _foreign(chunk: Chunk) -> tuple[tuple[Attribute, Call | None, int], ...]:
+    found: list[tuple[Attribute, Call | None, int]] = []
+    called = set()
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Call) and isinstance(node.function, Attribute):
+            called.add(id(node.function))
+            if node.function.name in _METHODS:
+                found.append((node.function, node, start))
+        elif isinstance(node, Attribute) and node.name in _LENGTHS and id(node) not in called:
+            found.append((node, None, start))
+    return tuple(found)
+
+
+_has_foreign: Final = summary(lambda chunk: bool(_foreign(chunk)), any, of_tags=True)
+
+
+def check(file: File) -> Iterator[Finding]:
+    """Yield the methods and attributes that no value of Jinja has."""
+    for located in file.chunks.where(_has_foreign):
+        for node, call, start in _foreign(located.chunk):
+            target = node.target
+            if isinstance(target, Name) and (
+                target.name in {"loop", "self"} or _is_module(file, target.name)
+            ):
+                continue
+            if call is None and not (isinstance(target, Name) and _is_sequence(file, target.name)):
+                continue
+            yield _finding(located.chunk, node, call, start).shifted(located.start)
+
+
+def _is_module(file: File, name: str) -> bool:
+    """Return whether a name may be a module of macros or a namespace."""
+    names = file.template.names
+    return name in names.bound_names("import") or name in names.bound_names("set")
+
+
+def _is_sequence(file: File, name: str) -> bool:
+    """Return whether the file uses a value as a list or a text, and as a mapping only for its length."""
+    shape = used_shapes(file.template).get(name)
+    if shape is None or not all(map(_has_only_length, alternatives_of(shape))):
+        return False
+    return any(each.kind in {"list", "text"} for each in alternatives_of(shape)) or _has_loop(file, name)
+
+
+def _has_loop(file: File, name: str) -> bool:
+    """Return whether a loop with one variable goes through a value."""
+    for binding in file.template.names.bindings_of("for"):
+        statement = statement_at(file.template, binding.span.start)
+        source = statement.expressions[0] if statement is not None and statement.expressions else None
+        if statement is not None and isinstance(source, Name) and source.name == name:
+            return len(statement.targets) == 1 and isinstance(statement.targets[0], Name)
+    return False
+
+
+def _has_only_length(shape: Shape) -> bool:
+    return shape.kind in {"list", "text"} or all(name in _LENGTHS for name, _ in shape.keys)
+
+
+def _finding(chunk: Chunk, node: Attribute, call: Call | None, start: int) -> Finding:
+    span = node.name_span.shifted(start)
+    what = "method" if call is not None else "attribute"
+    name = _METHODS[node.name]
+    message = f"Jinja has no {what} `{node.name}`"
+    if name and (call is None or not call.arguments):
+        whole = (call or node).span
+        edit = Edit(Span(node.target.span.end, whole.end).shifted(start), f" | {name}")
+        fix = Fix(f"Change to `| {name}`", (edit,))
+        return Finding(span, f"{message}; did you mean the filter `{name}`?", (fix,))
+    if node.name in _SNAKE:
+        fix = Fix(f"Change to `{_SNAKE[node.name]}`", (Edit(span, _SNAKE[node.name]),))
+        return Finding(span, f"{message}; did you mean `{_SNAKE[node.name]}`?", (fix,))
+    if node.name in {"includes", "contains"}:
+        message += "; `x in y` says whether `y` contains `x`"
+    return Finding(span, message)
+
+
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

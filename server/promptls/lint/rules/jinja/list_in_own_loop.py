@@ -1,0 +1,106 @@
+"""Whole list printed inside its own loop.
+
+## What it does
+
+Reports a tag that prints nothing but the list that a loop around it goes through.
+
+## Why is this bad?
+
+Each turn of the loop prints all elements, as Python writes a list. The element of the turn is meant.
+
+## Example
+
+```yaml
+- name: documents
+  role: user
+  content: |
+    {% for document in documents %}
+    - {{ documents }}
+         ^^^^^^^^^ list-in-own-loop: each turn of the loop prints the whole list; did you mean `document`?
+    {% endfor %}
+```
+
+Use instead:
+
+```yaml
+- name: documents
+  role: user
+  content: |
+    {% for document in documents %}
+    - {{ document }}
+    {% endfor %}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.semantic.names.template_names import statement_at
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.nodes import Name
+from promptls.syntax.jinja.problems import tag_tree
+from promptls.text.positions import Span
+
+
+@chunk_fact
+def _printed(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the names that are all that a tag prints."""
+    found = []
+    for tag in chunk.tags:
+        expressions = tag_tree(tag).statement.expressions if tag.kind == "output" else ()
+        if len(expressions) == 1 and isinstance(expressions[0], Name):
+            found.append((expressions[0].name, expressions[0].span.shifted(tag.span.start)))
+    return tuple(found)
+
+
+def _looped(chunk: Chunk) -> frozenset[str]:
+    """Return the names that loops of the chunk go through."""
+    statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
+    return frozenset(
+        statement.expressions[0].name
+        for statement in statements
+        if statement.keyword == "for" and statement.expressions and isinstance(statement.expressions[0], Name)
+    )
+
+
+_printed_names: Final = summary(
+    lambda chunk: frozenset(name for name, _ in _printed(chunk)), union, of_tags=True
+)
+_looped_names: Final = summary(_looped, union, of_tags=True)
+
+
+def check(file: File) -> Iterator[Finding]:
+    """Yield the tags that print the list which a loop around them goes through."""
+    doubtful = _printed_names(file.chunks) & _looped_names(file.chunks)
+    if not doubtful:
+        return
+    for located in file.chunks.where(lambda piece: not doubtful.isdisjoint(_printed_names(piece))):
+        for name, place in _printed(located.chunk):
+            span = place.shifted(located.start)
+            element = _element(file, name, span) if name in doubtful else None
+            if element is not None:
+                meant = f"; did you mean `{element}`?" if element else ""
+                fixes = (Fix(f"Change to `{element}`", (Edit(span, element),)),) if element else ()
+                yield Finding(span, f"each turn of the loop prints the whole list{meant}", fixes)
+
+
+def _element(file: File, name: str, span: Span) -> str | None:
+    """Return the variable of the loop over `name` around a place; empty if it has several, None without a loop."""
+    for block in reversed(file.template.branches.at(span.start)):
+        statement = statement_at(file.template, block.opening) if block.keyword == "for" else None
+        if statement is None or block.branch:
+            continue
+        targets = [each.name for each in statement.targets if isinstance(each, Name)]
+        if name in targets:
+            return None
+        source = statement.expressions[0] if statement.expressions else None
+        if isinstance(source, Name) and source.name == name:
+            return targets[0] if len(targets) == 1 else ""
+    return None
+
+
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

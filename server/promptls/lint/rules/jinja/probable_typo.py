@@ -1,0 +1,163 @@
+"""Name that is probably a typo of another one in the file.
+
+## What it does
+
+In a file that declares no inputs, reports a variable that is read once and differs by one letter from a
+variable that the file uses more often; and a key or attribute of a value that is used once and differs by one
+letter from one that the same value has elsewhere. Names that differ in a digit, by a plural or in a part of
+one or two letters are left alone, and so are names that a Python call, a sample or another template gives.
+
+## Why is this bad?
+
+Jinja prints nothing for a name that it does not know, so that the prompt loses text and nobody notices.
+
+## Example
+
+```yaml
+- name: instructions
+  role: system
+  content: You help {{ customer }}. Be polite to {{ customer }}.
+- name: question
+  role: user
+  content: "{{ custmer }} asks for help."
+               ^^^^^^^ probable-typo: nothing else is named `custmer`; did you mean `customer`?
+```
+
+Use instead:
+
+```yaml
+- name: instructions
+  role: system
+  content: You help {{ customer }}. Be polite to {{ customer }}.
+- name: question
+  role: user
+  content: "{{ customer }} asks for help."
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.analysis.undeclared import binding_of, declared_names, names_in_scope
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.semantic.flow.shapes import resolved_uses, used_shapes
+from promptls.semantic.types.shape import Shape
+from promptls.text.positions import Span
+from promptls.text.suggest import is_close, is_typo
+from promptls.workspace.callers import calls_to
+from promptls.workspace.contract import function_names, names_handed_on
+
+_SHORTEST: Final = 5
+_SHORTEST_KEY: Final = 4
+_SHORT_PART: Final = 2
+_OFTEN: Final = 2
+"""How often a name is used at least that another one may be a typo of."""
+_USUAL: Final = frozenset(
+    {"answer", "author", "content", "message", "name", "question", "role", "sender", "text", "title"}
+)
+"""Keys that chats and documents often have."""
+_PART: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+
+
+def check(file: File) -> Iterator[Finding]:
+    """Yield the names, and the keys of values, that are one letter away from a more frequent one."""
+    if declared_names(file) is not None or file.snapshot.includers(file.path):
+        return
+    if file.template.syntax_problems:
+        return
+    yield from _names(file)
+    yield from _keys(file)
+
+
+def _names(file: File) -> Iterator[Finding]:
+    names = file.template.names
+    doubtful = {
+        name: [
+            other for other in names.read_names | names.all_bound_names if _is_like(name, other, _SHORTEST)
+        ]
+        for name in names.input_names
+        if len(name) >= _SHORTEST
+    }
+    if not any(doubtful.values()):
+        return
+    given = names_handed_on(file.snapshot, file.path) | (
+        function_names(file.snapshot, file.path) or frozenset()
+    )
+    given = given.union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    for name in sorted(doubtful.keys() - given):
+        readings = list(names.readings_of(name)) if doubtful[name] else []
+        if len(readings) != 1 or readings[0].how == "call" or binding_of(names, name) is not None:
+            continue
+        span = readings[0].span
+        in_scope = names_in_scope(names, span.start)
+        meant = [
+            other
+            for other in doubtful[name]
+            if len(list(names.readings_of(other))) + (other in names.bound_names("set")) >= _OFTEN
+            and (other in in_scope or other in names.input_names)
+        ]
+        if len(meant) == 1:
+            yield _finding(span, name, meant[0], f"nothing else is named `{name}`")
+
+
+def _keys(file: File) -> Iterator[Finding]:
+    if not any(map(_has_similar_keys, used_shapes(file.template).values())):
+        return
+    uses: dict[tuple[object, ...], dict[str, set[Span]]] = {}
+    exact: dict[tuple[object, ...], Span] = {}
+    for use in resolved_uses(file.template):
+        way = tuple(step.key for step in use.path)
+        exact[way] = use.span
+        for length in range(2, len(way) + 1):
+            key = way[length - 1]
+            if isinstance(key, str):
+                uses.setdefault(way[: length - 1], {}).setdefault(key, set()).add(use.span)
+    elsewhere = Counter(key for keys in uses.values() for key in keys)
+    for above, keys in uses.items():
+        for key, spans in keys.items():
+            meant = [
+                other
+                for other in keys
+                if _is_like(key, other, _SHORTEST_KEY)
+                and (len(keys[other]) >= _OFTEN or elsewhere[other] >= _OFTEN or other in _USUAL)
+            ]
+            place = exact.get((*above, key))
+            if len(meant) != 1 or len(spans) != 1 or elsewhere[key] > 1 or key in _USUAL or place is None:
+                continue
+            if file.template.source.slice(place).endswith(f".{key}"):
+                message = f"`{key}` is used nowhere else, and the same value has `{meant[0]}`"
+                yield _finding(Span(place.end - len(key), place.end), key, meant[0], message)
+
+
+def _has_similar_keys(shape: Shape) -> bool:
+    names = [name for name, _ in shape.keys]
+    if any(_is_like(one, other, _SHORTEST_KEY) for one in names for other in names):
+        return True
+    inside = [below for _, below in shape.keys] + [*shape.alternatives, *filter(None, [shape.element])]
+    return any(map(_has_similar_keys, inside))
+
+
+def _is_like(name: str, other: str, shortest: int) -> bool:
+    """Return whether a name is one letter away from another, and both are hardly meant."""
+    if min(len(name), len(other)) < shortest or not is_typo(name, other) or not is_close(name, other):
+        return False
+    shorter, longer = sorted((name.casefold(), other.casefold()), key=len)
+    if longer.startswith(shorter) or longer.endswith(shorter):
+        return False
+    ours, theirs = _PART.findall(name), _PART.findall(other)
+    if len(ours) != len(theirs):
+        return True
+    different = [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]]
+    return all(min(map(len, pair)) > _SHORT_PART for pair in different)
+
+
+def _finding(span: Span, name: str, meant: str, message: str) -> Finding:
+    fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+    return Finding(span, f"{message}; did you mean `{meant}`?", (fix,))
+
+
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

@@ -1,0 +1,106 @@
+"""Brace of a tag that is missing, or one too many.
+
+## What it does
+
+Reports `{name}` in the text of a content if the file prints or binds a variable of that name with two braces,
+and a third `}` right behind a tag if the content has no `{` for it.
+
+## Why is this bad?
+
+Jinja leaves single braces alone: the model gets `{name}` in place of the value, or a stray brace.
+
+## Example
+
+```yaml
+- name: instructions
+  role: system
+  content: You help {{ customer }}.
+- name: question
+  role: user
+  content: A question of {customer}.
+                         ^^^^^^^^^^ single-brace: Jinja leaves this as it is; did you mean `{{ customer }}`?
+```
+
+Use instead:
+
+```yaml
+- name: instructions
+  role: system
+  content: You help {{ customer }}.
+- name: question
+  role: user
+  content: A question of {{ customer }}.
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
+from promptls.semantic.contents import chunk_contents
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary, union
+from promptls.text.positions import Span
+
+_FIELD: Final = re.compile(r"(?<![{$\\])\{[ ]?([A-Za-z_]\w*)[ ]?\}(?!\})")
+
+
+@chunk_fact
+def _fields(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the names in single braces in the texts of contents."""
+    if "{" not in chunk.text:
+        return ()
+    return tuple(
+        (match[1], Span(*match.span()))
+        for content in chunk_contents(chunk)
+        for match in _FIELD.finditer(chunk.text, content.value.span.start, content.value.span.end)
+        if not any(tag.span.start <= match.start() < tag.span.end for tag in chunk.tags)
+    )
+
+
+_names: Final = summary(lambda chunk: frozenset(name for name, _ in _fields(chunk)), union)
+
+
+def check(file: File) -> Iterator[Finding]:
+    """Yield the names in single braces that are variables, and the braces behind tags."""
+    yield from _stray_braces(file)
+    if not _names(file.chunks):
+        return
+    known = file.template.names.read_names
+    for located in file.chunks.where(_names):
+        for name, span in _fields(located.chunk):
+            if name in known:
+                fix = Fix(f"Change to `{{{{ {name} }}}}`", (Edit(span, f"{{{{ {name} }}}}"),))
+                message = f"Jinja leaves this as it is; did you mean `{{{{ {name} }}}}`?"
+                yield Finding(span, message, (fix,)).shifted(located.start)
+
+
+@each_chunk
+def _stray_braces(chunk: Chunk) -> Iterator[Finding]:
+    if "}}}" not in chunk.text:
+        return
+    for content in chunk_contents(chunk):
+        begin, end = content.value.span
+        tags = [tag for tag in chunk.tags_at(content.value.span) if tag.kind == "output" and not tag.unclosed]
+        stray = [
+            tag
+            for tag in tags
+            if chunk.text[tag.span.end : tag.span.end + 1] == "}" and chunk.text[tag.span.start - 1] != "{"
+        ]
+        if not stray:
+            continue
+        text = list(chunk.text[begin:end])
+        for tag in chunk.tags_at(content.value.span):
+            text[max(tag.span.start - begin, 0) : tag.span.end - begin] = " " * (
+                tag.span.end - max(tag.span.start, begin)
+            )
+        if text.count("}") > text.count("{"):
+            span = Span(stray[0].span.end, stray[0].span.end + 1)
+            fix = Fix("Remove this brace", (Edit(span, ""),))
+            yield Finding(span, "this brace closes nothing: the model gets it as text", (fix,))
+
+
+RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)

@@ -1,0 +1,120 @@
+"""Variable where a text is probably meant.
+
+## What it does
+
+Reports a role that stands without quotes beside `==` or `!=`, as in `message.role == user`; and a key without
+quotes in brackets, as in `message[role]`, if the same value has that key elsewhere. Nothing is said of a
+variable that the file binds, declares or uses for anything else, or that a Python call gives.
+
+## Why is this bad?
+
+Jinja takes the word for a variable. Nothing gives it, so that the comparison is never true, or the key is never
+found, and the prompt loses text.
+
+## Example
+
+```yaml
+{% for message in messages if message.role == user %}
+                                              ^^^^ unquoted-text: Jinja takes `user` for a variable; did you mean `'user'`?
+- name: message
+  role: user
+  content: |
+    {{ message.text | string | indent(4) }}
+{% endfor %}
+```
+
+Use instead:
+
+```yaml
+{% for message in messages if message.role == 'user' %}
+- name: message
+  role: user
+  content: |
+    {{ message.text | string | indent(4) }}
+{% endfor %}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.analysis.undeclared import declared_names
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.semantic.names.file_names import FileNames
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.nodes import Attribute, Constant, Item, Name, Operation
+from promptls.syntax.jinja.problems import expressions_in
+from promptls.text.positions import Span
+from promptls.workspace.callers import calls_to
+
+_EQUAL: Final = frozenset({"==", "!="})
+
+
+@chunk_fact
+def _doubtful(chunk: Chunk) -> tuple[tuple[str, Span, bool], ...]:
+    """Return the names that are compared with a role or stand as a key, and whether they are keys."""
+    found = []
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Operation) and len(node.operands) == 2 and set(node.operators) <= _EQUAL:  # noqa: PLR2004
+            for one, other in (node.operands, node.operands[::-1]):
+                if isinstance(one, Name) and _is_role(other):
+                    found.append((one.name, one.span.shifted(start), False))
+        elif isinstance(node, Item) and isinstance(node.key, Name) and isinstance(node.target, Name):
+            found.append((node.key.name, node.key.span.shifted(start), True))
+    return tuple(found)
+
+
+def _is_role(node: object) -> bool:
+    if isinstance(node, Attribute):
+        return node.name == "role"
+    if isinstance(node, Item):
+        return isinstance(node.key, Constant) and node.key.value == "role"
+    return isinstance(node, Name) and node.name == "role"
+
+
+_names: Final = summary(lambda chunk: frozenset(name for name, *_ in _doubtful(chunk)), union, of_tags=True)
+
+
+def _keys(chunk: Chunk) -> Iterator[str]:
+    """Yield the attributes and the written-out keys that the chunk's tags ask for."""
+    for _, node in expressions_in(chunk):
+        if isinstance(node, Attribute):
+            yield node.name
+        elif isinstance(node, Item) and isinstance(node.key, Constant):
+            yield str(node.key.value)
+
+
+_attributes: Final = summary(lambda chunk: frozenset(_keys(chunk)), union, of_tags=True)
+
+
+def check(file: File) -> Iterator[Finding]:
+    """Yield the variables in the place of a role or a key."""
+    names = file.template.names
+    doubtful = _names(file.chunks) & names.input_names - names.all_bound_names
+    if not doubtful or file.snapshot.includers(file.path):
+        return
+    doubtful -= declared_names(file) or frozenset()
+    doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    for located in file.chunks.where(_names) if doubtful else ():
+        for name, span, is_key in _doubtful(located.chunk):
+            known = _attributes(file.chunks) if is_key else file.project.roles
+            if name in doubtful and name in known and _is_used_for_that_only(file, names, name):
+                fix = Fix(f"Change to `'{name}'`", (Edit(span, f"'{name}'"),))
+                message = f"Jinja takes `{name}` for a variable; did you mean `'{name}'`?"
+                yield Finding(span, message, (fix,)).shifted(located.start)
+
+
+def _is_used_for_that_only(file: File, names: FileNames, name: str) -> bool:
+    places = {
+        span.shifted(located.start)
+        for located in file.chunks.where(_names)
+        for other, span, _ in _doubtful(located.chunk)
+        if other == name
+    }
+    return all(reading.span in places for reading in names.readings_of(name))
+
+
+RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)
