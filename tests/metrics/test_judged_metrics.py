@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -138,3 +140,43 @@ def test_rubrics_that_cannot_be_read_are_said(rubrics: object, words: str) -> No
     result = BUILTIN_METRICS["rubrics"].score(response="a", judge=Saying(YES), rubrics=rubrics)
     assert result.value is None
     assert words in str(result.reason)
+
+
+class Looking(Saying):
+    """A judge that keeps the messages themselves."""
+
+    async def ask(
+        self, messages: Sequence[Mapping[str, Any]], *, json_schema: Mapping[str, Any], sample: int = 1
+    ) -> str:
+        self.messages = messages
+        return await super().ask(messages, json_schema=json_schema, sample=sample)
+
+
+@pytest.mark.parametrize("name", ["multi_modal_faithfulness", "multi_modal_relevance"])
+def test_images_among_the_contexts_are_shown_to_the_judge(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "map.png").write_bytes(b"\x89PNG")
+    (tmp_path / "secret.png").write_bytes(b"password")
+    contexts = ["A cat sleeps.", "https://example.org/cat.png", "map.png", "no such.png", "secret.png"]
+    judge = Looking(YES)
+    given = {"response": "It is a cat.", "retrieved_contexts": contexts}
+    if name.endswith("relevance"):
+        given["user_input"] = "What is it?"
+    assert BUILTIN_METRICS[name].score(judge=judge, **given) == MetricResult(1.0, "It is.")
+    text, *images = judge.messages[-1]["content"]
+    assert "A cat sleeps." in text["text"]
+    assert "no such.png" in text["text"]
+    assert "https://example.org/cat.png" not in text["text"]
+    assert [image["image_url"]["url"] for image in images] == [
+        "https://example.org/cat.png",
+        "data:image/png;base64,iVBORw==",
+    ]
+
+
+def test_contexts_without_images_are_judged_as_text() -> None:
+    judge = Looking(NO)
+    metric = BUILTIN_METRICS["multi_modal_faithfulness"]
+    assert metric.score(judge=judge, response="A dog.", retrieved_contexts='["A cat."]').value == 0.0
+    assert "A cat." in judge.messages[-1]["content"]

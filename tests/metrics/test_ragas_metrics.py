@@ -18,8 +18,9 @@ import pytest
 
 import promptls
 from promptls.metrics.ragas.registry import RAGAS_METRICS
-from promptls.metrics.ragas.scoring import conversation, texts, tool_calls
+from promptls.metrics.ragas.scoring import conversation, tool_calls
 from promptls.metrics.registry import BUILTIN_METRICS, page_of_metric
+from promptls.metrics.values import context_texts
 from promptls.text.errors import UserError
 from support.model_server import ModelServer, Reply, model_server
 
@@ -172,7 +173,7 @@ def test_every_metric_has_a_page(metric: Any) -> None:
     [(["a", "b"], ["a", "b"]), ('["a"]', ["a"]), ("[not JSON", ["[not JSON"]), ("a", ["a"]), ("", [])],
 )
 def test_contexts_are_lists_of_texts(value: object, expected: list[str]) -> None:
-    assert texts(value) == expected
+    assert context_texts(value) == expected
 
 
 def test_a_response_ends_a_conversation_and_may_call_tools() -> None:

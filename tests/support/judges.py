@@ -16,10 +16,10 @@ class Saying:
         self.samples: list[int] = []
 
     async def ask(
-        self, messages: Sequence[Mapping[str, str]], *, json_schema: Mapping[str, Any], sample: int = 1
+        self, messages: Sequence[Mapping[str, Any]], *, json_schema: Mapping[str, Any], sample: int = 1
     ) -> str:
         assert json_schema
-        self.questions.append("\n".join(message["content"] for message in messages))
+        self.questions.append("\n".join(str(message["content"]) for message in messages))
         self.samples.append(sample)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):

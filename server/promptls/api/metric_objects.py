@@ -14,12 +14,12 @@ from promptls.api.judge import as_embedder, as_judge
 from promptls.api.models import run_in_own_loop
 from promptls.api.samples import MultiTurnSample, SingleTurnSample
 from promptls.metrics.binding import asks_for
-from promptls.metrics.extra import needed
 from promptls.metrics.grading import EMBEDDER, EMBEDDINGS, JUDGE, NoVerdictError, read_verdict
 from promptls.metrics.loading import metric_parameters
 from promptls.metrics.metric import PASS_OR_FAIL, AllowedValues, Kind, Metric
 from promptls.metrics.registry import BUILTIN_METRICS
 from promptls.metrics.result import MetricResult
+from promptls.metrics.values import needed
 from promptls.text.errors import UsageError, UserError
 from promptls.text.suggest import did_you_mean
 
@@ -448,6 +448,8 @@ _OTHER_NAMES: Final = {
     "RubricsScore": "rubrics",
     "DomainSpecificRubrics": "rubrics",
     "InstanceRubrics": "instance_rubrics",
+    "MultiModalFaithfulness": "multi_modal_faithfulness",
+    "MultiModalRelevance": "multi_modal_relevance",
     "InstanceSpecificRubrics": "instance_rubrics",
 }
 """The names of further classes: those that older releases of Ragas give, and those of metrics of promptls."""

@@ -14,7 +14,7 @@ _HOMES = {
     "ranking_metric": "promptls.metrics.metric",
     "Metric": "promptls.metrics.metric",
     "MetricResult": "promptls.metrics.result",
-    "aggregate": "promptls.metrics.aggregation",
+    "aggregate": "promptls.metrics.result",
 }
 # By its name: the classes ask models, which the functions below them know nothing of.
 _CLASSES = "promptls.api.metric_objects"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import json
 import re
@@ -13,6 +14,7 @@ from typing import Any, Final, Protocol
 
 from promptls.metrics.result import MetricResult
 from promptls.metrics.values import NoJsonError, json_of
+from promptls.security.files import read_bytes
 from promptls.semantic.types.schemas import RUN_SECONDS, SchemaCheck, UndecidedError
 from promptls.text.errors import UserError
 
@@ -29,7 +31,7 @@ class Judge(Protocol):
     """A model that judges."""
 
     async def ask(
-        self, messages: Sequence[Mapping[str, str]], *, json_schema: Mapping[str, Any], sample: int = 1
+        self, messages: Sequence[Mapping[str, Any]], *, json_schema: Mapping[str, Any], sample: int = 1
     ) -> str:
         """Return the text of the judge's answer, held to `json_schema` where the model can be.
 
@@ -93,15 +95,54 @@ def material_of(
     }
 
 
-def question(task: str, material: Mapping[str, object], schema: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the messages that ask for a verdict: `material` by its names, without what is None."""
+def question(
+    task: str, material: Mapping[str, object], schema: Mapping[str, Any], images: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """Return the messages that ask for a verdict: `material` by its names, without what is None.
+
+    The addresses of `images` become parts of the question, as the API of OpenAI has them.
+    """
     texts = {name: as_text(value) for name, value in material.items() if value is not None}
     # A text cannot hold its own digest, so that nothing in it can look like its end.
     fence = hashlib.sha256("\0".join(texts.values()).encode("utf-8", "surrogatepass")).hexdigest()[:12]
     blocks = [f"<{name}-{fence}>\n{text}\n</{name}-{fence}>" for name, text in texts.items()]
     system = _INSTRUCTIONS.format(fence=fence, schema=json.dumps(schema, ensure_ascii=False))
     user = "\n\n".join([f"What to judge:\n{task}", *blocks, "Judge now. Answer with the JSON object alone."])
-    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    content: Any = user
+    if images:
+        parts = [{"type": "image_url", "image_url": {"url": address}} for address in images]
+        content = [{"type": "text", "text": user}, *parts]
+    return [{"role": "system", "content": system}, {"role": "user", "content": content}]
+
+
+_IMAGE_ADDRESS: Final = re.compile(
+    r"data:image/\w|https?://\S+\.(?:png|jpe?g|gif|webp)(?:[?#]|$)", re.IGNORECASE
+)
+_IMAGE_FILE: Final = re.compile(r"[^\n]{1,1000}\.(png|jpe?g|gif|webp)", re.IGNORECASE)
+_MAX_IMAGE_BYTES: Final = 20_000_000
+_SIGNATURES: Final = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF")
+"""What image files begin with: no other file is sent to a judge, whatever its name."""
+
+
+def image_of(context: str) -> str | None:
+    """Return the address of the image that a context is: an address, or the content of a file at a path.
+
+    None for any other text, and for a file that is no image, is not there or may not be read.
+    """
+    text = context.strip()
+    if _IMAGE_ADDRESS.match(text):
+        return text
+    named = _IMAGE_FILE.fullmatch(text)
+    if named is None:
+        return None
+    try:
+        content = read_bytes(text, _MAX_IMAGE_BYTES)
+    except OSError:
+        return None
+    if not content.startswith(_SIGNATURES):
+        return None
+    kind = named[1].lower().replace("jpg", "jpeg")
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
 def as_text(value: object) -> str:
@@ -110,7 +151,7 @@ def as_text(value: object) -> str:
 
 
 async def verdicts(
-    judge: Judge, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], repeats: int
+    judge: Judge, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any], repeats: int
 ) -> tuple[list[Mapping[str, Any]], list[UserError]]:
     """Return the verdicts of `repeats` samples, and why the others are missing.
 
@@ -125,7 +166,7 @@ async def verdicts(
 
 
 async def voted(
-    judge: Judge, task: str, material: Mapping[str, object], repeats: int
+    judge: Judge, task: str, material: Mapping[str, object], repeats: int, images: Sequence[str] = ()
 ) -> tuple[bool | None, str]:
     """Return what most of the verdicts say, and why.
 
@@ -135,7 +176,7 @@ async def voted(
     problem = repeats_problem(repeats)
     if problem:
         return None, problem
-    given, failed = await verdicts(judge, question(task, material, schema), schema, repeats)
+    given, failed = await verdicts(judge, question(task, material, schema, images), schema, repeats)
     if not given:
         return None, failed[0].message
     votes = Counter(bool(each["verdict"]) for each in given)
@@ -144,6 +185,18 @@ async def voted(
         return None, f"the verdicts are evenly split, {most} to {most}: ask for an odd number of `repeats`"
     reason = next(str(each["reason"]) for each in given if bool(each["verdict"]) is winner)
     return winner, _with_count(reason, most, len(given), failed)
+
+
+async def supported(
+    judge: Judge, task: str, material: Mapping[str, object], contexts: Sequence[str], repeats: int
+) -> MetricResult:
+    """Return 1.0 if most verdicts are that contexts, texts and images, support what is asked, else 0.0."""
+    addresses = [image_of(context) for context in contexts]
+    texts = [context for context, image in zip(contexts, addresses, strict=True) if image is None]
+    images = [image for image in addresses if image is not None]
+    shown = {**material, "retrieved_contexts": texts or None}
+    verdict, reason = await voted(judge, task, shown, repeats, images)
+    return MetricResult(None if verdict is None else float(verdict), reason)
 
 
 async def graded(
@@ -197,7 +250,7 @@ def _misfit(value: object, schema: Mapping[str, Any]) -> str | None:
 
 
 async def _verdict(
-    judge: Judge, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], sample: int
+    judge: Judge, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any], sample: int
 ) -> Mapping[str, Any] | UserError:
     try:
         try:

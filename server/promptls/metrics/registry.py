@@ -14,6 +14,8 @@ from promptls.metrics.builtin.instance_rubrics import instance_rubrics
 from promptls.metrics.builtin.json_field_match import json_field_match
 from promptls.metrics.builtin.json_validity import json_validity
 from promptls.metrics.builtin.latency import latency
+from promptls.metrics.builtin.multi_modal_faithfulness import multi_modal_faithfulness
+from promptls.metrics.builtin.multi_modal_relevance import multi_modal_relevance
 from promptls.metrics.builtin.regex_match import regex_match
 from promptls.metrics.builtin.rouge import rouge
 from promptls.metrics.builtin.rubrics import rubrics
@@ -51,6 +53,8 @@ OWN_METRICS: Final[dict[str, Metric]] = {
         simple_criteria,
         rubrics,
         instance_rubrics,
+        multi_modal_faithfulness,
+        multi_modal_relevance,
     )
 }
 """Those of promptls itself, in the order of the documentation."""

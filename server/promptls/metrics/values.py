@@ -1,9 +1,12 @@
-"""Responses and expected values as the built-in metrics read them."""
+"""Responses and expected values as the built-in metrics read them, and the packages that they need."""
 
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from typing import Any, Final
+
+from promptls.text.errors import UserError
 
 ABSENT: Final = object()
 """The value of a field that is not there."""
@@ -78,3 +81,36 @@ def same_value(one: object, other: object) -> bool:
         # A table of comma-separated values holds nothing but text.
         return str(one).strip().casefold() == str(other).strip().casefold()
     return one == other
+
+
+def read_json(value: object) -> object:
+    """Return what a text in JSON holds; any other value as it is."""
+    if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+        try:
+            return json_of(value)
+        except NoJsonError:
+            return value
+    return value
+
+
+def context_texts(value: object) -> list[str]:
+    """Return the texts of a list, also of one in JSON.
+
+    Any other text is the only one, and an empty one is none.
+    """
+    read = read_json(value)
+    if isinstance(read, list):
+        return [each if isinstance(each, str) else str(each) for each in read]
+    text = str(value)
+    return [text] if text.strip() else []
+
+
+def needed(module: str) -> Any:
+    """Return the module; raises `UserError` with what to install where it is not there."""
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.partition(".")[0].replace("_", "-")
+        raise UserError(
+            f"this metric needs the package `{package}`", remedy='run `pip install "promptls[metrics]"`'
+        ) from None

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
 from promptls.datasets.atomic import replaced
+from promptls.datasets.cells import spreadsheet_line
 from promptls.experiments.comparison import Comparison, compare_with
 from promptls.experiments.history import (
     RunSummary,
@@ -295,10 +293,6 @@ def _compared(found: Comparison) -> dict[str, Any]:
 
 FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
 
-# `exported.ts` of the pages has the same two.
-_FORMULA: Final = re.compile(r"[=+\-@\t\r]")
-_NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-
 
 def write_rows(path: Path, run: RunSummary, form: str, places: Sequence[int]) -> None:
     """Write the rows at these positions to the file at `path` atomically; raises OSError.
@@ -329,21 +323,10 @@ def _pieces(run: RunSummary, form: str, places: Sequence[int]) -> Iterator[str]:
             plain = {column: cells.get(column, "") for column in columns}
             yield json.dumps(plain, ensure_ascii=False) + "\n"
         return
-    yield _csv_line(columns)
+    yield spreadsheet_line(columns)
     for cells in rows:
-        yield _csv_line([cells.get(column, "") for column in columns])
+        yield spreadsheet_line([cells.get(column, "") for column in columns])
 
 
 def _with_note(cells: dict[str, str], note: Note | None) -> dict[str, str]:
     return cells if note is None else {**cells, "thumb": note.thumb or "", "note": note.text}
-
-
-def _for_spreadsheet(cell: str) -> str:
-    """Return the cell as text, where a spreadsheet would take it for a formula."""
-    return f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
-
-
-def _csv_line(cells: Sequence[str]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\r\n").writerow(map(_for_spreadsheet, cells))
-    return stream.getvalue()

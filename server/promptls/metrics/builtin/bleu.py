@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from promptls.metrics.extra import needed
 from promptls.metrics.metric import numeric_metric
 from promptls.metrics.result import MetricResult
-from promptls.metrics.values import texts_of
+from promptls.metrics.values import needed, texts_of
 
 
 @numeric_metric()

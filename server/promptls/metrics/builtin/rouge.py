@@ -25,10 +25,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from promptls.metrics.extra import needed
 from promptls.metrics.metric import numeric_metric
 from promptls.metrics.result import MetricResult
-from promptls.metrics.values import texts_of
+from promptls.metrics.values import needed, texts_of
 
 _KINDS = ("rougeL", "rouge1", "rouge2")
 _SHORT = 3

@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from promptls.metrics.extra import needed
 from promptls.metrics.metric import numeric_metric
 from promptls.metrics.result import MetricResult
+from promptls.metrics.values import needed
 
 
 @numeric_metric()

@@ -16,24 +16,12 @@ from typing import Any
 from promptls.metrics.grading import EMBEDDER, JUDGE, Embedder, Judge, NoVerdictError, read_verdict
 from promptls.metrics.ragas.registry import PROMPTS, RAGAS_METRICS, RagasMetric
 from promptls.metrics.result import MetricResult
-from promptls.metrics.values import NoJsonError, json_of
+from promptls.metrics.values import context_texts, read_json
 from promptls.text.errors import UserError
 
 _USERS = frozenset({"user", "human", "system", "developer"})
 _TOOLS = frozenset({"tool", "function"})
 _AGENTS = frozenset({"assistant", "ai", "agent", "model"})
-
-
-def texts(value: object) -> list[str]:
-    """Return the texts of a list, also of one in JSON.
-
-    Any other text is the only one, and an empty one is none.
-    """
-    read = read_json(value)
-    if isinstance(read, list):
-        return [each if isinstance(each, str) else str(each) for each in read]
-    text = str(value)
-    return [text] if text.strip() else []
 
 
 def conversation(value: object, response: str) -> list[dict[str, Any]]:
@@ -64,16 +52,6 @@ def tool_calls(value: object) -> list[dict[str, Any]]:
     if not isinstance(read, list):
         raise UserError(f"`{value}` is no list of tool calls: each has `name` and `args`")
     return [_call(each) for each in read]
-
-
-def read_json(value: object) -> object:
-    """Return what a text in JSON holds; any other value as it is."""
-    if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
-        try:
-            return json_of(value)
-        except NoJsonError:
-            return value
-    return value
 
 
 def _message(value: object) -> dict[str, Any]:
@@ -229,7 +207,7 @@ def _arguments(row: RagasMetric, given: Mapping[str, Any], messages: Any) -> dic
         if value is None and name in row.may:
             continue
         if name in _LISTS:
-            arguments[name] = texts(value)
+            arguments[name] = context_texts(value)
         elif name == "reference_tool_calls":
             arguments[name] = [messages.ToolCall(**call) for call in tool_calls(value)]
         elif row.kind in _CONVERSATIONS and name == "user_input":

@@ -7,8 +7,8 @@ the input is known to get text with line breaks: from an example or a sample of 
 that loads it; and if the tag itself puts a line break into a block, such as `join` between the elements of a list.
 Otherwise it is a hint, at the first such place in the file. If its severity is set higher, it points at each.
 Nothing is said where the value goes through `escape_special_characters`, `tojson` or `indent` with the block's own
-indentation, where the template uses it as a number, a truth value, a list or a mapping, and where its type
-or its `enum` in `input_keys` leaves no room for a line break.
+indentation, where the template uses it as a number, a truth value, a list or a mapping, or all Python calls
+that load it give such a value, and where its type or its `enum` in `input_keys` leaves no room for a line break.
 
 ## Why is this bad?
 
@@ -55,6 +55,7 @@ from promptls.semantic.printed_inputs import (
     ways_from_inputs,
 )
 from promptls.semantic.types.assignability import Constant
+from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.chunk_list import Located
 from promptls.text.errors import UserError
@@ -76,6 +77,7 @@ def check(file: File) -> Iterator[Finding]:
     """Yield the inputs that the file prints as they are, where a line break would matter."""
     template = file.template
     given = _given_with_line_breaks(file)
+    one_line = _given_on_one_line(file)
     inputs = template.names.input_names - no_inputs(template)
     known = inputs | template.names.bound_names("for") | template.names.bound_names("set")
     told: set[Span] = set()
@@ -95,7 +97,7 @@ def check(file: File) -> Iterator[Finding]:
                 fixes = tuple(_fixes(located.chunk, value, is_text=is_text))
                 yield Finding(value.expression, message, fixes, severity="warning").shifted(located.start)
             told.add(expression)
-        elif _is_one_line(schema) or kind in _ONE_LINE_SHAPES:
+        elif _is_one_line(schema) or kind in _ONE_LINE_SHAPES or value.text in one_line:
             continue
         elif value.name in given and not value.keys:
             message = f"{given[value.name]} `{value.text}` with a line break: {_effect(value)}"
@@ -158,6 +160,20 @@ def _given_with_line_breaks(file: File) -> dict[str, str]:
     for example in file.template.declarations.examples:
         found |= {name: "an example gives" for name, value in example.data.items() if _has_line_break(value)}
     return found
+
+
+def _given_on_one_line(file: File) -> frozenset[str]:
+    """Return the inputs that all calls give as what prints no line break: a number, a list, a mapping."""
+    calls = calls_to(file.snapshot, file.path)
+    return frozenset(
+        name
+        for name in {name for call in calls for name, _ in call.given}
+        if all(_prints_one_line(dict(call.given).get(name, UNKNOWN)) for call in calls)
+    )
+
+
+def _prints_one_line(shape: Shape) -> bool:
+    return shape.kind in _ONE_LINE_SHAPES - {"callable"}
 
 
 def _samples(file: File) -> Sequence[Sample]:
