@@ -300,3 +300,21 @@ def test_a_model_behind_an_api_needs_its_roles() -> None:
 
 def test_a_text_with_many_brackets_is_a_template() -> None:
     assert found(one(repr("[ " * 200 + "{question}"))) == []
+
+
+@pytest.mark.parametrize(
+    ("inferencer", "left"),
+    [
+        ("type=GenInferencer, fix_id_list=[0, 2]", "type=GenInferencer"),
+        ("fix_id_list=list(range(3)), type=GenInferencer", "type=GenInferencer"),
+    ],
+)
+def test_the_rows_of_old_configurations_are_moved_to_the_retriever(inferencer: str, left: str) -> None:
+    text = (
+        "q_infer_cfg = dict(ice_template=dict(template='</E>Q', ice_token='</E>'), "
+        f"retriever=dict(type=FixKRetriever), inferencer=dict({inferencer}))\n"
+    )
+    finding = next(each for each in findings_in_configuration(text, FilesOf(), Project()) or ())
+    moved = "[0, 2]" if "[0, 2]" in inferencer else "[0, 1, 2]"
+    expected = text.replace("type=FixK", f"fix_id_list={moved}, type=FixK").replace(inferencer, left)
+    assert edited(text, finding.fixes[0].edits) == expected

@@ -178,8 +178,9 @@ def _without_text(value: Any) -> str:
 
 _HARMLESS: Final = re.compile(r"[\w .:;,()<>/!?-]*")
 """A text that stands in every literal as it is."""
-_ENTRY: Final = re.compile(r'\s*(\w+): "([\w<>/]*)",?\s*')
-"""A key with a plain text that a fix adds to a mapping."""
+_ENTRY: Final = re.compile(r'\s*(\w+): (?:"([\w<>/]*)"|(\[[\d, -]*\])),?\s*')
+"""A key with a plain text or a list of numbers that a fix adds to a mapping."""
+_COMMA: Final = re.compile(r"\s*,\s*")
 
 
 class LeadingBack:
@@ -269,6 +270,9 @@ class LeadingBack:
                 adds = True
                 edits.append(added)
                 continue
+            if not edit.text and (removed := self._removed(edit, written)):
+                edits.append(removed)
+                continue
             number = _text_at(written, edit.span)
             text = written.texts[number] if number is not None else None
             if text is None or not _stands_in(text, edit.span):
@@ -289,8 +293,9 @@ class LeadingBack:
             node = next((piece.node for text in behind for piece in text.pieces), None)
             if node is None or id(node) not in self._own:
                 return None
-            key, value = entry.groups()
-            added = f"{key}='{value}', " if isinstance(node, ast.keyword) else f"'{key}': '{value}', "
+            key, text, numbers = entry.groups()
+            value = numbers or f"'{text}'"
+            added = f"{key}={value}, " if isinstance(node, ast.keyword) else f"'{key}': {value}, "
             start = self._places.span(node).start
             return Edit(Span(start, start), added)
         number = _text_at(written, edit.span)
@@ -305,6 +310,20 @@ class LeadingBack:
             return None
         start = characters[piece.start].start
         return Edit(Span(start, start), edit.text)
+
+    def _removed(self, edit: Edit, written: WrittenDataset) -> Edit | None:
+        """Return the removal of an argument of a call; None if it is not an argument that goes."""
+        inside = (each for each in written.texts if edit.span.start <= each.span.start)
+        text = next(inside, None)
+        node = text.pieces[0].node if text and text.pieces and text.span.end <= edit.span.end else None
+        if not isinstance(node, ast.keyword) or id(node) not in self._own:
+            return None
+        source = self._places.text
+        start, end = self._places.span(node).start, self._places.span(node.value).end
+        comma = _COMMA.match(source, end)
+        if comma is None:
+            start = len(source[:start].rstrip().removesuffix(","))
+        return Edit(Span(start, comma.end() if comma else end), "")
 
     def _is_same(self, text: WrittenText, span: Span, led: Span) -> bool:
         """Return whether the words in the YAML are, letter for letter, those at the place in the Python."""

@@ -174,6 +174,8 @@ def _without_argument(
         return Finding(place, message)
     removed = without_entry(chunk, inferencer.span, inferencer.entries, entry)
     value = chunk.text[entry.value.span.start : entry.value.span.end]
+    if isinstance(entry.value, Sequence):
+        value = f"[{', '.join(item.text for item in entry.value.items if isinstance(item, Scalar))}]"
     added = added_entry(chunk.text, retriever.span, retriever.entries, f"{key}: {value}")
     fixes: tuple[Fix, ...] = ()
     if removed is not None and added is not None and "\n" not in value:
