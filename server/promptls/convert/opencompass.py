@@ -124,7 +124,7 @@ def _lost(infer: Mapping[str, Any]) -> Iterator[str]:
 
 
 _LONG: Final = 90
-"""Characters of a mapping or a list that still stands on its key's line."""
+"""Characters of a mapping or a list that is still on its key's line."""
 _ORDER: Final = ("infer_cfg", "eval_cfg", "models", "path", "name", "reader_cfg", "abbr")
 """Keys of the top level; the texts come first, and the file ends with what is no text of many lines."""
 _JINJA: Final = ("{{", "{%", "{#")

@@ -39,7 +39,7 @@ _DATASET_KEYS: Final = ("abbr", "name", "path", "reader_cfg", "infer_cfg", "eval
 _MODEL_KEYS: Final = ("type", "max_seq_len", "meta_template")
 _INFER: Final = "infer_cfg"
 _MAX_FILES: Final = 1_000
-_MAX_STEPS: Final = 3_000_000
+_MAX_STEPS: Final = 1_000_000
 """How many expressions are looked at; a configuration that needs more is no configuration."""
 _MAX_CALL_DEPTH: Final = 20
 _THIS_FOLDER: Final = "."
@@ -101,7 +101,7 @@ class Configuration:
         return self.datasets[names.index(name)]
 
     def names(self) -> tuple[str, ...]:
-        """Return what the datasets are called: `abbr`, else `name`, else their number."""
+        """Return the names of the datasets: `abbr`, else `name`, else their number."""
         return tuple(
             str(each.get("abbr") or each.get("name") or number)
             for number, each in enumerate(self.datasets, start=1)
@@ -232,7 +232,7 @@ class _Function:
 
 
 class Interpreter:
-    """Reads a configuration and the files that it imports, as far as plain data and a few functions go.
+    """Evaluates a configuration and the files that it imports: plain data and a few functions.
 
     What is not read becomes a symbol. `unread` are the sources of symbols; `missing` the modules whose
     files were not found, each with the first import of it; `doubted` the lists and mappings, by their ids,

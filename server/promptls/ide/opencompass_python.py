@@ -55,10 +55,10 @@ _DEEPEST: Final = 30
 
 
 class WrittenText(NamedTuple):
-    """A text of the dataset: where it stands in the YAML, and what wrote it.
+    """A text of the dataset: where it is in the YAML, and what wrote it.
 
     `places` says where each of its characters begins in the YAML. `holder` is the number of the key that
-    it stands below, None at the top.
+    it is below; None at the top.
     """
 
     span: Span
@@ -159,7 +159,7 @@ class _Writer:
 
 
 def _escaped(character: str) -> str:
-    """Return a character as it stands between the double quotes of YAML."""
+    """Return a character as YAML writes it between double quotes."""
     if character in '"\\':
         return f"\\{character}"
     if character == "\n":
@@ -177,14 +177,14 @@ def _without_text(value: Any) -> str:
 
 
 _HARMLESS: Final = re.compile(r"[\w .:;,()<>/!?-]*")
-"""A text that stands in every literal as it is."""
+"""A text that every literal writes as it is."""
 _ENTRY: Final = re.compile(r'\s*(\w+): (?:"([\w<>/]*)"|(\[[\d, -]*\])),?\s*')
 """A key with a plain text or a list of numbers that a fix adds to a mapping."""
 _COMMA: Final = re.compile(r"\s*,\s*")
 
 
-class LeadingBack:
-    """Leads back to one text of Python, whose expressions are those of `tree`."""
+class PositionMap:
+    """Maps positions in the YAML to one text of Python, whose expressions are those of `tree`."""
 
     def __init__(self, places: PythonPlaces, tree: ast.Module) -> None:
         self._places = places
@@ -199,12 +199,12 @@ class LeadingBack:
     def finding(self, finding: Finding, written: WrittenDataset) -> Finding | None:
         """Return the finding at its place in the Python, or None if that place is not in this text.
 
-        Of its fixes those are left that change nothing but words of this text.
+        Fixes that change anything but characters and arguments of this text are left out.
         """
         number = _text_at(written, finding.span)
         if number is None or (span := self._span(written, number, finding.span)) is None:
             return None
-        fixes = tuple(led for fix in finding.fixes if (led := self._fix(fix, written)) is not None)
+        fixes = tuple(mapped for fix in finding.fixes if (mapped := self._fix(fix, written)) is not None)
         return Finding(span, finding.message, fixes, severity=finding.severity)
 
     def _span(self, written: WrittenDataset, number: int, span: Span) -> Span | None:
@@ -215,12 +215,12 @@ class LeadingBack:
             pieces = [piece for piece in text.pieces if piece.node is not None]
             if pieces:
                 is_inside = place == number and not _is_whole(text, span)
-                return self._words(text, span) if is_inside else self._all_of(pieces)
+                return self._inside(text, span) if is_inside else self._all_of(pieces)
             place = text.holder
         return None
 
     def _all_of(self, pieces: list[TextPiece]) -> Span | None:
-        """Return where the expressions of a text stand; of keys, without their quotes."""
+        """Return the span of the expressions of a text; of keys, without their quotes."""
         spans = []
         for piece in pieces:
             if piece.node is None or id(piece.node) not in self._own:
@@ -228,8 +228,8 @@ class LeadingBack:
             spans.append(self._places.span(piece.node))
         return Span(min(span.start for span in spans), max(span.end for span in spans))
 
-    def _words(self, text: WrittenText, span: Span) -> Span | None:
-        """Return the place of some of a text's words; or the expression that wrote them."""
+    def _inside(self, text: WrittenText, span: Span) -> Span | None:
+        """Return the span of some of a text's characters, or of the expression that wrote them."""
         first = bisect_right(text.places, span.start) - 1
         last = bisect_left(text.places, span.end)
         start = 0
@@ -251,13 +251,13 @@ class LeadingBack:
         first, last = first + piece.start, last + piece.start
         if characters is not None:
             return Span(characters[first].start, characters[last - 1].end)
-        # In an f-string, words that stand there once are those words.
+        # In an f-string, characters that occur once are those characters.
         whole = self._places.span(piece.node)
-        source, words = self._places.text[whole.start : whole.end], piece.whole[first:last]
-        if source.count(words) != 1:
+        source, part = self._places.text[whole.start : whole.end], piece.whole[first:last]
+        if source.count(part) != 1:
             return whole
-        at = whole.start + source.index(words)
-        return Span(at, at + len(words))
+        at = whole.start + source.index(part)
+        return Span(at, at + len(part))
 
     def _fix(self, fix: Fix, written: WrittenDataset) -> Fix | None:
         edits = []
@@ -275,9 +275,9 @@ class LeadingBack:
                 continue
             number = _text_at(written, edit.span)
             text = written.texts[number] if number is not None else None
-            if text is None or not _stands_in(text, edit.span):
+            if text is None or not _is_inside(text, edit.span):
                 return None
-            span = self._words(text, edit.span)
+            span = self._inside(text, edit.span)
             plain = edit.text.strip("{}") if "{" in edit.text else edit.text
             if span is None or not _HARMLESS.fullmatch(plain) or not self._is_same(text, edit.span, span):
                 return None
@@ -286,7 +286,7 @@ class LeadingBack:
         return Fix(fix.title, tuple(edits), fix.preferred and not adds)
 
     def _added(self, edit: Edit, written: WrittenDataset) -> Edit | None:
-        """Return an argument or a key that is put ahead of others, or words that a text begins with."""
+        """Return the insertion of an argument or a key before others, or at the start of a text."""
         entry = _ENTRY.fullmatch(edit.text)
         if entry is not None:
             behind = (text for text in written.texts if text.span.start >= edit.span.start)
@@ -325,26 +325,26 @@ class LeadingBack:
             start = len(source[:start].rstrip().removesuffix(","))
         return Edit(Span(start, comma.end() if comma else end), "")
 
-    def _is_same(self, text: WrittenText, span: Span, led: Span) -> bool:
-        """Return whether the words in the YAML are, letter for letter, those at the place in the Python."""
+    def _is_same(self, text: WrittenText, span: Span, mapped: Span) -> bool:
+        """Return whether the characters in the YAML are those at the span in the Python."""
         whole = "".join(piece.text for piece in text.pieces)
         first, last = bisect_left(text.places, span.start), bisect_left(text.places, span.end)
-        return whole[first:last] == self._places.text[led.start : led.end]
+        return whole[first:last] == self._places.text[mapped.start : mapped.end]
 
 
 def _text_at(written: WrittenDataset, span: Span) -> int | None:
-    """Return the number of the key or text at a place; of what is neither, the key that it stands behind."""
+    """Return the index of the key or text at a span; otherwise, of the key before it."""
     found = bisect_right([text.span.start for text in written.texts], span.start) - 1
     return found if found >= 0 else None
 
 
 def _is_whole(text: WrittenText, span: Span) -> bool:
     """Return whether a span is all of a text, or reaches out of it."""
-    return not _stands_in(text, span)
+    return not _is_inside(text, span)
 
 
-def _stands_in(text: WrittenText, span: Span) -> bool:
-    """Return whether a span is words of a text."""
+def _is_inside(text: WrittenText, span: Span) -> bool:
+    """Return whether a span is inside the characters of a text."""
     if not text.places or span.is_empty():
         return False
     return text.places[0] <= span.start and span.end <= text.places[-1] + 1 and text.span.end >= span.end
@@ -385,7 +385,7 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
             return None
     classes = _Classes(files, interpreter.imports)
     prompts = [classes.without_own(each) for each in islice(_prompts(names), _MAX_PROMPTS)]
-    leading = LeadingBack(places, own)
+    positions = PositionMap(places, own)
     found: dict[Finding, None] = {}
     checked: set[tuple[object, ...]] = set()
     for prompt in prompts:
@@ -396,9 +396,9 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
         except RecursionError:
             continue
         key = (written.text, *(id(piece.node) for text in written.texts for piece in text.pieces))
-        if key not in checked and leading.has_part_of(written):
+        if key not in checked and positions.has_part_of(written):
             checked.add(key)
-            found.update(dict.fromkeys(_found(written, project, leading)))
+            found.update(dict.fromkeys(_found(written, project, positions)))
     if not prompts and not interpreter.missing:
         return None
     severity = severity_of(UNRESOLVED_IMPORT, project)
@@ -428,7 +428,7 @@ def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
 
 
 def _without_none(value: Any) -> Any:
-    """Return an `infer_cfg` whose templates are not None: those are filled in by who imports them."""
+    """Return an `infer_cfg` whose templates are not None: whoever imports the file fills those in."""
     if not isinstance(value, dict):
         return value
     return {
@@ -469,7 +469,7 @@ class _Classes:
         return not module.startswith("opencompass.") or re.search(rf"\b{name}\b", source) is not None
 
 
-def _found(written: WrittenDataset, project: Project, leading: LeadingBack) -> Iterator[Finding]:
+def _found(written: WrittenDataset, project: Project, positions: PositionMap) -> Iterator[Finding]:
     template = Template(Source.of(written.text))
     if chunk_yaml(template.source.first_chunk).problems:
         return  # It has more brackets than are read.
@@ -481,9 +481,9 @@ def _found(written: WrittenDataset, project: Project, leading: LeadingBack) -> I
         for finding in rule.check(file):
             if finding.severity == "information" and rule.name == "unknown-field":
                 continue  # The dataset class makes columns that nothing here names.
-            led = leading.finding(finding, written)
-            if led is not None:
-                yield led.of(rule.name, finding.severity or severity)
+            mapped = positions.finding(finding, written)
+            if mapped is not None:
+                yield mapped.of(rule.name, finding.severity or severity)
 
 
 _ENDING: Final = ".py"
@@ -514,17 +514,17 @@ def findings_of_file(snapshot: Snapshot, path: str) -> FileFindings:
     called = findings_in_calls(snapshot, path, text)
     if (configured is None and called is None) or project.excludes(path):
         return FileFindings(Kind.OTHER, (), ())
-    return _told(
+    return _without_suppressed(
         Kind.PROGRAM if configured is None else Kind.EVALUATION, text, (*(configured or ()), *(called or ()))
     )
 
 
 def findings_of_program(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...]:
     """Return what is wrong with the calls of a Python text that load templates, but for what it silences."""
-    return _told(Kind.PROGRAM, text, findings_in_calls(snapshot, path, text) or ()).findings
+    return _without_suppressed(Kind.PROGRAM, text, findings_in_calls(snapshot, path, text) or ()).findings
 
 
-def _told(kind: Kind, text: str, found: tuple[Finding, ...]) -> FileFindings:
+def _without_suppressed(kind: Kind, text: str, found: tuple[Finding, ...]) -> FileFindings:
     """Return findings in a Python text without those that its comments silence."""
     silenced = silenced_by(_comments(text))
     starts = line_starts(text)

@@ -32,7 +32,7 @@ class PythonPlaces:
         self._starts = line_starts(text)
 
     def span(self, node: ast.expr | ast.keyword) -> Span:
-        """Return where the expression stands; of the name of an argument, the name."""
+        """Return the span of an expression; of an argument, of its name."""
         start = self._offset(node.lineno, node.col_offset)
         if isinstance(node, ast.keyword):
             return Span(start, start + len(node.arg or ""))
@@ -50,7 +50,7 @@ class PythonPlaces:
         return Span(start, end) if at < 0 else Span(at, at + len(module))
 
     def characters(self, node: ast.expr | ast.keyword, value: str) -> tuple[Span, ...] | None:
-        """Return where each character of the text that the expression writes stands; None if nobody knows."""
+        """Return the span of each character of the text that an expression writes; None if unknown."""
         span = self.span(node)
         if isinstance(node, ast.keyword):
             return tuple(Span(at, at + 1) for at in range(span.start, span.end))
@@ -82,8 +82,8 @@ def _characters(source: str, start: int, value: str) -> tuple[Span, ...] | None:
 
 
 def _literals(source: str) -> Iterator[tuple[str, int]]:
-    """Yield the literals that stand one behind the other in an expression, each with its offset."""
-    # In brackets, literals may stand on several lines.
+    """Yield the adjacent literals of an expression, each with its offset."""
+    # In brackets, literals may be on several lines.
     text = f"({source})"
     starts = line_starts(text)
     for token in tokenize.generate_tokens(io.StringIO(text, newline="").readline):
@@ -94,7 +94,7 @@ def _literals(source: str) -> Iterator[tuple[str, int]]:
 
 
 def _decoded(body: str, *, is_raw: bool) -> Iterator[tuple[str, Span]]:
-    """Yield the characters that the inside of a literal stands for, each with its place."""
+    """Yield the characters that the inside of a literal denotes, each with its span."""
     for match in _PIECE.finditer(body):
         written, start = match.group(), match.start()
         if written in {"\r\n", "\r"}:

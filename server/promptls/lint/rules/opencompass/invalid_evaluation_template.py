@@ -56,7 +56,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
         return
     if not evaluation.templates and not evaluation.is_open:
         entry = evaluation.root.entry("infer_cfg") or evaluation.retriever or evaluation.inferencer
-        # A typo is told by `unknown-evaluation-key`.
+        # `unknown-evaluation-key` reports a typo.
         keys = [key_text(each) or "" for each in evaluation.holder.entries]
         has_typo = any(is_typo(key, name) for key in keys for name in ("prompt_template", "ice_template"))
         if entry is not None and not has_typo:
@@ -73,11 +73,11 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _token(chunk: Chunk, template: EvaluationTemplate) -> Iterator[Finding]:
-    for key, words in (("ice_token", "an `ice_token`"), ("sep_token", "a `sep_token`")):
+    for key, what in (("ice_token", "an `ice_token`"), ("sep_token", "a `sep_token`")):
         token = template.mapping.value(key) if template.mapping else None
         is_text = isinstance(token, Scalar) and (token.dynamic or token.tag in {"str", "null"})
         if token is not None and not is_text:
-            yield Finding(token.span, f"{words} is a text; quote it", _quoted(chunk, token))
+            yield Finding(token.span, f"{what} is a text; quote it", _quoted(chunk, token))
 
 
 def _quoted(chunk: Chunk, node: Node) -> tuple[Fix, ...]:

@@ -81,7 +81,7 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
         return
     if template is not evaluation.asked:
         return
-    # That the key stands in the template is told by `invalid-ppl-template`.
+    # `invalid-ppl-template` reports the key in the template.
     misplaced = [label.entry.value for label in template.labels if label.name == "ice_token"]
     for scalar in _texts(template):
         for span in _marks(chunk.text, scalar, USUAL_ICE_MARK) if scalar not in misplaced else ():
@@ -97,7 +97,7 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
     token = template.ice_token
     mark = scalar_text(token)
     if token is None or token.tag != "str" or not mark:
-        return  # that a mark is no text is told by `invalid-evaluation-template`
+        return  # `invalid-evaluation-template` reports a mark that is not a text.
     used = evaluation.used_bodies(template)
     for place, body in _bodies(template):
         if isinstance(body, Scalar):
