@@ -101,3 +101,15 @@ async def test_a_file_of_weights_answers_like_the_package_that_holds_it() -> Non
         await model.close()
     assert answer.text
     assert answer.output_tokens == 5
+
+
+async def test_a_prompt_is_scored_whatever_was_scored_before(model: LocalModel) -> None:
+    likely = await model.score_prompt("The capital of France is Paris.")
+    unlikely = await model.score_prompt("The capital of France is banana.")
+    assert likely.tokens == len(likely.log_probabilities) + 1
+    assert all(score < 0 for score in likely.log_probabilities)
+    assert likely.perplexity < unlikely.perplexity
+    await model.score_prompt("Something else.")
+    again = await model.score_prompt("The capital of France is Paris.")
+    assert again.log_probabilities == pytest.approx(likely.log_probabilities, abs=0.05)
+    assert (await model.score_prompt("")).perplexity == 0

@@ -155,9 +155,9 @@ def _print_partial(run: RunSummary, thresholds: Mapping[str, float] | None) -> N
     if is_of_examples(run.rows_chosen):
         print(paint(f"partial run: over {over} of the prompt, not over the dataset", "yellow"))
         return
-    what = f"the first {over}" if over.isdigit() else over
+    what = f"the first {plural(int(over), 'row')}" if over.isdigit() else f"rows {over}"
     unchecked = "; thresholds hold for complete runs only" if thresholds else ""
-    print(paint(f"partial run: only rows {what}{unchecked}", "yellow"))
+    print(paint(f"partial run: only {what}{unchecked}", "yellow"))
     print(paint(f"run the other rows: promptls run --complete {run.name}", "dim"))
 
 

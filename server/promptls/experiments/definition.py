@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptls.dialects.opencompass.vocabulary import LABEL_INFERENCERS
 from promptls.experiments.budget import Budget
 from promptls.experiments.experiment import Experiment, RateLimit
 from promptls.experiments.judging import judging_models
@@ -23,6 +22,8 @@ from promptls.security.files import read_text
 from promptls.semantic.evaluation import Evaluation, evaluation_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
+from promptls.syntax.yaml.nodes import Mapping as MappingNode
+from promptls.syntax.yaml.nodes import scalar_text
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.positions import line_starts, place_of
 from promptls.text.suggest import did_you_mean
@@ -41,15 +42,24 @@ def asked_rows(
     return EvaluationJob(data, meta_templates=meta_templates)
 
 
+_REFUSED_INFERENCERS = frozenset({"CLPInferencer", "LLInferencer"})
+
+
 def refuse_labels(evaluation: Evaluation, prompt: Path) -> None:
-    """Raise UsageError for a prompt whose labels are weighed by what a model makes of each of them."""
+    """Raise UsageError for an inferencer that needs more of a model than the perplexity of prompts."""
     inferencer = evaluation.inferencer_class
-    if inferencer in LABEL_INFERENCERS:
+    if inferencer in _REFUSED_INFERENCERS:
         raise UsageError(
-            f"`{inferencer}` compares labels by the model's log-probabilities of whole prompts, which "
-            "chat models do not tell: the experiment cannot be run",
+            f"experiments with `{inferencer}` cannot be run",
             FilePlace(prompt),
-            "look at its prompts with `promptls render --viewer`, or let `GenInferencer` ask for the label",
+            "compare the perplexity of labels with `PPLInferencer`, or let `GenInferencer` ask for the label",
+        )
+    node = evaluation.inferencer.value if evaluation.inferencer is not None else None
+    if isinstance(node, MappingNode) and scalar_text(node.merged("normalizing_str")):
+        raise UsageError(
+            "experiments with `normalizing_str` cannot be run",
+            FilePlace(prompt),
+            "leave it out: labels are compared by the perplexity of their whole prompts",
         )
 
 

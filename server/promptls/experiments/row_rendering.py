@@ -20,6 +20,7 @@ from typing import Any
 
 from promptls.datasets.files import Row
 from promptls.experiments.experiment import Experiment
+from promptls.models.perplexity import label_messages
 from promptls.models.testing import digest_of
 from promptls.rendering.job import RenderJob, RowMessages
 from promptls.rendering.outcome import RenderFailure
@@ -38,7 +39,7 @@ FIRST_ROWS = 8
 # Seconds that such a message should not take longer than: a run is cancelled between two of them.
 BATCH_SECONDS = 0.1
 
-_COMPARES_LABELS = "the prompt compares labels, which a chat model cannot be asked to do"
+_NO_TEXTS = "labels are compared by the perplexity of texts, and the meta template lays them out as messages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +135,13 @@ class RowRenderer:
         outcome = await worker.render(job)
         if isinstance(outcome, RenderFailure):
             return _rendered(outcome)
-        if experiment.evaluation is not None and not outcome.messages:
-            return RenderedRow(error=_COMPARES_LABELS)
-        return _rendered(RowMessages(outcome.messages, outcome.tokens, outcome.tokens_kept, outcome.files))
+        messages: Sequence[Mapping[str, Any]] = outcome.messages
+        if experiment.evaluation is not None and not messages:
+            prompts = (outcome.viewer or {}).get("prompts") or []
+            if not prompts or any("text" not in prompt for prompt in prompts):
+                return RenderedRow(error=_NO_TEXTS)
+            messages = label_messages([(str(prompt["label"]), prompt["text"]) for prompt in prompts])
+        return _rendered(RowMessages(messages, outcome.tokens, outcome.tokens_kept, outcome.files))
 
     def _job(self, data: Mapping[str, Any]) -> RenderJob:
         experiment = self._experiment

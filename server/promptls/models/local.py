@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import promptls
-from promptls.models.model import Completion, ModelError
+from promptls.models.model import Completion, ModelError, PromptScore
 from promptls.security.environment import minimal_environment
 
 RUNTIME = "xllamacpp"
@@ -136,6 +136,17 @@ class LocalModel:
             "parameters": {"max_tokens": MAX_TOKENS, **parameters},
             "json_schema": json_schema,
         }
+        answer, seconds = await self._answered(request)
+        return self._completion(answer, seconds)
+
+    async def score_prompt(self, prompt: str) -> PromptScore:
+        """Return how likely the prompt is; raises `ModelError`."""
+        answer, _ = await self._answered({"prompt": prompt})
+        self._check(answer)
+        return PromptScore(answer["log_probabilities"], answer["tokens"])
+
+    async def _answered(self, request: dict[str, Any]) -> tuple[dict[str, Any], float]:
+        """Return what the process answers, and the seconds that it took."""
         async with self._turn:
             process = await self._running()
             began = time.perf_counter()
@@ -145,8 +156,7 @@ class LocalModel:
                 # Cancelled, timed out or broken: the process would go on with an answer for nobody.
                 await self._end()
                 raise
-            seconds = time.perf_counter() - began
-        return self._completion(answer, seconds)
+            return answer, time.perf_counter() - began
 
     async def close(self) -> None:
         """Terminate the process."""
@@ -225,7 +235,7 @@ class LocalModel:
             self._messages.close()
             self._messages = None
 
-    def _completion(self, answer: dict[str, Any], seconds: float) -> Completion:
+    def _check(self, answer: dict[str, Any]) -> None:
         error = answer.get("error")
         if error:
             if error.get("type") == "exceed_context_size_error":
@@ -235,6 +245,9 @@ class LocalModel:
                     "shorten the prompt, or choose a model with a longer context",
                 )
             raise ModelError(f"{self.name} refused the request: {error.get('message')}")
+
+    def _completion(self, answer: dict[str, Any], seconds: float) -> Completion:
+        self._check(answer)
         choice = answer["choices"][0]
         usage = answer.get("usage") or {}
         return Completion(

@@ -1,9 +1,9 @@
 """The process that holds a local model: `python -m promptls.models.local_process FILE`.
 
-One JSON request a line on standard input, `{"messages", "parameters", "json_schema"}`; one JSON
-answer a line on standard output: `{"ready": true}` first, then for each request what llama.cpp's
-chat completions give, or `{"error": {"message", "type"}}`. It ends when its input ends, in the
-middle of an answer too.
+One JSON request a line on standard input, `{"messages", "parameters", "json_schema"}` or `{"prompt"}`; one
+JSON answer a line on standard output: `{"ready": true}` first, then for each request what llama.cpp's
+chat completions give, for a prompt `{"log_probabilities", "tokens"}`, or `{"error": {"message", "type"}}`.
+It ends when its input ends, in the middle of an answer too.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import queue
 import sys
 import threading
+import urllib.request
 from functools import lru_cache
 from typing import Any, TextIO
 
@@ -36,8 +37,12 @@ def main() -> None:
         _answer(answers, {"error": {"message": str(error), "type": "load"}})
         raise
     _answer(answers, {"ready": True})
+    scorer = _PromptScorer(server)
     while True:
-        _answer(answers, _complete(server, json.loads(requests.get())))
+        request = json.loads(requests.get())
+        _answer(
+            answers, scorer.score(request["prompt"]) if "prompt" in request else _complete(server, request)
+        )
 
 
 def _own_output() -> TextIO:
@@ -93,6 +98,64 @@ def _complete(server: Any, request: dict[str, Any]) -> Any:
         return server.handle_chat_completions(body)
     except Exception as error:  # noqa: BLE001 - llama.cpp's errors are many, and all mean that there is no answer
         return {"error": {"message": str(error), "type": type(error).__name__}}
+
+
+class _PromptScorer:
+    """Computes how likely prompts are; the beginning that a prompt shares with the one before is known."""
+
+    def __init__(self, server: Any) -> None:
+        self._server = server
+        self._ids: list[int] = []
+        self._scores: list[float] = []
+
+    def score(self, prompt: str) -> dict[str, Any]:
+        """Return the log-probabilities of all tokens but the first, or an error."""
+        try:
+            ids = self._tokenized(prompt)
+            if len(ids) >= CONTEXT_TOKENS:
+                return {
+                    "error": {
+                        "type": "exceed_context_size_error",
+                        "n_prompt_tokens": len(ids),
+                        "n_ctx": CONTEXT_TOKENS,
+                    }
+                }
+            shared = next(
+                (place for place, pair in enumerate(zip(ids, self._ids, strict=False)) if pair[0] != pair[1]),
+                min(len(ids), len(self._ids)),
+            )
+            scores = self._scores[: max(shared - 1, 0)]
+            for place in range(len(scores) + 1, len(ids)):
+                scores.append(self._log_probability(ids[:place], ids[place]))
+        except Exception as error:  # noqa: BLE001 - as in `_complete`
+            return {"error": {"message": str(error), "type": type(error).__name__}}
+        self._ids, self._scores = ids, scores
+        return {"log_probabilities": scores, "tokens": len(ids)}
+
+    def _tokenized(self, prompt: str) -> list[int]:
+        body = json.dumps({"content": prompt, "add_special": True}).encode()
+        address = f"{self._server.listening_address}/tokenize"
+        request = urllib.request.Request(address, body, {"Content-Type": "application/json"})  # noqa: S310 - own server
+        with urllib.request.urlopen(request) as response:  # noqa: S310 - own server
+            return list(json.load(response)["tokens"])
+
+    def _log_probability(self, before: list[int], token: int) -> float:
+        # llama.cpp reports no log-probabilities of prompts. The bias makes it choose the token; what it
+        # reports of the chosen one is from before the bias.
+        answer = self._server.handle_completions(
+            {
+                "prompt": before,
+                "max_tokens": 1,
+                "temperature": 0,
+                "logprobs": 1,
+                "logit_bias": [[token, 1000]],
+                "cache_prompt": True,
+            }
+        )
+        (chosen,) = answer["choices"][0]["logprobs"]["content"]
+        if chosen["id"] != token:
+            raise ValueError("the model did not report the token that was asked for")
+        return float(chosen["logprob"])
 
 
 @lru_cache(maxsize=64)

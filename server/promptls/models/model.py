@@ -68,6 +68,19 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptScore:
+    """How likely a prompt is: the log-probability of each token but the first, and the number of all."""
+
+    log_probabilities: Sequence[float]
+    tokens: int
+
+    @property
+    def perplexity(self) -> float:
+        """The mean negated log-probability; of an empty prompt 0."""
+        return -sum(self.log_probabilities) / max(self.tokens, 1)
+
+
+@dataclass(frozen=True, slots=True)
 class Embeddings:
     """A vector for each text; `seconds` is the time of the request that gave them."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from promptls.models.model import Completion, Embeddings, ModelError
+from promptls.models.model import Completion, Embeddings, ModelError, PromptScore
 from promptls.models.steady import LONGEST_WAIT
 
 if TYPE_CHECKING:
@@ -239,6 +239,32 @@ class OpenAiCompatible:
                 "check that the model makes embeddings, and that `base_url` ends in `/v1`",
             )
         return Embeddings(vectors, tokens, seconds)
+
+    async def score_prompt(self, prompt: str) -> PromptScore:
+        """Return how likely the prompt is, as the server's `completions` say; raises `ModelError`."""
+        body = {
+            "model": self.name,
+            "prompt": prompt,
+            "max_tokens": 1,
+            "temperature": 0,
+            "logprobs": 1,
+            "echo": True,
+        }
+        content, _ = await self._request("completions", body)
+        try:
+            answer = json.loads(content)
+            found = answer["choices"][0]["logprobs"]["token_logprobs"]
+            # One token is generated after the prompt; the first of the prompt has no probability.
+            tokens = _count((answer.get("usage") or {}).get("prompt_tokens")) or len(found) - 1
+            scores = [float(each) for each in found[1:tokens]]
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            scores, tokens = [], 0
+        if not scores and prompt:
+            raise ModelError(
+                f"`{self._shown_url}` gives no log-probabilities of prompts, by which labels are compared",
+                "choose a local model, or a server whose `completions` have `echo` and `logprobs`, as vLLM",
+            )
+        return PromptScore(scores, tokens)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptls.models.keys import KeyMask
 from promptls.models.model import Completion, Model, ModelError
+from promptls.models.perplexity import compares_labels, likeliest_label
 
 if TYPE_CHECKING:
     from aiolimiter import AsyncLimiter
@@ -162,6 +163,7 @@ class SteadyModel:
         self, model: Model, name: str, *, pace: Pace | None, mask: KeyMask, timeout: float | None = None
     ) -> None:
         self._model = model
+        self._name = name
         self._mask = mask
         self._steadily = Steadily(name, pace=pace, mask=mask, timeout=timeout)
 
@@ -183,7 +185,9 @@ class SteadyModel:
         `before` is called once, right before the first request is sent.
         """
         completion = await self._steadily.ask(
-            lambda: self._model.complete(messages, parameters=parameters, json_schema=json_schema),
+            (lambda: likeliest_label(self._model, self._name, messages))
+            if compares_labels(messages)
+            else lambda: self._model.complete(messages, parameters=parameters, json_schema=json_schema),
             _about_tokens(messages, parameters),
             before,
         )
