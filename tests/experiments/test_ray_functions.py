@@ -15,7 +15,7 @@ import pytest
 
 from promptls.cli.main import main
 from promptls.experiments.python.ray_function_worker import FunctionWorker, SentFunction
-from promptls.models.ray_worker import Declined
+from promptls.models.ray_cluster import Declined
 from support.model_server import ModelServer, Reply
 from support.unfinished import unfinished_run
 from support.waiting import wait_until

@@ -20,7 +20,7 @@ from typing import Any
 
 from promptls.datasets.files import Row
 from promptls.experiments.experiment import Experiment
-from promptls.models.perplexity import label_messages
+from promptls.models.model import label_messages
 from promptls.models.testing import digest_of
 from promptls.rendering.job import RenderJob, RowMessages
 from promptls.rendering.outcome import RenderFailure

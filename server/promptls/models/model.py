@@ -1,8 +1,13 @@
-"""A model that is known and not yet opened."""
+"""A model: how it is named before it is opened, what it answers, and requests that compare labels.
+
+A request that compares labels is a list of messages with the role `label`: `label` names it, and `content` is
+its whole prompt. It goes the way of every other request, and its answer is the label.
+"""
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -143,3 +148,42 @@ class EmbeddingModel(Protocol):
 
     async def close(self) -> None:
         """Frees what the model holds."""
+
+
+LABEL_ROLE: Final = "label"
+
+
+def label_messages(prompts: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], ...]:
+    """Return the request that compares labels, each with its prompt."""
+    return tuple({"role": LABEL_ROLE, "label": label, "content": text} for label, text in prompts)
+
+
+def compares_labels(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the request compares labels."""
+    return bool(messages) and messages[0].get("role") == LABEL_ROLE
+
+
+async def likeliest_label(model: Model, name: str, messages: Sequence[Mapping[str, Any]]) -> Completion:
+    """Return the label whose prompt has the lowest perplexity, of equal ones the first; raises ModelError.
+
+    Perplexity is computed as OpenCompass does: the negated sum of the tokens' log-probabilities, but that of
+    the first one, divided by the number of all tokens.
+    """
+    score_prompt = getattr(model, "score_prompt", None)
+    if score_prompt is None:
+        raise ModelError(
+            f"`{name}` gives no log-probabilities of prompts, by which the labels are compared",
+            "choose a local model or an OpenAI-compatible server that has them, such as vLLM",
+        )
+    began = time.perf_counter()
+    scores: list[PromptScore] = [await score_prompt(str(message["content"])) for message in messages]
+    perplexities = [score.perplexity for score in scores]
+    best = perplexities.index(min(perplexities))
+    return Completion(
+        text=str(messages[best]["label"]),
+        input_tokens=sum(score.tokens for score in scores),
+        output_tokens=0,
+        seconds=time.perf_counter() - began,
+        model=name,
+        finish_reason="stop",
+    )

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptls.models.keys import KeyMask
-from promptls.models.model import Completion, Model, ModelError
-from promptls.models.perplexity import compares_labels, likeliest_label
+from promptls.models.model import Completion, Model, ModelError, compares_labels, likeliest_label
 
 if TYPE_CHECKING:
     from aiolimiter import AsyncLimiter

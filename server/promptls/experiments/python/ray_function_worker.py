@@ -15,7 +15,7 @@ from promptls.experiments.python.functions import (
     loaded_module,
     value_of,
 )
-from promptls.models.ray_worker import Declined, Opened
+from promptls.models.ray_cluster import Declined, Opened
 from promptls.text.errors import UserError
 
 
