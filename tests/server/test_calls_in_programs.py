@@ -58,3 +58,24 @@ async def test_a_program_that_loads_nothing_is_never_spoken_of(editor: Editor) -
     editor.replace(other, "x = ", "y = ")
     await editor.lenses(prompt)
     assert other not in editor.client.diagnostics
+
+
+async def test_a_template_that_a_program_writes_out_is_checked_and_explained(editor: Editor) -> None:
+    prompt = editor.open("a.yml.j2", PROMPT)
+    text = "- name: a\\n  role: systm\\n  content: {{ escape_special_characters(x) }}\\n"
+    program = editor.open(
+        "app.py", f"y = '🎉'; Prompt(raw_template=\"{text}\", template_data={{'x': 'b'}})\n"
+    )
+
+    async def told() -> list[types.Diagnostic]:
+        await editor.lenses(prompt)
+        return shown(editor, program)
+
+    (found,) = [each for each in await eventually(told, bool) if each.code == "unknown-role"]
+    start = editor.texts[program].index("systm")
+    assert found.range == types.Range(
+        editor.position(program, start), editor.position(program, start + len("systm"))
+    )
+    explained = await editor.hover(program, "escape_special")
+    assert explained is not None
+    assert "escape_special_characters" in explained

@@ -64,7 +64,7 @@ class RenderedEvaluation(RenderedPrompt):
         return [dict(message) for message in self._messages]
 
 
-class Given(NamedTuple):
+class GivenRows(NamedTuple):
     """What a caller gives; without training rows they are the file's `examples`, else the asked rows."""
 
     train: tuple[Mapping[str, Any], ...] | None
@@ -72,14 +72,14 @@ class Given(NamedTuple):
     meta_template: str | None
 
 
-NOTHING_GIVEN: Final = Given(None, (), None)
+NOTHING_GIVEN: Final = GivenRows(None, (), None)
 
 
 class EvaluationPrompt(PromptTemplate):
     """An evaluation prompt that `load` has read. Its rows come from the caller; no dataset is opened."""
 
     def __init__(
-        self, path: Path, options: RenderOptions, counting: Counting, given: Given = NOTHING_GIVEN
+        self, path: Path, options: RenderOptions, counting: Counting, given: GivenRows = NOTHING_GIVEN
     ) -> None:
         """Prepare the evaluation prompt at the absolute `path`; the file is read later."""
         super().__init__(path, options, counting)
@@ -100,7 +100,7 @@ class EvaluationPrompt(PromptTemplate):
         need the asked `rows`. Without training rows, the file's `examples` are shown, else the asked rows.
         `meta_template` is `none`, `chat`, `meta_template`, or the name of one of the file's `meta_templates`.
         """
-        given = Given(
+        given = GivenRows(
             self._given.train if train is None else tuple(train),
             self._given.rows if rows is None else tuple(rows),
             meta_template or self._given.meta_template,

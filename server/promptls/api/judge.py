@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.api.models import Request, asking
+from promptls.api.models import TextRequest, asking
 from promptls.metrics.grading import Embedder
 from promptls.metrics.grading import Judge as AsksJudge
 from promptls.text.errors import UsageError
@@ -81,7 +81,7 @@ class _FunctionJudge:
         """Return the text of the answer; the schema stands in the messages."""
         del json_schema, sample
         *instructions, text = [str(message["content"]) for message in messages]
-        request = Request("\n\n".join(instructions), text)
+        request = TextRequest("\n\n".join(instructions), text)
         return (await asyncio.to_thread(self._answers, [request]))[0]
 
 

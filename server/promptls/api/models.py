@@ -103,7 +103,7 @@ AT_ONCE: Final = 4
 """How many requests a model gets at a time, where it does not want fewer."""
 
 
-class Request(NamedTuple):
+class TextRequest(NamedTuple):
     """What a model is to do, and what with."""
 
     instruction: str
@@ -120,7 +120,7 @@ class Request(NamedTuple):
         return [{"role": "system", "content": self.instruction}, {"role": "user", "content": self.text}]
 
 
-def asking(llm: Any) -> Callable[[Sequence[Request]], list[str]]:
+def asking(llm: Any) -> Callable[[Sequence[TextRequest]], list[str]]:
     """Return a function that gives the answers to requests, in their order.
 
     `llm` is the name of a model such as `local:smollm2`, a model of promptls, LangChain or Ragas (with
@@ -153,12 +153,12 @@ def _said(message: Any) -> str:
     return content if isinstance(content, str) else str(text)
 
 
-def _of_ragas(llm: Any, request: Request) -> str:
+def _of_ragas(llm: Any, request: TextRequest) -> str:
 
     return str(llm.generate_text(PromptValue(prompt_str=request.whole)).generations[0][0].text)
 
 
-async def _opened(reference: Any, requests: Sequence[Request]) -> list[str]:
+async def _opened(reference: Any, requests: Sequence[TextRequest]) -> list[str]:
     from promptls.models.registry import open_model
 
     model = open_model(reference)
@@ -168,10 +168,10 @@ async def _opened(reference: Any, requests: Sequence[Request]) -> list[str]:
         await model.close()
 
 
-async def _answers(model: Any, requests: Sequence[Request]) -> list[str]:
+async def _answers(model: Any, requests: Sequence[TextRequest]) -> list[str]:
     places = asyncio.Semaphore(min(AT_ONCE, model.max_at_once or AT_ONCE))
 
-    async def one(request: Request) -> str:
+    async def one(request: TextRequest) -> str:
         async with places:
             # Room for any answer; a small model that repeats itself comes to an end.
             parameters = {"max_tokens": 500 + 2 * len(request.text.encode("utf-8", "replace"))}

@@ -27,7 +27,7 @@ from pydantic import (
     model_validator,
 )
 
-from promptls.api.models import PromptValue, Request, prompt_value
+from promptls.api.models import PromptValue, TextRequest, prompt_value
 from promptls.dialects.ragas.prompt_object import (
     DEFAULT_LANGUAGE,
     DEFAULT_OUTPUT_TYPE,
@@ -46,7 +46,7 @@ from promptls.dialects.ragas.prompt_object import (
 from promptls.text.errors import FilePlace, UserError
 from promptls.text.file_names import file_name_problem
 
-Ask: TypeAlias = Callable[[Sequence[Request]], Sequence[str]]
+Ask: TypeAlias = Callable[[Sequence[TextRequest]], Sequence[str]]
 
 ATTEMPTS: Final = 3
 """How often one text is asked for while the answers cannot be used."""
@@ -73,10 +73,12 @@ class _Piece(NamedTuple):
     is_json_text: bool
     """Whether the value was read out of a text with JSON, and goes back into one."""
 
-    def request(self, language: str) -> Request:
+    def request(self, language: str) -> TextRequest:
         if isinstance(self.value, str):
-            return Request(_TEXT.format(language=language), self.value)
-        return Request(_JSON.format(language=language), json.dumps(self.value, ensure_ascii=False, indent=2))
+            return TextRequest(_TEXT.format(language=language), self.value)
+        return TextRequest(
+            _JSON.format(language=language), json.dumps(self.value, ensure_ascii=False, indent=2)
+        )
 
     def answered(self, answer: str) -> Any:
         """Return the translated value; raises _UnusableError, which says why the answer is none."""

@@ -12,7 +12,7 @@ from promptls.dialects.prompt_poet.document import read
 from promptls.dialects.prompt_poet.environment import CompiledTemplates
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.parts import PartCount, PromptPart, count_part, joined, messages
-from promptls.dialects.prompt_poet.render import Prompt, RenderOptions, parse_parts, render
+from promptls.dialects.prompt_poet.render import RenderedParts, RenderOptions, parse_parts, render
 from promptls.dialects.prompt_poet.truncation import NO_LIMIT, Truncation, truncate
 from promptls.dialects.ragas.file import load_json, ragas_text, read_ragas
 from promptls.dialects.ragas.prompt_object import PromptObjectError
@@ -38,7 +38,7 @@ from promptls.tokens.counting import count, count_strictly
 class MadePrompt(NamedTuple):
     """A prompt, and where it comes from: the map of its text, and the YAML node of that."""
 
-    prompt: Prompt
+    prompt: RenderedParts
     source_map: RenderedMap | None = None
     root: Any = None
 
@@ -228,7 +228,7 @@ def _render(job: RenderJob, data: Mapping[str, Any]) -> MadePrompt | RenderFailu
         parts = parse_parts(rendered.text, rendered.data, options, load)
     except PromptPoetError as error:
         return placed_failure(failure_of(error, job), error, source_map)
-    return MadePrompt(Prompt(rendered.text, parts, rendered.files), source_map, root)
+    return MadePrompt(RenderedParts(rendered.text, parts, rendered.files), source_map, root)
 
 
 def _boundless(job: RenderJob, made: MadePrompt) -> RenderFailure | None:
@@ -254,10 +254,10 @@ def _line_of_part(made: MadePrompt, number: int) -> int | None:
 
 def _object_prompt(
     job: RenderJob, text: str, loaded: Any, data: Mapping[str, Any], files: frozenset[str]
-) -> Prompt:
+) -> RenderedParts:
     prompt = read_ragas(loaded, job.ragas_version)
     part = PromptPart(name=prompt.name or "prompt", content=ragas_text(prompt, data))
-    return Prompt(text, (part,), files)
+    return RenderedParts(text, (part,), files)
 
 
 def execute_rows(job: RenderJob, rows: Iterable[Mapping[str, Any]]) -> RowsRendered:

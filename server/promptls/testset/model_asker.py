@@ -48,7 +48,7 @@ class AskingSettings:
 
 
 @dataclass(slots=True)
-class Taken:
+class AskingTotals:
     """What asking has taken so far, in this process; `cost` in US dollars, None if no price is known."""
 
     calls: int = 0
@@ -65,7 +65,7 @@ class ModelAsker:
         self, reference: ModelReference, model: SteadyModel, answers: SharedAnswers, settings: AskingSettings
     ) -> None:
         self.reference = reference
-        self.taken = Taken()
+        self.taken = AskingTotals()
         self._model = model
         self._answers = answers
         self._settings = settings

@@ -145,7 +145,7 @@ class GenerationPlan:
         )[1:]
 
 
-class Prepared(NamedTuple):
+class PreparedGeneration(NamedTuple):
     """A plan, and what is to be told before anything is spent on it."""
 
     plan: GenerationPlan
@@ -155,7 +155,7 @@ class Prepared(NamedTuple):
 @asynccontextmanager
 async def prepared(
     request: GenerationRequest, synthesizers: Sequence[QuerySynthesizer] = SYNTHESIZERS
-) -> AsyncIterator[Prepared]:
+) -> AsyncIterator[PreparedGeneration]:
     """Provide `request` ready to be made: no model was asked yet, and no file written.
 
     Raises `UsageError` and `UserError` for what cannot be made.
@@ -199,7 +199,7 @@ async def prepared(
             drawn,
             (*notes, *(drawn.notes if drawn else ())),
         )
-        yield Prepared(plan, _planned(plan, project.settings))
+        yield PreparedGeneration(plan, _planned(plan, project.settings))
     finally:
         if cache is not None:
             cache.close()

@@ -26,7 +26,7 @@ from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
     from promptls.experiments.run_protocol import Finished, Planned
-    from promptls.testset.prepare import GenerationRequest, Prepared
+    from promptls.testset.prepare import GenerationRequest, PreparedGeneration
 
 SUMMARY = "generate a test dataset from documents"
 
@@ -223,7 +223,7 @@ def _spinner(words: str) -> Iterator[None]:
         yield
 
 
-def _plan(ready: Prepared) -> dict[str, Any]:
+def _plan(ready: PreparedGeneration) -> dict[str, Any]:
     plan, planned = ready
     drawn = plan.drawn.scenarios if plan.drawn else []
     named = [each.name for each, _ in drawn]
@@ -241,7 +241,7 @@ def _plan(ready: Prepared) -> dict[str, Any]:
 _PLANNED = ("rows", "calls", "cached", "tokens", "prompt_cost", "longest_cost", "question", "sends")
 
 
-def _heading(ready: Prepared) -> list[str]:
+def _heading(ready: PreparedGeneration) -> list[str]:
     plan, planned = ready
     graph = plan.graph
     kept = f", from {printed_path(str(plan.request.graph))}" if plan.graph_is_loaded else ""

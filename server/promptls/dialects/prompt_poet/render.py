@@ -47,7 +47,7 @@ class RenderedText:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class RenderedParts:
     """A rendered template: the text that Jinja made, and the parts that YAML found in it."""
 
     text: str
@@ -63,14 +63,14 @@ def render(
     unsaved: Mapping[str, str] | None = None,
     options: RenderOptions = DEFAULT_OPTIONS,
     compiled: CompiledTemplates | None = None,
-) -> Prompt:
+) -> RenderedParts:
     """Return the prompt that the template at `path` makes of `data`.
 
     `unsaved` maps absolute paths to texts that count instead of the files'. Raises PromptPoetError
     at the first stage that fails.
     """
     rendered = render_text(path, data, unsaved=unsaved, options=options, compiled=compiled)
-    return Prompt(rendered.text, parse_parts(rendered.text, rendered.data, options), rendered.files)
+    return RenderedParts(rendered.text, parse_parts(rendered.text, rendered.data, options), rendered.files)
 
 
 def render_text(

@@ -178,7 +178,7 @@ def _said(error: Exception) -> str:
     return f"there is no `{error.args[0]}`" if isinstance(error, KeyError) and error.args else str(error)
 
 
-class Problem(NamedTuple):
+class ObjectProblem(NamedTuple):
     """Something wrong with a prompt file of Ragas, and where.
 
     `path` leads to the value, or to the key that is missing. Ragas refuses the file if the severity is
@@ -224,7 +224,7 @@ class PromptObject:
         return self.output_type.lower() == "json"
 
 
-def object_problems(mapping: Mapping[str, Any], of: Release) -> Iterator[Problem]:
+def object_problems(mapping: Mapping[str, Any], of: Release) -> Iterator[ObjectProblem]:
     """Yield what is wrong with a prompt object as the release `of` loads and fills it in.
 
     What is wrong with single examples is not part of it: `read_prompt_object` raises it.
@@ -232,76 +232,76 @@ def object_problems(mapping: Mapping[str, Any], of: Release) -> Iterator[Problem
     instruction = mapping.get("instruction")
     yield from _text_problems(mapping, "instruction", "say in plain language what the model is to do")
     if isinstance(instruction, str) and instruction and not instruction.strip():
-        yield Problem(
+        yield ObjectProblem(
             "`instruction` holds only white space: the model is asked nothing.", ("instruction",), "warning"
         )
     format_key = "output_format_instruction"
     for key in ["name", "output_type", "language", *[format_key] * of.has_format_instruction]:
         if mapping.get(key, "") is None:
-            yield Problem(f"`{key}` has no value: give it one, or leave the key out.", (key,))
+            yield ObjectProblem(f"`{key}` has no value: give it one, or leave the key out.", (key,))
     if mapping.get(format_key) and not of.has_format_instruction:
         message = f"Ragas {of.name} ignores `{format_key}`: it is known from 0.1.6 on."
-        yield Problem(message, (format_key,), "warning", at_key=True)
+        yield ObjectProblem(message, (format_key,), "warning", at_key=True)
     if not isinstance(mapping.get("examples", []), list):
-        yield Problem("`examples` must be a list of mappings; leave it out for none.", ("examples",))
+        yield ObjectProblem("`examples` must be a list of mappings; leave it out for none.", ("examples",))
     yield from _input_problems(mapping, of)
     yield from _text_problems(mapping, "output_key", "name the output as the examples do")
     yield from _output_type_problems(mapping.get("output_type"), of)
 
 
-def _text_problems(mapping: Mapping[str, Any], key: str, what: str) -> Iterator[Problem]:
+def _text_problems(mapping: Mapping[str, Any], key: str, what: str) -> Iterator[ObjectProblem]:
     value = mapping.get(key)
     if key not in mapping:
-        yield Problem(f"The prompt object has no `{key}`: {what}.", (key,))
+        yield ObjectProblem(f"The prompt object has no `{key}`: {what}.", (key,))
     elif value is None or value == "":
-        yield Problem(f"`{key}` cannot be empty: {what}.", (key,))
+        yield ObjectProblem(f"`{key}` cannot be empty: {what}.", (key,))
     elif isinstance(value, list | Mapping):
         kind = "list" if isinstance(value, list) else "mapping"
-        yield Problem(f"`{key}` must be text, and is a {kind}.", (key,))
+        yield ObjectProblem(f"`{key}` must be text, and is a {kind}.", (key,))
 
 
-def _input_problems(mapping: Mapping[str, Any], of: Release) -> Iterator[Problem]:
+def _input_problems(mapping: Mapping[str, Any], of: Release) -> Iterator[ObjectProblem]:
     key = "input_keys"
     value = mapping.get(key)
     if key not in mapping and of.has_defaults and not mapping.get("examples"):
         message = f"Ragas {of.name} loads this prompt object without `{key}`, and cannot fill it in."
-        yield Problem(message, (key,), "warning")
+        yield ObjectProblem(message, (key,), "warning")
     elif key not in mapping:
-        yield Problem(f"The prompt object has no `{key}`: list the names of the inputs.", (key,))
+        yield ObjectProblem(f"The prompt object has no `{key}`: list the names of the inputs.", (key,))
     elif value is None:
-        yield Problem(f"`{key}` cannot be empty: list the names of the inputs.", (key,))
+        yield ObjectProblem(f"`{key}` cannot be empty: list the names of the inputs.", (key,))
     elif not isinstance(value, list | Mapping):
-        yield Problem(f"`{key}` must be a list of names.", (key,))
+        yield ObjectProblem(f"`{key}` must be a list of names.", (key,))
     elif not value:
-        yield Problem("This prompt takes no input.", (key,), "information")
+        yield ObjectProblem("This prompt takes no input.", (key,), "information")
     else:
         for index, name in enumerate(value):
             path = (key, index if isinstance(value, list) else name)
             if name is None or isinstance(name, list | Mapping):
-                yield Problem(f"`{key}` must be a list of names.", path)
+                yield ObjectProblem(f"`{key}` must be a list of names.", path)
             elif name == "self":
                 message = "`Prompt.format` takes no input of this name: `self` is the prompt."
-                yield Problem(message, path, "warning", at_key=True)
+                yield ObjectProblem(message, path, "warning", at_key=True)
             elif _NO_FIELD.search(str(name)):
                 message = "`str.format` cannot fill in an input of this name."
-                yield Problem(message, path, "warning", at_key=True)
+                yield ObjectProblem(message, path, "warning", at_key=True)
 
 
-def _output_type_problems(kind: Any, of: Release) -> Iterator[Problem]:
+def _output_type_problems(kind: Any, of: Release) -> Iterator[ObjectProblem]:
     if kind is None or (isinstance(kind, str) and kind in OUTPUT_TYPES):
         return
     path, known = ("output_type",), tuple(OUTPUT_TYPES)
     if of.has_format_instruction:
         message = f"`output_type` is `{kind}`, and Ragas {of.name} takes `json` or `str`."
-        yield Problem(message, path, known=known)
+        yield ObjectProblem(message, path, known=known)
     else:
         word = str(kind).lower()
         taken = "JSON" if word == "json" else "plain text"
         message = f"Ragas {of.name} takes `{kind}` for {taken}, and releases from 0.1.6 on refuse it."
-        yield Problem(message, path, "information" if word in OUTPUT_TYPES else "warning", known)
+        yield ObjectProblem(message, path, "information" if word in OUTPUT_TYPES else "warning", known)
 
 
-def raise_first(problems: Iterator[Problem]) -> None:
+def raise_first(problems: Iterator[ObjectProblem]) -> None:
     """Raise the first problem for which Ragas refuses the file as PromptObjectError."""
     for problem in problems:
         if problem.severity == "error":

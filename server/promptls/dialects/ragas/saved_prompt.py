@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from promptls.dialects.key_fact import KeyFact, needed, optional, table
 from promptls.dialects.ragas.prompt_object import (
-    Problem,
+    ObjectProblem,
     PromptObjectError,
     field_names,
     filled,
@@ -78,7 +78,7 @@ def _is_simple(mapping: Mapping[str, Any]) -> bool:
     return "format_version" in mapping and "response_model_info" in mapping
 
 
-def saved_problems(mapping: Mapping[str, Any]) -> Iterator[Problem]:
+def saved_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
     """Yield what makes loading a saved file fail, or each use of the prompt in it."""
     form = form_of(mapping)
     own, path = (mapping["prompt"], ("prompt",)) if form == "metric" else (mapping, ())
@@ -91,57 +91,59 @@ def saved_problems(mapping: Mapping[str, Any]) -> Iterator[Problem]:
         value = mapping.get("original_hash")
         if value is not None and (not isinstance(value, int) or not 0 <= value < _MAX_HASH):
             message = "Ragas never computes this hash, so that loading the file warns of another prompt."
-            yield Problem(message, ("original_hash",), "information")
+            yield ObjectProblem(message, ("original_hash",), "information")
 
 
-def _load_problems(mapping: Mapping[str, Any]) -> Iterator[Problem]:
+def _load_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
     """Yield what makes loading the prompt of a file fail."""
     form = form_of(mapping)
     own: Mapping[str, Any] = mapping["prompt"] if form == "metric" else mapping
     path = ("prompt",) if form == "metric" else ()
     if "instruction" not in own:
-        yield Problem("The prompt has no `instruction`.", (*path, "instruction"))
+        yield ObjectProblem("The prompt has no `instruction`.", (*path, "instruction"))
     elif not isinstance(own["instruction"], str):
-        yield Problem("`instruction` must be text.", (*path, "instruction"))
+        yield ObjectProblem("`instruction` must be text.", (*path, "instruction"))
     if form != "pydantic prompt":
         yield from _type_problems(own, path, ("string", *SIMPLE_TYPES) if form == "metric" else SIMPLE_TYPES)
     elif "examples" not in own:
-        yield Problem("The file has no `examples`: write `[]` for none.", ("examples",))
+        yield ObjectProblem("The file has no `examples`: write `[]` for none.", ("examples",))
     yield from _example_problems(own.get("examples", []), (*path, "examples"))
 
 
 def _type_problems(
     own: Mapping[str, Any], path: tuple[str, ...], known: tuple[str, ...]
-) -> Iterator[Problem]:
+) -> Iterator[ObjectProblem]:
     written = own.get("type")
     if "type" not in own:
-        yield Problem("The prompt has no `type`.", (*path, "type"))
+        yield ObjectProblem("The prompt has no `type`.", (*path, "type"))
     elif not isinstance(written, str):
-        yield Problem("The type of a prompt is a text.", (*path, "type"))
+        yield ObjectProblem("The type of a prompt is a text.", (*path, "type"))
     elif written not in known:
-        yield Problem(f"A prompt cannot have the type `{written}`.", (*path, "type"), known=known)
+        yield ObjectProblem(f"A prompt cannot have the type `{written}`.", (*path, "type"), known=known)
 
 
-def _example_problems(examples: Any, path: tuple[str, ...]) -> Iterator[Problem]:
+def _example_problems(examples: Any, path: tuple[str, ...]) -> Iterator[ObjectProblem]:
     if not isinstance(examples, list):
-        yield Problem("`examples` must be a list.", path)
+        yield ObjectProblem("`examples` must be a list.", path)
         return
     for index, example in enumerate(examples):
         name = f"example {index + 1}"
         if not isinstance(example, Mapping):
-            yield Problem(f"{name.capitalize()} must be a mapping with `input` and `output`.", (*path, index))
+            yield ObjectProblem(
+                f"{name.capitalize()} must be a mapping with `input` and `output`.", (*path, index)
+            )
             continue
         for key in ("input", "output"):
             if key not in example:
-                yield Problem(
+                yield ObjectProblem(
                     f"{name.capitalize()} has no `{key}`: write both `input` and `output`.",
                     (*path, index, key),
                 )
             elif not isinstance(example[key], Mapping):
-                yield Problem(f"The `{key}` of {name} must be a mapping.", (*path, index, key))
+                yield ObjectProblem(f"The `{key}` of {name} must be a mapping.", (*path, index, key))
 
 
-def _brace_problems(instruction: str, path: tuple[str, ...]) -> Iterator[Problem]:
+def _brace_problems(instruction: str, path: tuple[str, ...]) -> Iterator[ObjectProblem]:
     try:
         names = field_names(instruction)
     except ValueError as error:
@@ -155,22 +157,22 @@ def _brace_problems(instruction: str, path: tuple[str, ...]) -> Iterator[Problem
     message = (
         f"These braces fail when the prompt is used: {reason}. Write braces in text as `{{{{` and `}}}}`."
     )
-    yield Problem(message, path)
+    yield ObjectProblem(message, path)
 
 
-def _metric_problems(mapping: Mapping[str, Any]) -> Iterator[Problem]:
+def _metric_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
     kind, config = mapping["metric_type"], mapping.get("config")
     if isinstance(kind, str) and kind not in METRIC_TYPES and nearest(kind, METRIC_TYPES):
         # Others can be classes of one's own, unlike a typo.
         message = f"Ragas cannot load a metric of the type `{kind}`."
-        yield Problem(message, ("metric_type",), known=tuple(METRIC_TYPES))
+        yield ObjectProblem(message, ("metric_type",), known=tuple(METRIC_TYPES))
     if "name" not in mapping:
-        yield Problem("The metric has no `name`.", ("name",))
+        yield ObjectProblem("The metric has no `name`.", ("name",))
     if not isinstance(config, Mapping) or "allowed_values" not in config or kind not in tuple(METRIC_TYPES):
         return
     if not _allows(kind, config["allowed_values"]):
         message = f"The allowed values of a {kind} are {METRIC_TYPES[kind]}."
-        yield Problem(message, ("config", "allowed_values"))
+        yield ObjectProblem(message, ("config", "allowed_values"))
 
 
 def _allows(metric: str, allowed: Any) -> bool:

@@ -106,7 +106,7 @@ _DIGITS: Final = 5
 _BATCH: Final = 16
 
 
-class Embedder(Protocol):
+class EmbeddingModel(Protocol):
     """What makes embeddings: a model of promptls, or anything else with the same method."""
 
     async def embed(self, texts: Sequence[str]) -> Embeddings:
@@ -120,7 +120,7 @@ class EmbeddingExtractor:
     `most` characters are enough to tell what a text is about, and a fraction of the work.
     """
 
-    embedder: Embedder = field(default_factory=MiniLm)
+    embedder: EmbeddingModel = field(default_factory=MiniLm)
     name: str = "embedding"
     most: int = 400
 

@@ -40,7 +40,7 @@ from dataclasses import replace
 from promptls.dialects.ragas.prompt_object import (
     NEWER_FILE_KEYS,
     PROMPT_KEYS,
-    Problem,
+    ObjectProblem,
     object_problems,
     release_of,
 )
@@ -76,7 +76,7 @@ def check(file: File) -> Iterator[Finding]:
             yield found
 
 
-def _placed(template: Template, root: Mapping, problem: Problem) -> Finding | None:
+def _placed(template: Template, root: Mapping, problem: ObjectProblem) -> Finding | None:
     """Return the problem at its place; None if Jinja may print what is missing."""
     message = problem.message.removesuffix(".")
     if not message.startswith("Ragas"):
@@ -137,7 +137,7 @@ def _missing(template: Template, node: Mapping, key: str, message: str, *, top: 
     return Finding(node.entries[0].key.span, message, fixes)
 
 
-def _filled_in(template: Template, entry: Entry | None, problem: Problem) -> tuple[Fix, ...]:
+def _filled_in(template: Template, entry: Entry | None, problem: ObjectProblem) -> tuple[Fix, ...]:
     """Return the fix that writes a value for a key that has none."""
     if entry is None or problem.severity != "error" or not isinstance(entry.value, Scalar):
         return ()

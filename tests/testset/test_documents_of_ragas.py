@@ -1,0 +1,78 @@
+"""Test sets as the documents of Ragas make them, with its import paths below `promptls`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from promptls import SingleTurnSample
+from promptls.testset.graph import KnowledgeGraph, Node
+from promptls.testset.scenarios import Draw, Group, Scenario
+from promptls.testset.synthesizers import SYNTHESIZERS, draw_scenarios
+from promptls.testset.synthesizers.base_query import QuerySynthesizer
+from promptls.testset.transforms import KeyphraseExtractor, Parallel, apply_transforms
+from promptls.testset.transforms.extractors import NERExtractor
+from promptls.testset.transforms.relationship_builders.traditional import JaccardSimilarityBuilder
+
+TEXTS = (
+    "Einstein's theory of relativity changed how we see space and time.",
+    "A clock that moves goes slower. That follows from Einstein's special theory of relativity.",
+)
+
+
+@pytest.fixture
+def nodes() -> list[Node]:
+    return [Node(properties={"page_content": text}) for text in TEXTS]
+
+
+@pytest.fixture
+def builder() -> JaccardSimilarityBuilder:
+    return JaccardSimilarityBuilder(
+        property_name="entities", key_name="PER", new_property_name="entity_jaccard_similarity"
+    )
+
+
+async def test_what_is_extracted_relates_the_nodes(
+    nodes: list[Node], builder: JaccardSimilarityBuilder
+) -> None:
+    for node in nodes:
+        name, found = await NERExtractor().extract(node)
+        assert (name, found) == ("entities", ["Einstein"])
+        node.properties.update({name: found})  # type: ignore[attr-defined] # as the documents do
+    (relationship,) = await builder.transform(KnowledgeGraph(nodes=nodes))
+    assert "<->" in repr(relationship)
+    assert "type: jaccard_similarity, properties: ['entity_jaccard_similarity'" in repr(relationship)
+    assert repr(nodes[0]).endswith("type: , properties: ['page_content', 'entities'])")
+
+
+def test_a_graph_of_two_nodes_has_as_many_scenarios_as_asked_for(
+    nodes: list[Node], builder: JaccardSimilarityBuilder
+) -> None:
+    graph = KnowledgeGraph(nodes=nodes)
+    apply_transforms(graph, [Parallel(KeyphraseExtractor(), NERExtractor()), builder])
+    drawn = draw_scenarios(graph, SYNTHESIZERS, {"multi_hop_specific": 1}, 20, Draw())
+    assert drawn.notes == []
+    assert len({scenario for _, scenario in drawn.scenarios}) == 20
+    assert {scenario.theme for _, scenario in drawn.scenarios} == {"Einstein"}
+
+
+async def test_a_synthesizer_of_ones_own_needs_two_methods(nodes: list[Node]) -> None:
+    class Entities(QuerySynthesizer):
+        async def _generate_scenarios(
+            self, n: int, knowledge_graph: KnowledgeGraph, callbacks: Any
+        ) -> list[Scenario]:
+            del callbacks
+            return Draw().take(self.name, [Group(knowledge_graph.nodes, ("Einstein",))], n)
+
+        async def _generate_sample(self, scenario: Scenario, callbacks: Any) -> SingleTurnSample:
+            del callbacks
+            contexts = [node.text for node in scenario.nodes]
+            return SingleTurnSample(user_input=scenario.theme, reference_contexts=contexts, reference="a")
+
+    synthesizer = Entities(name="entities")
+    first, _ = await synthesizer.generate_scenarios(
+        n=2, knowledge_graph=KnowledgeGraph(nodes), callbacks=None
+    )
+    sample = await synthesizer.generate_sample(first)
+    assert (sample.user_input, sample.reference_contexts) == ("Einstein", list(TEXTS))
