@@ -193,7 +193,7 @@ def test_the_project_names_meta_templates(render: Render) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        (FEW_SHOT.replace('"</E>{q}={a}"', '"{q}={a}"'), 6, "does not stand in this text"),
+        (FEW_SHOT.replace('"</E>{q}={a}"', '"{q}={a}"'), 6, "is not in this text"),
         (FEW_SHOT.replace("[1, 0]", "[7]"), 7, "names the training row 7"),
         (READER + "prompt_template: {template: 5}\n", 1, "neither a text nor a mapping"),
         (DIALOGUE + "meta_template: {round: [{role: A}, {role: A}]}\n", 6, "the role `A` twice"),

@@ -174,7 +174,7 @@ def _check_bodies(name: str, template: str | Mapping[Any, Any], token: str | Non
             )
         if isinstance(body, str) and token and token not in body:
             raise OpenCompassError(
-                f"`{token}`, the `ice_token`, does not stand in this text.",
+                f"`{token}`, the `ice_token`, is not in this text.",
                 cause="LookupError",
                 said=f"'{token}' not in '{body}'",
                 at=at,

@@ -9,8 +9,8 @@ template in whose text that mark does not stand:
   example is shown (`ZeroRetriever`);
 - with both templates, `prompt_template` needs it;
 - a text, and every text of a mapping from labels, must hold the mark that `ice_token` names;
-- so must a dialogue: OpenCompass does not look there, and loses the examples without a word;
-- a `</E>` in a template without `ice_token` reaches the model as it stands.
+- so must a dialogue: OpenCompass does not look there, and silently loses the examples;
+- a `</E>` in a template without `ice_token` reaches the model unchanged.
 
 ## Why is this bad?
 
@@ -85,9 +85,7 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
     misplaced = [label.entry.value for label in template.labels if label.name == "ice_token"]
     for scalar in _texts(template):
         for span in _marks(chunk.text, scalar, USUAL_ICE_MARK) if scalar not in misplaced else ():
-            message = (
-                f"`{USUAL_ICE_MARK}` reaches the model as it stands: `{template.name}` has no `ice_token`"
-            )
+            message = f"`{USUAL_ICE_MARK}` reaches the model unchanged: `{template.name}` has no `ice_token`"
             edit = _token_edit(chunk.text, template.mapping)
             fixes = () if edit is None else (Fix("Add the `ice_token`", (edit,)),)
             yield Finding(span, message, fixes, severity="warning")
@@ -102,7 +100,7 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
     for place, body in _bodies(template):
         if isinstance(body, Scalar):
             if not body.dynamic and body.tag == "str" and mark not in body.text:
-                yield Finding(place or token.span, f"`{mark}`, the `ice_token`, does not stand in this text")
+                yield Finding(place or token.span, f"`{mark}`, the `ice_token`, is not in this text")
         elif (
             template is evaluation.asked
             and body in used
@@ -113,7 +111,7 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
             and not evaluation.is_open
             and not any(scalar.dynamic or mark in scalar.text for scalar in scalars_in(body))
         ):
-            message = f"`{mark}`, the `ice_token`, stands in no turn: the examples are lost without a word"
+            message = f"`{mark}`, the `ice_token`, is in no turn: the examples are silently lost"
             yield Finding(place or token.span, message, _adding_item(chunk.text, body, mark))
 
 
@@ -129,9 +127,7 @@ def _in_messages(evaluation: Evaluation, template: EvaluationTemplate) -> Iterat
         message = f"only an item that is the `ice_token`, `{mark}`, has a meaning here; this text is left out"
         yield Finding(item.span, message, severity="warning")
     if evaluation.ice and evaluation.retrieves and not evaluation.is_open:
-        message = (
-            f"no item of the messages is the `ice_token`, `{mark}`: the examples are lost without a word"
-        )
+        message = f"no item of the messages is the `ice_token`, `{mark}`: the examples are silently lost"
         yield Finding(template.entry.key.span, message)
 
 

@@ -17,7 +17,7 @@ Reports a retriever of an evaluation prompt that
 ## Why is this bad?
 
 OpenCompass raises an `AssertionError` or a `TypeError` when it builds the prompts, or loses
-the examples without a word.
+the examples silently.
 
 ## Example
 
@@ -215,7 +215,7 @@ def _examples(evaluation: Evaluation, ice: EvaluationTemplate) -> Iterator[Findi
         return
     if asked.is_raw != ice.is_raw:
         message = (
-            "the prompt is a list of messages, and these examples are none: they are lost without a word"
+            "the prompt is a list of messages, and these examples are none: they are silently lost"
             if asked.is_raw
             else "these examples are messages, which cannot go into a `PromptTemplate`"
         )

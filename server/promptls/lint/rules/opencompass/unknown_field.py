@@ -9,8 +9,8 @@ names its columns, nothing is reported.
 
 ## Why is this bad?
 
-OpenCompass leaves a field that is no column as it stands: the model reads `{qestion}`. What
-stands in double braces is Jinja's, and prints nothing where no such variable is given.
+OpenCompass leaves a field that is not a column unchanged: the model reads `{qestion}`. What
+is in double braces is Jinja's, and prints nothing where no such variable is given.
 
 ## Example
 
