@@ -85,12 +85,8 @@ def _prompt(make: Callable[[], Prompt], data: dict[str, Any], mode: Mode, key: s
         found["python_type"] = PYTHON_TYPES[type(prompt)]
     is_api = data.get("api", False)
     found["no_meta"] = _laid_out(prompt, None, mode, is_api=False)
-    if (
-        data.get("meta_template")
-        and "error" not in found["no_meta"]
-        and isinstance(
-            _tried(lambda: build_meta_template(data["meta_template"], is_api=is_api)), MetaTemplate
-        )
+    if data.get("meta_template") and isinstance(
+        _tried(lambda: build_meta_template(data["meta_template"], is_api=is_api)), MetaTemplate
     ):
         found["with_meta"] = _laid_out(prompt, data["meta_template"], mode, is_api=is_api)
     return found
