@@ -109,15 +109,15 @@ function countTokens(client: Client): vscode.Disposable {
   const status = new TokenStatus();
   let counted: string | undefined;
   const refresh = debounce(async (token) => {
-    const prompt = activePrompt();
-    if (prompt === undefined || !client.isRunning) {
+    // A sample may be chosen in the preview, which then has the focus.
+    const uri = activePrompt()?.uri.toString() ?? counted;
+    if (uri === undefined || !client.isRunning) {
       return;
     }
-    const uri = prompt.uri.toString();
     const result = await client
       .execute<TokensResult | null>("promptls.tokens", { uri }, token)
       .catch(() => null);
-    if (token.isCancellationRequested || activePrompt()?.uri.toString() !== uri) {
+    if (token.isCancellationRequested || (activePrompt()?.uri.toString() ?? counted) !== uri) {
       return;
     }
     if (result !== null) {
@@ -144,6 +144,7 @@ function countTokens(client: Client): vscode.Disposable {
         !vscode.window.visibleTextEditors.some(({ document }) => isPrompt(document))
       ) {
         status.hide();
+        counted = undefined;
       }
       refresh.request();
     }),

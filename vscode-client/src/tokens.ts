@@ -7,13 +7,20 @@ export function describeTokens(result: TokensResult): { text: string; tooltip: s
   const number = new Intl.NumberFormat("en-US");
   const about = result.approximate ? "≈ " : "";
   const limit = result.limit === null ? "" : ` / ${number.format(result.limit)}`;
-  const over = result.limit !== null && result.total > result.limit;
+  // Truncation brings most prompts under their limit: what counts is what it leaves.
+  const over = result.limit !== null && result.kept > result.limit;
+  const cut = result.total - result.kept;
   const rows = result.parts.map((part) => `| ${escapeMarkdown(part.name)} | ${number.format(part.tokens)} |`);
   return {
-    text: `$(${over ? "warning" : "symbol-numeric"}) ${about}${number.format(result.total)}${limit} tokens`,
+    text: `$(${over ? "warning" : "symbol-numeric"}) ${about}${number.format(result.kept)}${limit} tokens`,
     tooltip: [
-      `**${number.format(result.total)} tokens**${limit === "" ? "" : `, limit${limit.slice(2)}`} · ${result.encoding}`,
-      ...(over ? ["", "Over the limit: parts with a truncation priority are cut."] : []),
+      `**${number.format(result.kept)} tokens**${limit === "" ? "" : `, limit${limit.slice(2)}`} · ${result.encoding}`,
+      "",
+      `Rendered with ${escapeMarkdown(result.sample)}.`,
+      ...(cut > 0
+        ? ["", `Truncation cuts ${number.format(cut)} of ${number.format(result.total)} tokens.`]
+        : []),
+      ...(over ? ["", "Over the limit, and nothing is left to cut."] : []),
       ...(rows.length === 0 ? [] : ["", "| part | tokens |", "| :-- | --: |", ...rows]),
       "",
       "Click for the preview.",

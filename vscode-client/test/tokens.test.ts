@@ -5,6 +5,8 @@ import { describeTokens } from "../src/tokens";
 
 const COUNT: TokensResult = {
   total: 1234,
+  kept: 1234,
+  sample: "short",
   limit: 2000,
   encoding: "o200k_base",
   approximate: false,
@@ -24,6 +26,17 @@ it("says the count alone where there is no limit", () => {
 
 it("marks a count that is only near", () => {
   expect(describeTokens({ ...COUNT, approximate: true }).text).toContain("≈ 1,234");
+});
+
+it("does not warn if truncation brings the prompt under the limit", () => {
+  const { text, tooltip, over } = describeTokens({ ...COUNT, limit: 300, total: 557, kept: 287 });
+  expect(over).toBe(false);
+  expect(text).toBe("$(symbol-numeric) 287 / 300 tokens");
+  expect(tooltip).toContain("Truncation cuts 270 of 557 tokens.");
+});
+
+it("names the sample", () => {
+  expect(describeTokens(COUNT).tooltip).toContain("Rendered with short.");
 });
 
 it("warns over the limit", () => {

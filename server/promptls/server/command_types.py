@@ -156,6 +156,10 @@ class TokensResult(TypedDict):
     """The result of `promptls.tokens`, as far as the extension reads it."""
 
     total: int
+    kept: int
+    """Tokens that truncation leaves."""
+    sample: str
+    """The data that the prompt was rendered with."""
     limit: int | None
     encoding: str
     approximate: bool

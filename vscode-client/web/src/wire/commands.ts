@@ -132,6 +132,10 @@ export interface PartTokens {
 /** The result of `promptls.tokens`, as far as the extension reads it. */
 export interface TokensResult {
   total: number;
+  /** Tokens that truncation leaves. */
+  kept: number;
+  /** The data that the prompt was rendered with. */
+  sample: string;
   limit: number | null;
   encoding: string;
   /** True if the nearest encoding was used, because the model's own tokenizer is not public. */
