@@ -309,7 +309,7 @@ def reason(fixture: str, root: Path) -> str:
 def test_a_key_in_a_packed_file_keeps_its_name(tmp_path: Path) -> None:
     (tmp_path / "samples.json.gz").write_bytes(gzip.compress(json.dumps({"text": 1}).encode()))
 
-    assert "it stands in samples.json.gz, which is no text to edit" in reason(PACKED, tmp_path)
+    assert "it is in samples.json.gz, which cannot be edited" in reason(PACKED, tmp_path)
 
 
 def test_a_key_in_a_file_outside_of_the_workspace_keeps_its_name(tmp_path: Path) -> None:
@@ -317,14 +317,14 @@ def test_a_key_in_a_file_outside_of_the_workspace_keeps_its_name(tmp_path: Path)
     root = tmp_path / "project"
     root.mkdir()
 
-    assert "samples.json, where it stands too, is outside of the workspace" in reason(OUTSIDE, root)
+    assert "samples.json, where it also occurs, is outside of the workspace" in reason(OUTSIDE, root)
 
 
 def test_a_function_in_a_virtual_environment_keeps_its_name(tmp_path: Path) -> None:
     (tmp_path / "venv").mkdir()
     (tmp_path / "venv" / "pyvenv.cfg").write_text("")
 
-    assert "m.py, where it stands too, belongs to an installed package" in reason(IN_ENVIRONMENT, tmp_path)
+    assert "m.py, where it also occurs, belongs to an installed package" in reason(IN_ENVIRONMENT, tmp_path)
 
 
 def test_a_key_in_a_file_that_cannot_be_written_keeps_its_name(
@@ -335,4 +335,4 @@ def test_a_key_in_a_file_that_cannot_be_written_keeps_its_name(
     # Whoever runs the tests may be allowed to write every file.
     monkeypatch.setattr("os.access", lambda path, _mode: Path(path).name != "samples.json")
 
-    assert "samples.json, where it stands too, is read-only" in reason(fixture, tmp_path)
+    assert "samples.json, where it also occurs, is read-only" in reason(fixture, tmp_path)

@@ -143,7 +143,7 @@ _BRACE: Final = re.compile(rf"{_NAMED.pattern}|[{{}}]")
 
 
 def _holds_json(text: str) -> bool:
-    """Return whether single braces around JSON stand in the text, which `str.format` would refuse."""
+    """Return whether single braces around JSON are in the text, which `str.format` would refuse."""
     return "{{" not in text and _MARKED_JSON.search(text) is not None
 
 

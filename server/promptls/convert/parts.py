@@ -77,7 +77,7 @@ _LOST_SURROGATES: Final = "half characters (surrogates), which no file can hold"
 
 
 def content(pieces: Iterable[Piece]) -> Converted:
-    """Return what stands behind `content:` at a key in the second column, and what of the message is lost."""
+    """Return what follows `content:` at a key in the second column, and what of the message is lost."""
     merged = _merged(pieces)
     lost: list[str] = []
     texts = [piece.text for piece in merged if piece.kind == "text"]
@@ -169,7 +169,7 @@ def _in_jinja(pieces: list[Piece]) -> str:
 
 
 _LONG: Final = 80
-"""Characters of a value that still stands on its key's line."""
+"""Characters of a value that still is on its key's line."""
 
 
 def parts_template(conversation: Conversation) -> Converted:
@@ -188,7 +188,7 @@ def parts_template(conversation: Conversation) -> Converted:
 def header_text(header: Mapping[str, Any]) -> str:
     """Return the header with these keys, in the order in which headers are documented."""
     lines = [line for key in HEADER_KEYS if key in header for line in key_lines(key, header[key])]
-    # The end of a comment could stand in a text, but not in an escape.
+    # The end of a comment could be in a text, but not in an escape.
     return "\n".join(["{#---", *(line.replace("#}", "#\\u007d") for line in lines), "---#}", ""])
 
 
@@ -275,7 +275,7 @@ def _piece(template: Template, path: str, start: int, tag: Tag) -> Piece:
 
 def _refusal(template: Template, path: str, offset: int, what: str) -> UserError:
     place = FilePlace(path, *template.source.place(offset))
-    return UserError(f"{what} cannot stand in a prompt object", place, "write it as plain text and inputs")
+    return UserError(f"{what} cannot be in a prompt object", place, "write it as plain text and inputs")
 
 
 def _printed(tag: Tag) -> Expression | None:

@@ -198,7 +198,7 @@ def _data(text: str) -> Any:
 
 
 def guess(text: str, path: str) -> str | None:
-    """Return the form of a text, by its file's name and by what stands in it; None if nothing tells."""
+    """Return the form of a text, by its file's name and by what is in it; None if nothing tells."""
     name = Path(path).name.lower()
     if name.endswith(".prompty"):
         return "prompty"

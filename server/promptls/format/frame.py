@@ -117,7 +117,7 @@ _COMMENT_LINE: Final = re.compile(r"[ ]*#[^\r\n]*")
 
 
 def is_blank(text: str, start: int, end: int) -> bool:
-    """Return whether nothing but white space stands between two places.
+    """Return whether nothing but white space is between two places.
 
     Looks no further than to the first text.
     """
@@ -178,7 +178,7 @@ def _prints(tag: Tag) -> bool:
 def gap_edits(chunk: Chunk, gap: Span, *, is_last: bool) -> Iterator[Edit]:
     """No white space on blank lines and behind comments, and one blank line in place of several.
 
-    What stands behind a tag stays: where the tag's block is left out, it may end the text before it.
+    What follows a tag stays: where the tag's block is left out, it may end the text before it.
 
     With `is_last` the blank lines at the end stay: they show where another file includes this one.
     """
@@ -213,7 +213,7 @@ _KEY_COLUMN: Final = 2
 _DASH: Final = re.compile(r"-([ \t]+)")
 _HEADERS: Final = ("|", ">", "|-", ">-", "|+", ">+")
 _FAR: Final = 200
-"""More characters than stand between a header and the text under it."""
+"""More characters than are between a header and the text under it."""
 REUSED: Final = frozenset({"macro", "set", "call", "filter", "block"})
 """Blocks whose text may be used as something else than a frame."""
 
@@ -289,7 +289,7 @@ def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
     reused = _reused(chunk)
 
     def is_frame(place: Span) -> bool:
-        """Return whether no scalar goes on over the place, and its text is used where it stands."""
+        """Return whether no scalar goes on over the place, and its text is used where it is."""
         before = bisect_left(text_starts, place.end)
         if before and place.start < texts[before - 1].end:
             return False

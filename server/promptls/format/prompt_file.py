@@ -58,7 +58,7 @@ def _is_text(chunk: Chunk, offset: int) -> bool:
 
 
 def file_edits(snapshot: Snapshot, path: str, within: Span | None = None) -> tuple[Edit, ...]:
-    """Return the edits that lay out a prompt file, or what of it stands in `within`; none for other files."""
+    """Return the edits that lay out a prompt file, or what of it is in `within`; none for other files."""
     template = snapshot.template(path)
     kind = snapshot.kind(path)
     if template is None or kind is Kind.OTHER:

@@ -65,7 +65,7 @@ def _comment(text: str) -> str:
 
 
 def _inside(text: str, start: int, end: int) -> str | None:
-    """Return what stands between the delimiters, spaced; None if a character fits no token."""
+    """Return what is between the delimiters, spaced; None if a character fits no token."""
     tokens = tokenize(text, start, end)[:-1]
     if not tokens or any(token.kind == "unknown" for token in tokens):
         return None

@@ -1,6 +1,6 @@
 """Who includes whom and who calls which macro: files and macros as a hierarchy of calls.
 
-An include, import or `extends` is a call of a file; what stands outside of every macro calls in
+An include, import or `extends` is a call of a file; what is outside of every macro calls in
 the name of its file.
 """
 
@@ -38,14 +38,14 @@ class CallItem(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """Who calls, or is called, and the places of the calls, which stand in the caller's file."""
+    """Who calls, or is called, and the places of the calls, which are in the caller's file."""
 
     item: CallItem
     places: tuple[Span, ...]
 
 
 def call_item(snapshot: Snapshot, path: str, offset: int) -> CallItem | None:
-    """Return the macro or file whose name stands at `offset`; the file itself where no such name does."""
+    """Return the macro or file whose name is at `offset`; the file itself where no such name does."""
     template = snapshot.template(path)
     if template is None:
         return None

@@ -104,8 +104,8 @@ def mending_edits(snapshot: Snapshot, path: str) -> tuple[Edit, ...]:
     """Return the edits that apply every preferred fix, and those that become possible after them."""
     workspace = Workspace()
     workspace.snapshot = snapshot
-    mended = mend(workspace, path, lambda _finding: True)
-    return tuple(line_edits(mended.before, mended.after))
+    fixed = mend(workspace, path, lambda _finding: True)
+    return tuple(line_edits(fixed.before, fixed.after))
 
 
 def line_edits(before: str, after: str) -> Iterator[Edit]:

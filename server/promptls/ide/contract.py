@@ -79,7 +79,7 @@ def _fitted_all(shape: Shape | None, values: Any) -> Shape | None:
     return shape
 
 
-def where_words(shape: Shape) -> str:
+def condition_text(shape: Shape) -> str:
     """Return where an optional value is needed, as people read it.
 
     Empty where it is not, or that is not known.
@@ -350,7 +350,7 @@ def _joined(types: list[str]) -> str:
 
 
 def _split(joined: str) -> list[str]:
-    """Return the types of a union, where it stands in no brackets."""
+    """Return the types of a union, where it is in no brackets."""
     if joined.count("[") == joined.count("]") == 0:
         return joined.split(" | ")
     return [joined]
@@ -398,7 +398,7 @@ def _head(schema: Mapping[str, Any], body: str, *, importing: str = "") -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text that can stand between triple quotes, on one line."""
+    """Return a text that can be between triple quotes, on one line."""
     return " ".join(text.split()).replace("\\", "\\\\").replace('"', "'")
 
 

@@ -44,7 +44,7 @@ class DocumentSymbol:
 def document_symbols(snapshot: Snapshot, path: str) -> tuple[DocumentSymbol, ...]:
     """Return the symbols of the file at `path`, in the order of their places.
 
-    What stands in a block is below it.
+    What is in a block is below it.
     """
     template = snapshot.template(path)
     kind = snapshot.kind(path)
@@ -59,7 +59,7 @@ def document_symbols(snapshot: Snapshot, path: str) -> tuple[DocumentSymbol, ...
 
 
 def _nested(symbols: list[DocumentSymbol]) -> tuple[DocumentSymbol, ...]:
-    """Return the symbols in a tree: what stands inside a macro or a block is below it."""
+    """Return the symbols in a tree: what is inside a macro or a block is below it."""
     found: list[DocumentSymbol] = []
     while symbols:
         first, *rest = symbols
@@ -190,7 +190,7 @@ _LISTED: Final[dict[str, NamedKind]] = {
 
 
 class NamedThing(NamedTuple):
-    """Something with a name: `span` is where the name stands, `container` the file or part that it is in."""
+    """Something with a name: `span` is where the name is, `container` the file or part that it is in."""
 
     name: str
     kind: NamedKind
@@ -234,7 +234,7 @@ def _listed(symbols: Iterable[DocumentSymbol], container: str) -> Iterator[Named
 def match(query: str, name: str) -> int | None:
     """Return how well a name suits what is typed, more for better; None if it lacks one of the letters.
 
-    The letters of `query` stand in `name` in their order. Those at the beginning of words, and
+    The letters of `query` are in `name` in their order. Those at the beginning of words, and
     those that follow one another, count more; of two equals the one that begins with the first
     letter is better, and then the shorter one.
     """

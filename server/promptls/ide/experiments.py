@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class ExperimentRuns:
     """An experiment by its name, with the run whose scores count, which knows the one before.
 
-    `last` is None before the first run. `later` are newer runs over some rows or examples, the newest first.
+    `last` is None before the first run. `later` are newer runs over some rows or examples, the latest first.
     """
 
     name: str
@@ -35,7 +35,7 @@ class ExperimentRuns:
 
     @property
     def newest_first(self) -> tuple[RunSummary, ...]:
-        """All of its runs, the newest first."""
+        """All of its runs, the latest first."""
         return (*self.later, *([self.last] if self.last is not None else []))
 
 
@@ -117,14 +117,14 @@ def known_worths(snapshot: Snapshot, path: str) -> tuple[KnownWorth, ...]:
     if template is None:
         return ()
     entries = dict.fromkeys([path, *snapshot.entries(path)])
-    asked = [(entry, name) for entry in entries for name in experiment_names(snapshot, entry)]
-    if not asked:
+    pairs = [(entry, name) for entry in entries for name in experiment_names(snapshot, entry)]
+    if not pairs:
         return ()
     from promptls.experiments.leave_one_out_report import known_report
     from promptls.experiments.manifest import hash_of_text, results_folder
 
     found: list[KnownWorth] = []
-    for entry, name in asked:
+    for entry, name in pairs:
         folder = results_folder(Path(entry), snapshot.project(entry))
         report = known_report(folder, Path(entry), name)
         if report is None:

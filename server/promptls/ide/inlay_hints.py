@@ -36,21 +36,21 @@ class InlayHint:
 
 
 def inlay_hints(
-    snapshot: Snapshot, path: str, within: Span, newest: FileRendering | None
+    snapshot: Snapshot, path: str, within: Span, latest: FileRendering | None
 ) -> tuple[InlayHint, ...]:
     """Return the hints in the span `within`; none of tokens before the file was rendered or counted once."""
     template = snapshot.template(path)
     if template is None:
         return ()
     worths = tuple(hint for hint in _worth_hints(snapshot, path, template) if within.contains(hint.offset))
-    if newest is None or not snapshot.project(path).settings.inlay_hints.tokens:
+    if latest is None or not snapshot.project(path).settings.inlay_hints.tokens:
         return worths
     kind = snapshot.kind(path)
     if kind is Kind.OBJECT:
-        found = _object_hint(template, newest)
+        found = _object_hint(template, latest)
     elif kind in {Kind.PARTS, Kind.SECTION}:
         found = chain(
-            _part_hints(snapshot, path, template, newest), _include_hints(snapshot, path, template, newest)
+            _part_hints(snapshot, path, template, latest), _include_hints(snapshot, path, template, latest)
         )
     else:
         return worths
@@ -88,7 +88,7 @@ def _part_hints(
             tooltip = _rendered_tooltip(rendered, shown)
             if varied is not None:
                 label = f"{label} ({varied.least:,}-{varied.most:,})"
-                tooltip = f"{tooltip}; {range_words(varied)}"
+                tooltip = f"{tooltip}; {range_text(varied)}"
             yield InlayHint(offset, label, tooltip)
         elif (tokens := latest.template_tokens.get(template_text(template, placed))) is not None:
             yield InlayHint(offset, f"~{plural(tokens, 'token')}", _template_tooltip(latest))
@@ -113,7 +113,7 @@ def _include_hints(
         varied = varying(shown, target)
         if varied is not None:
             label = f"{label} ({varied.least:,}-{varied.most:,})"
-            tooltip = f"{tooltip}; {range_words(varied)}"
+            tooltip = f"{tooltip}; {range_text(varied)}"
         yield InlayHint(_behind_tag(template, reference.span.start), label, tooltip)
 
 
@@ -125,11 +125,11 @@ def _behind_tag(template: Template, offset: int) -> int:
     )
 
 
-def _sample(newest: FileRendering) -> str:
-    return f"`{newest.sample.name}` ({newest.sample.source}), {newest.job.encoding}"
+def _sample(latest: FileRendering) -> str:
+    return f"`{latest.sample.name}` ({latest.sample.source}), {latest.job.encoding}"
 
 
-def range_words(varied: PartRange) -> str:
+def range_text(varied: PartRange) -> str:
     """Return a range of tokens as a sentence has it."""
     return (
         f"{varied.least:,} to {plural(varied.most, 'token')}, mostly {varied.typical:,},"
@@ -153,20 +153,20 @@ def _rendered_label(parts: tuple[RenderedPart, ...]) -> str:
     return f"{len(parts)} parts of {each}{cut}"
 
 
-def _rendered_tooltip(parts: tuple[RenderedPart, ...], newest: FileRendering) -> str:
+def _rendered_tooltip(parts: tuple[RenderedPart, ...], latest: FileRendering) -> str:
     tokens = sum(part.tokens for part in parts)
-    limit = newest.token_limit
+    limit = latest.token_limit
     share = f", {tokens / limit:.0%} of the limit of {limit:,}" if limit else ""
-    return f"{plural(tokens, 'token')}{share}, rendered with {_sample(newest)}"
+    return f"{plural(tokens, 'token')}{share}, rendered with {_sample(latest)}"
 
 
-def _template_tooltip(newest: FileRendering) -> str:
+def _template_tooltip(latest: FileRendering) -> str:
     why = (
-        f"the prompt does not render: {newest.failure.message}"
-        if newest.failure
-        else f"what it renders to with `{newest.sample.name}` cannot be told, or it is left out"
+        f"the prompt does not render: {latest.failure.message}"
+        if latest.failure
+        else f"what it renders to with `{latest.sample.name}` is not known, or it is left out"
     )
-    return f"tokens of the template text, {newest.job.encoding}; {why}"
+    return f"tokens of the template text, {latest.job.encoding}; {why}"
 
 
 def _behind_name(template: Template, placed: PlacedPart) -> int:
@@ -178,11 +178,11 @@ def _behind_name(template: Template, placed: PlacedPart) -> int:
 
 
 def _object_hint(template: Template, latest: FileRendering) -> Iterator[InlayHint]:
-    newest = latest.last or latest
+    latest = latest.last or latest
     place = template.declarations.key_span("instruction")
-    if place is None or newest.rendering is None or not newest.rendering.parts:
+    if place is None or latest.rendering is None or not latest.rendering.parts:
         return
     line = template.source.line_span(template.source.place(place.start).line)
     yield InlayHint(
-        line.end, plural(newest.rendering.tokens, "token"), _rendered_tooltip(newest.rendering.parts, newest)
+        line.end, plural(latest.rendering.tokens, "token"), _rendered_tooltip(latest.rendering.parts, latest)
     )

@@ -71,7 +71,7 @@ def keys_at(kind: Kind, path: tuple[str, ...], *, in_header: bool) -> Mapping[st
     None if the keys are the user's own, or unknown.
 
     `path` holds keys and, for the items of lists, `-`; it counts from the header's top where the
-    mapping stands in a header.
+    mapping is in a header.
     """
     if in_header:
         return _header(path)
@@ -235,7 +235,7 @@ def value_at(data: Any, path: Path) -> Any:
 
 
 def bare_span(template: Template, span: Span, text: str) -> Span | None:
-    """Return the span of a scalar without its quotes; None if it does not stand on one line."""
+    """Return the span of a scalar without its quotes; None if it does not be on one line."""
     written = template.source.slice(span)
     if written == text:
         return span

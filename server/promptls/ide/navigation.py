@@ -87,7 +87,7 @@ def link_at(snapshot: Snapshot, path: str, offset: int) -> DocumentLink | None:
 
 
 class Target(NamedTuple):
-    """Where to go: `span` in the file at `path`; `origin` is what stands at the place asked about."""
+    """Where to go: `span` in the file at `path`; `origin` is the name at the requested offset."""
 
     path: str
     span: Span

@@ -1,4 +1,4 @@
-"""A prompt begun from a template, with what stands beside it."""
+"""A prompt begun from a template, with what is beside it."""
 
 from __future__ import annotations
 

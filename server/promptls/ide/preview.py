@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import Any, NamedTuple
 
-from promptls.ide.hover.markdown import sample_words
+from promptls.ide.hover.markdown import sample_text
 from promptls.models.model import ModelReference
 from promptls.models.providers import price_of, window_of
 from promptls.models.registry import find_model
@@ -25,7 +25,7 @@ from promptls.workspace.snapshot import Snapshot
 def part_lines(snapshot: Snapshot, path: str, rendering: Rendering) -> dict[int, int]:
     """Return the line of the file, from 0, that begins each rendered part, by the part's index.
 
-    Parts that come from another file, or cannot be told apart, are left out.
+    Parts that come from another file, or cannot be distinguished, are left out.
     """
     template = snapshot.template(path)
     if template is None:
@@ -46,7 +46,7 @@ def preview_markdown(made: FileRendering, left_out: str | None = None) -> str:
     lines = [
         f"# {markdown_text(made.job.path)}",
         "",
-        f"with {sample_words(made.sample)}, {made.job.encoding}",
+        f"with {sample_text(made.sample)}, {made.job.encoding}",
         "",
     ]
     if left_out is not None:

@@ -32,7 +32,7 @@ from promptls.workspace.snapshot import Snapshot
 class Fold(NamedTuple):
     """A stretch that can be folded away: `span` is what disappears.
 
-    `closing` says that its last line begins with what closes it, and is to stay. `text` may stand in
+    `closing` says that its last line begins with what closes it, and is to stay. `text` may be in
     its place.
     """
 
@@ -121,7 +121,7 @@ def _of_entries(tree: Node | None, chunk: Chunk | None = None) -> Iterator[Fold]
                     stack.append(item)
         elif isinstance(node, Mapping):
             for entry in node.entries:
-                if entry.value.span.start >= entry.key.span.end:  # an alias stands where its anchor does
+                if entry.value.span.start >= entry.key.span.end:  # an alias is where its anchor does
                     end = entry.value.span.end if chunk is None else written_end(chunk, (entry,))
                     yield Fold(Span(entry.key.span.end, end))
                     if not isinstance(entry.value, Scalar):
@@ -154,7 +154,7 @@ def _chunk_folds(chunk: Chunk) -> Iterator[Fold]:
 
 
 def _of_block(block: FileBlock) -> Iterator[Fold]:
-    """Yield what stands between the tags of a block, one fold a branch.
+    """Yield what is between the tags of a block, one fold a branch.
 
     None while the block is not closed.
     """
@@ -320,7 +320,7 @@ class Highlight(NamedTuple):
 
 
 def highlights(snapshot: Snapshot, path: str, offset: int) -> tuple[Highlight, ...]:
-    """Return the places in the file of what stands at `offset`, in order."""
+    """Return the places in the file of what is at `offset`, in order."""
     symbol = symbol_at(snapshot, path, offset)
     if symbol is not None:
         return tuple(
@@ -341,7 +341,7 @@ WORD_PATTERN = r"[A-Za-z_]\w*"
 def linked_places(snapshot: Snapshot, path: str, offset: int) -> tuple[Span, ...]:
     """Return the places that are linked with the one at `offset`, itself among them.
 
-    None if it stands alone.
+    None if it is alone.
     """
     template = snapshot.template(path)
     if template is None:

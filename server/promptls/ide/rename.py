@@ -95,7 +95,7 @@ def renamable_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Symbol 
 
 
 def refuse_places_steps(snapshot: Snapshot, symbol: Symbol, places: Iterable[Occurrence]) -> Steps[None]:
-    """Raise `UsageError` where the symbol stands, or is known by its name, where nobody can change it."""
+    """Raise `UsageError` where the symbol is, or is known by its name, where nobody can change it."""
     name = f"`{symbol.name}`"
     for path in dict.fromkeys(each.path for each in places):
         yield
@@ -109,9 +109,7 @@ def refuse_places_steps(snapshot: Snapshot, symbol: Symbol, places: Iterable[Occ
         template = snapshot.template(path)
         packed = packed_with(snapshot, path, template, symbol.name) if template is not None else None
         if packed is not None:
-            raise UsageError(
-                f"{name} cannot be renamed: it stands in {packed.name}, which is no text to edit"
-            )
+            raise UsageError(f"{name} cannot be renamed: it is in {packed.name}, which cannot be edited")
     if reason := (yield from column_doubt_steps(snapshot, symbol, prompts)):
         raise UsageError(f"{name} cannot be renamed: {reason}")
 
@@ -122,11 +120,11 @@ def _unchangeable(snapshot: Snapshot, path: str) -> str:
     if not file.is_absolute():
         return ""
     if _PACKAGES & set(file.parts) or _is_in_environment(snapshot, file):
-        return f"{file.name}, where it stands too, belongs to an installed package"
+        return f"{file.name}, where it also occurs, belongs to an installed package"
     if snapshot.roots and not any(file.is_relative_to(root) for root in snapshot.roots):
-        return f"{file.name}, where it stands too, is outside of the workspace"
+        return f"{file.name}, where it also occurs, is outside of the workspace"
     if file.exists() and not os.access(file, os.W_OK):
-        return f"{file.name}, where it stands too, is read-only"
+        return f"{file.name}, where it also occurs, is read-only"
     return ""
 
 
@@ -155,7 +153,7 @@ def _unclear_steps(snapshot: Snapshot, symbol: Symbol) -> Steps[str]:
 
 
 def _handed_on(snapshot: Snapshot, symbol: Symbol) -> str:
-    """Return why an attribute of a namespace may stand where nobody sees it; empty where it does not."""
+    """Return why an attribute of a namespace may be where nobody sees it; empty where it does not."""
     template = snapshot.template(symbol.home)
     mention = mention_at(template.source, symbol.span.start) if template is not None else None
     variable = namespace_of(template, mention) if template is not None and mention is not None else None
@@ -178,7 +176,7 @@ def _nothing(template: Template, offset: int) -> str:
         if located.chunk.text[: place.start].rstrip().endswith("."):
             if word in DICT_METHODS:
                 return f"`{word}` cannot be renamed: it is a method of every mapping"
-            return f"`{word}` cannot be renamed: it is no key of an input, as far as can be told"
+            return f"`{word}` cannot be renamed: it is no key of an input, as far as is known"
         if word in FILTERS | TESTS | KEYWORDS | _OPERATORS:
             return f"`{word}` cannot be renamed: it is Jinja's own"
         return f"`{word}` cannot be renamed: it is no name that the template gives"
@@ -233,7 +231,7 @@ def _refuse_in_templates(snapshot: Snapshot, symbol: Symbol, new: str, places: I
         return
     _refuse_hiding(snapshot, symbol, new)
     if new.lower() in _YAML_WORDS and any(each.where in {"header", "data"} for each in places):
-        raise UsageError(f"{shown} is no text in YAML, where the name stands too")
+        raise UsageError(f"{shown} is no text in YAML, where the name is too")
 
 
 def _refuse_alias(new: str) -> None:
@@ -266,7 +264,7 @@ _FEW: Final = 50
 
 
 class Renaming(NamedTuple):
-    """What is about to be renamed: where its name stands, and the name."""
+    """What is about to be renamed: where its name is, and the name."""
 
     span: Span
     name: str
@@ -282,7 +280,7 @@ class RenameEdit(NamedTuple):
 
 
 def prepare_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Renaming | None]:
-    """Yield what stands at `offset`; None if a program, data or settings have a name of their own there.
+    """Yield what is at `offset`; None if a program, data or settings have a name of their own there.
 
     Raises `UserError` with the reason where it cannot be renamed.
     """
@@ -321,7 +319,7 @@ def rename_steps(
 
 
 def _text(snapshot: Snapshot, symbol: Symbol, place: Occurrence, new: str) -> str:
-    """Return what is to stand at a place: the name, in quotes where YAML takes it for something else."""
+    """Return what is to be at a place: the name, in quotes where YAML takes it for something else."""
     if symbol.kind not in {"part", "section"}:
         return new
     template = snapshot.template(place.path)
@@ -367,7 +365,7 @@ def _refuse_change_of_meaning(
 
 
 def _moved(edits: tuple[RenameEdit, ...]) -> dict[tuple[str, Span], tuple[str, int]]:
-    """Return where the name of each edit stands when all of them are made."""
+    """Return where the name of each edit is when all of them are made."""
     found = {}
     shifts: dict[str, int] = {}
     for edit in sorted(edits):
@@ -378,7 +376,7 @@ def _moved(edits: tuple[RenameEdit, ...]) -> dict[tuple[str, Span], tuple[str, i
 
 
 def _opening(text: str) -> int:
-    """Return how many characters stand ahead of the name in what is written."""
+    """Return how many characters are ahead of the name in what is written."""
     return 1 if text.startswith('"') and len(text) > 1 and text.endswith('"') else 0
 
 
@@ -389,7 +387,7 @@ def _where(snapshot: Snapshot, path: str, offset: int) -> str:
 
 
 def _edited(source: Source, edits: list[RenameEdit]) -> Source:
-    """Return the source with the edits, which are in order; one of many is read anew, which costs less."""
+    """Return the source with the edits, which are in order; one of many is parsed again, which costs less."""
     if len(edits) <= _FEW:
         for edit in reversed(edits):
             source = source.edited(edit.span, edit.text)
@@ -438,7 +436,7 @@ def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Steps[Snapshot]:
 
 _LITERAL: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
 _FUNCTION: Final = re.compile(r"(?<=\.py):\w+$")
-"""What stands behind the file in the name of a metric."""
+"""What follows the file in the name of a metric."""
 _PLAIN: Final = re.compile(r"[\w./](?:(?:[\w./ -]|:(?=\w))*[\w./-])?")
 """What needs no quotes in YAML."""
 
@@ -550,7 +548,7 @@ def _header_edits(path: str, template: Template, moves: _Moves) -> Iterator[Rena
 
 
 def _header_paths(template: Template) -> Iterator[tuple[Span, str]]:
-    """Yield the values of the header that are paths, or begin with one, as they are and where they stand."""
+    """Yield the values of the header that are paths, or begin with one, as they are and where they are."""
     declared = template.declarations
     settings = declared.settings
     found: list[tuple[tuple[str | int, ...], str | None]] = [

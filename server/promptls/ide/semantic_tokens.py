@@ -226,7 +226,7 @@ def node_tokens(node: Node, text: str) -> Iterator[SemanticToken]:
 
 def _scalar(scalar: Scalar, text: str, key: str, *, is_key: bool) -> SemanticToken:
     start, end = scalar.span
-    if scalar.style in {"|", ">"}:  # what stands behind the indicator on its line is not of the text
+    if scalar.style in {"|", ">"}:  # what follows the indicator on its line is not of the text
         start = min(line_end(text, start), end)
     if is_key:
         return SemanticToken(start, end, "key")
@@ -241,7 +241,7 @@ def _scalar(scalar: Scalar, text: str, key: str, *, is_key: bool) -> SemanticTok
 WIDTH: Final = 5
 """How many numbers a token takes."""
 _AROUND_TAGS: Final = frozenset({"promptText", "string", "key", "partName", "role", "comment"})
-"""Types of YAML, in which tags may stand."""
+"""Types of YAML, in which tags may be."""
 
 
 class Run(NamedTuple):
@@ -293,7 +293,7 @@ def encoded(chunk: Chunk, tokens: Iterable[SemanticToken], unit: Unit) -> Run:
 
 
 def _on_lines(chunk: Chunk, tokens: Iterable[SemanticToken]) -> Iterator[SemanticToken]:
-    """Yield the tokens cut at line ends, and around the tags that stand in them.
+    """Yield the tokens cut at line ends, and around the tags that are in them.
 
     So they suit clients that take no tokens of several lines, and none that overlap.
     """
@@ -366,7 +366,7 @@ def change(old: Run, new: Run) -> TokensEdit | None:
         gap = _gap(old, first)
         if gap != _gap(new, first):
             return _trimmed(_between(old, 0, 0, offset), _between(new, 0, 0, offset), start)
-        # All that differs is inside of one part, whose first line counts from what stands ahead of it.
+        # All that differs is inside of one part, whose first line counts from what is ahead of it.
         start, offset = start + ahead, gap + (0 if first else offset)
         old, new = old.parts[first][1], new.parts[first][1]
     return None

@@ -38,7 +38,7 @@ class TomlPlace(NamedTuple):
     """A place in a settings file.
 
     `keys` lead from the settings' root to the mapping whose key is written, or to the value that is.
-    `word` is what stands there already, without quotes; `quote` is the one that is open.
+    `word` is what is there already, without quotes; `quote` is the one that is open.
     """
 
     what: Literal["table", "key", "value"]
@@ -58,9 +58,9 @@ def root_of(path: str) -> Keys:
 
 
 def place_in(text: str, offset: int, root: Keys) -> TomlPlace | None:
-    """Return where `offset` stands.
+    """Return where `offset` is.
 
-    None in a comment, where the settings of somebody else stand, and in a text that is too large or too
+    None in a comment, where the settings of somebody else are, and in a text that is too large or too
     deeply nested to be read.
     """
     found = _Reader(text, offset).place() if len(text) <= MAX_CHARACTERS else None
@@ -280,7 +280,7 @@ def metric_options(path: str, text: str, keys: Keys) -> Mapping[str, str]:
 
 
 def value_beside(text: str, keys: Keys, name: str) -> str:
-    """Return the text that stands under another key of the same table; empty where none is found.
+    """Return the text that is under another key of the same table; empty where none is found.
 
     The table is found by its name, on a line of its own or as one line of another, broken or not.
     """
@@ -351,7 +351,7 @@ _PARAMETERS: Final = {
 
 
 def complete_settings(snapshot: Snapshot, path: str, offset: int, trigger: str = "") -> Completion | None:
-    """Return what may stand at `offset` of the settings file at `path`."""
+    """Return what may be at `offset` of the settings file at `path`."""
     template = snapshot.template(path)
     if template is None:
         return None
@@ -448,7 +448,7 @@ def _short(schema: Schema) -> str:
 
 
 def explain_setting(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
-    """Return what is known of the setting whose key, or whose table, stands at `offset`."""
+    """Return what is known of the setting whose key, or whose table, is at `offset`."""
     template = snapshot.template(path)
     if template is None:
         return None

@@ -190,7 +190,7 @@ def _no_gain(least: Trial, uncut: float, cache: PrefixCache) -> str:
     elif least.limit < cache.least:
         why = f"this cache keeps a beginning {cache.words} only"
     else:
-        why = "what is cut does not stand ahead of what could be read"
+        why = "what is cut does not be ahead of what could be read"
     return (
         f"No step raises the cache rate of {least.cache_rate:.0%}, because {why}. "
         f"The smallest step loses the least of the chat."
@@ -233,11 +233,11 @@ def explore(
     question: Question,
     cache: PrefixCache,
     shared_tokens: Sequence[SharedTokens],
-    tell: Callable[[int, int], None] = lambda _done, _all: None,
+    on_progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Findings:
     """Return what each step under each limit does to the chats, of which there is at least one.
 
-    `shared_tokens` belong to the chats, one to each. `tell` hears how many trials of how many are done.
+    `shared_tokens` belong to the chats, one to each. `on_progress` gets how many trials of how many are done.
     """
     pairs = list(zip(chats, shared_tokens, strict=True))
     uncut = [simulate(chat, NO_LIMIT, None, cache, shared) for chat, shared in pairs]
@@ -253,7 +253,7 @@ def explore(
             simulations = tuple(simulate(chat, limit, step, cache, shared) for chat, shared in pairs)
             trials.setdefault(limit, []).append(Trial(limit, step, simulations))
             done += 1
-            tell(done, count)
+            on_progress(done, count)
     rate = Trial(NO_LIMIT, 1, tuple(uncut)).cache_rate
     best = [advise(those, rate, cache, question.step) for those in trials.values()]
     return Findings(

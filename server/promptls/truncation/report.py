@@ -25,7 +25,7 @@ class ChatJson(TypedDict):
     name: str
     """What it comes from: `row 3`, or the sample's name."""
     source: str
-    """Where that stands: the dataset's file, `the examples`, …"""
+    """Where that is: the dataset's file, `the examples`, …"""
     generated: int
     """How many of its turns, the last ones, were made up because the data has no more."""
     pieces: list[PieceJson]
@@ -69,7 +69,7 @@ class CellJson(TypedDict):
     needless: int
     """How many of them would have fitted: the price of a large step."""
     breaks: int
-    """Turns in which other parts are removed than in the turn before: the cache begins anew there."""
+    """Turns in which other parts are removed than in the turn before: the cache starts again there."""
     score: float
     """`cacheRate` + `keptRate`: the step with the highest is the best one."""
     failures: list[str]

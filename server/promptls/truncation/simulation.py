@@ -35,7 +35,7 @@ class Simulation:
 
     turns: tuple[TurnResult, ...]
     breaks: int
-    """The turns in which other parts were removed than in the turn before, so that the cache begins anew."""
+    """The turns in which other parts were removed than in the turn before, so that the cache starts again."""
 
     @property
     def later(self) -> tuple[TurnResult, ...]:

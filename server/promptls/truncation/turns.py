@@ -28,7 +28,7 @@ class Chat:
     name: str
     """What the chat comes from: `row 3`, or the sample's name."""
     source: str
-    """Where that stands, as people say it."""
+    """Where that is, as people say it."""
     generated: int
     """How many turns, the last ones, were made up because the data has no more."""
     pieces: tuple[Piece, ...]

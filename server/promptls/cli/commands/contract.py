@@ -74,14 +74,14 @@ def _print(snapshot: Snapshot, path: str, inputs: tuple[NeededInput, ...]) -> No
 
 
 def _row(snapshot: Snapshot, each: NeededInput) -> TableRow:
-    from promptls.ide.contract import where_words
+    from promptls.ide.contract import condition_text
 
     declared = "" if each.declared is None else _place(snapshot, each.declared)
     places = list(dict.fromkeys(_place(snapshot, place) for place in each.places))
     more = f", and {len(places) - _MAX_PLACES} more" if len(places) > _MAX_PLACES else ""
     read = ", ".join(places[:_MAX_PLACES]) + more or "nowhere"
     needed = "no" if each.shape.optional else "yes"
-    if where := where_words(each.shape):
+    if where := condition_text(each.shape):
         needed = f"where {where}"
     return TableRow((each.name, each.shape.words, needed, declared, read))
 
@@ -97,7 +97,7 @@ def _line(snapshot: Snapshot, place: InputPlace) -> int:
 
 
 def _as_json(snapshot: Snapshot, path: str) -> dict[str, Any]:
-    from promptls.ide.contract import where_words
+    from promptls.ide.contract import condition_text
     from promptls.workspace.contract import inputs_of, needs_of
 
     def place(each: InputPlace) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _as_json(snapshot: Snapshot, path: str) -> dict[str, Any]:
                 "name": each.name,
                 "type": each.shape.words,
                 "optional": each.shape.optional,
-                "needed_where": where_words(each.shape) or None,
+                "needed_where": condition_text(each.shape) or None,
                 "declared": None if each.declared is None else place(each.declared),
                 "description": each.schema.get("description"),
                 "read": [place(reading) for reading in each.places],

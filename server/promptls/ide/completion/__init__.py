@@ -41,10 +41,10 @@ def complete(
     snapshot: Snapshot,
     path: str,
     offset: int,
-    newest: FileRendering | None = None,
+    latest: FileRendering | None = None,
     trigger: str = "",
 ) -> Completion | None:
-    """Return what may stand at `offset` in the file at `path`; None if nothing can be named.
+    """Return what may be at `offset` in the file at `path`; None if nothing can be named.
 
     `trigger` is the character that was typed to ask, or empty where the user asked or wrote a word:
     what a character cannot have meant is not answered.
@@ -54,13 +54,13 @@ def complete(
         return None
     inside = min(max(offset, 0), len(template.source))
     if not template.source.has_jinja:
-        return in_json(Request(snapshot, path, template, Kind.OTHER, inside, newest), trigger)
+        return in_json(Request(snapshot, path, template, Kind.OTHER, inside, latest), trigger)
     kind = snapshot.kind(path)
     if kind is Kind.OTHER:
         if not _may_become_prompt(snapshot, path):
             return None
         kind = Kind.PARTS
-    request = Request(snapshot, path, template, kind, inside, newest)
+    request = Request(snapshot, path, template, kind, inside, latest)
     place = place_in(template, request.offset)
     if isinstance(place, TagPlace):
         return in_tag(request, place, trigger)
@@ -116,7 +116,7 @@ def in_tag(request: Request, at: TagPlace, trigger: str) -> Completion | None:
 
 
 def _spaced(items: Iterable[Item], expected: Expected, at: TagPlace) -> Iterable[Item]:
-    """Return the items, with spaces where they would stand right beside the tag's delimiters."""
+    """Return the items, with spaces where they would be right beside the tag's delimiters."""
     before = " " if expected.word.start == at.tag.inner_start else ""
     is_last = expected.word.end == at.tag.inner_end and not at.tag.unclosed
     if not before and not is_last:
@@ -125,7 +125,7 @@ def _spaced(items: Iterable[Item], expected: Expected, at: TagPlace) -> Iterable
 
 
 def _continued(items: Iterable[Item], behind: str) -> Iterable[Item]:
-    """Return the items without the parentheses, or the `=`, that stand behind the word already."""
+    """Return the items without the parentheses, or the `=`, that are behind the word already."""
     if behind.startswith("("):
         called = ("()", "($1)$0")
         return [
@@ -179,7 +179,7 @@ def _template_names(request: Request, expected: Expected, at: TagPlace) -> Itera
 
 
 def _quote(request: Request, at: TagPlace) -> str:
-    """Return the quote that may stand in the tag: not that of the YAML value around it."""
+    """Return the quote that may be in the tag: not that of the YAML value around it."""
     source = request.template.source
     before = source.slice(Span(source.line_span(source.place(at.start).line).start, at.start))
     value = _QUOTED_VALUE.search(before)

@@ -55,7 +55,7 @@ def documentation(
     source: str,
     where: tuple[str, ...],
     offset: int,
-    newest: FileRendering | None = None,
+    latest: FileRendering | None = None,
 ) -> str:
     """Return what is known of the item `label`, in Markdown; empty where that is no more than its name.
 
@@ -75,7 +75,7 @@ def documentation(
         template,
         Kind.PARTS if kind is Kind.OTHER else kind,
         min(max(offset, 0), len(template.source)),
-        newest,
+        latest,
     )
     by_label = _BY_LABEL.get(source)
     if by_label is not None:
@@ -116,12 +116,12 @@ def _input(request: Request, name: str) -> Iterator[str]:
     if key is not None and isinstance(key.schema.get("enum"), list):
         yield f"one of {', '.join(code(shown_value(value)) for value in key.schema['enum'])}"
     if name in request.data:
-        origin = f"in {code(request.newest.sample.name)}" if request.newest else "in the first example"
+        origin = f"in {code(request.latest.sample.name)}" if request.latest else "in the first example"
         yield f"{origin}: {code(shown_value(request.data[name]))}"
 
 
 def _attribute(request: Request, label: str) -> str:
-    """Return what stands behind `loop.` or behind the name of an import."""
+    """Return what follows `loop.` or behind the name of an import."""
     line = request.template.source.line_span(request.template.source.place(request.offset).line)
     before = request.template.source.slice(line)[: request.offset - line.start].rstrip()
     owner = before.rsplit(".", 1)[0].split()[-1:] if "." in before else []

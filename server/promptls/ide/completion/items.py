@@ -47,11 +47,11 @@ FIRST: Final = 0
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that may stand at the place.
+    """One thing that may be at the place.
 
     `text` takes the place of the word, where it is another than `label`; `snippet` does so in clients
     that fill in placeholders, and leaves valid text as it is. `detail` says in a few words what it
-    is; `parameters` stand right behind the label. Items are sorted by `rank` and then by label.
+    is; `parameters` are right behind the label. Items are sorted by `rank` and then by label.
     """
 
     label: str
@@ -109,7 +109,7 @@ _MAX_INCLUDERS: Final = 20
 
 
 class Inclusion(NamedTuple):
-    """A reference to a file, and the file that it stands in."""
+    """A reference to a file, and the file that it is in."""
 
     path: str
     template: Template
@@ -131,7 +131,7 @@ class Inclusion(NamedTuple):
 class Request:
     """A place in a file, and what is known around it.
 
-    `newest` is the file's newest rendering, whose sample's keys are offered; `typed` is the word at
+    `latest` is the file's latest rendering, whose sample's keys are offered; `typed` is the word at
     the place, to the left and the right of it.
     """
 
@@ -140,7 +140,7 @@ class Request:
     template: Template
     kind: Kind
     offset: int
-    newest: FileRendering | None = None
+    latest: FileRendering | None = None
     typed: str = ""
 
     @cached_property
@@ -169,8 +169,8 @@ class Request:
     @cached_property
     def data(self) -> dict[str, Any]:
         """The data to preview with: the chosen sample, else the file's first one, else the first example."""
-        if self.newest is not None:
-            return self.newest.sample.data
+        if self.latest is not None:
+            return self.latest.sample.data
         try:
             samples = file_samples(self.template, self.path)
         except UserError:  # previewing reports it
@@ -223,7 +223,7 @@ def placed(
 def made(
     items: Iterable[Item], insert: Span, replaced: Span, source: str, path: tuple[str, ...]
 ) -> Completion | None:
-    """Return the items in the place of `replaced`, of which `insert` is what stands before the place."""
+    """Return the items in the place of `replaced`, of which `insert` is what is before the place."""
     by_label: dict[str, Item] = {}
     for item in items:
         known = by_label.get(item.label)
@@ -267,7 +267,7 @@ _TAGS: Final = frozenset({"output", "statement"})
 
 
 def place_in(template: Template, offset: int) -> TagPlace | YamlPosition | Nowhere:
-    """Return where `offset` stands, by the chunk that holds it and what stands in front of it there."""
+    """Return where `offset` is, by the chunk that holds it and what is in front of it there."""
     located = template.source.located(offset)
     inside = offset - located.start
     if inside == 0 and located.index > 0 and offset == len(template.source):

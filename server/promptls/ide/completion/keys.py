@@ -55,7 +55,7 @@ _PLACEHOLDER: Final = re.compile(r"\$\{\d+(?::((?:[^}\\]|\\.)*)|\|([^,|]*)[^|]*\
 
 
 def is_one_word(text: str) -> bool:
-    """Return whether nothing but a word stands in a file: the beginning of what its writer looks for."""
+    """Return whether nothing but a word is in a file: the beginning of what its writer looks for."""
     return _WORD.fullmatch(text) is not None
 
 
@@ -72,7 +72,7 @@ def shown_snippet(snippet: str) -> str:
 
 
 def part_items(*, behind_dash: bool) -> Iterator[Item]:
-    """Whole parts; without their first dash where that stands already."""
+    """Whole parts; without their first dash where that is already."""
     for rank, (label, snippet, detail) in enumerate(
         (
             ("part", _PART, "name, role, content"),
@@ -170,7 +170,7 @@ _CHOICES: Final = {"role": "system,user,assistant", "output_type": "json,str"}
 
 
 def key_items(request: Request, place: YamlPlace, *, in_header: bool) -> Iterator[Item]:
-    """Yield the keys that may stand at the place and do not stand in the mapping already."""
+    """Yield the keys that may be at the place and are not in the mapping already."""
     facts = _fitting(request, place, keys_at(request.kind, place.path, in_header=in_header))
     for index, fact in enumerate(facts.values()):
         if fact.name in place.siblings:

@@ -378,7 +378,7 @@ _METHOD: Final = 40
 
 
 def attribute_items(request: Request, target: Expression | None) -> Iterator[Item]:
-    """Yield what may stand behind the dot of `target`."""
+    """Yield what may follow the dot of `target`."""
     if isinstance(target, Name):
         named = list(own_block_items(request) if target.name == "self" else _of_name(request, target.name))
         if named:
@@ -407,7 +407,7 @@ def attribute_items(request: Request, target: Expression | None) -> Iterator[Ite
 
 
 def key_items(request: Request, target: Expression | None) -> Iterator[Item]:
-    """Yield the keys that may stand between the quotes of `target["…"]`."""
+    """Yield the keys that may be between the quotes of `target["…"]`."""
     members, _ = members_of(request, target)
     for name, member in members.items():
         if not re.search(r"[\"'\\\n]", name):
@@ -525,6 +525,6 @@ def member_documentation(request: Request, label: str) -> str:
     way = way_to(request, expected.target, of_elements=expected.what == "element")
     if not way_of(way):
         return ""
-    origin = code(request.newest.sample.name) if request.newest else "the first sample"
+    origin = code(request.latest.sample.name) if request.latest else "the first sample"
     path = (*way, Step(label))
     return "\n\n".join(key_texts(request.snapshot, request.path, path, request.data, origin))

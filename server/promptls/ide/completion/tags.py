@@ -59,7 +59,7 @@ def filter_items() -> Iterator[Item]:
 
 
 def test_items(words: tuple[str, ...]) -> Iterator[Item]:
-    """Yield every test that is a word, and the `words` that may stand in its place."""
+    """Yield every test that is a word, and the `words` that may be in its place."""
     for name in sorted(TESTS):
         if name.isidentifier():
             yield _item(test_signature(name), "test", 10 if name in _USUAL_TESTS else 20)
@@ -164,7 +164,7 @@ def _close(request: Request, tag: Tag, start: int) -> str:
 
 
 def _is_alone(request: Request, tag: Tag, start: int) -> bool:
-    """Return whether nothing else stands on the tag's line."""
+    """Return whether nothing else is on the tag's line."""
     source = request.template.source
     line = source.line_span(source.place(start).line)
     text = source.slice(line)
@@ -189,7 +189,7 @@ def suppression_word(text: str, place: int) -> Span | None:
 
 
 def rule_items(text: str, place: int) -> Iterator[Item]:
-    """Yield the rules' names, without those that stand there already."""
+    """Yield the rules' names, without those that are there already."""
     listed = _LIST.search(text[:place])
     taken = {name.strip() for name in listed[1].split(",")[:-1]} if listed else set()
     for rule in RULES:

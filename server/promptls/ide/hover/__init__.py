@@ -27,10 +27,10 @@ def hover(
     snapshot: Snapshot,
     path: str,
     offset: int,
-    newest: FileRendering | None,
+    latest: FileRendering | None,
     runs: Callable[[], tuple[ExperimentRuns, ...]] = tuple,
 ) -> Hover | None:
-    """Return what is known of what stands at `offset` in the file at `path`.
+    """Return what is known of what is at `offset` in the file at `path`.
 
     None if there is nothing to say.
     """
@@ -38,16 +38,16 @@ def hover(
     if template is None or snapshot.kind(path) is Kind.OTHER:
         return None
     return (
-        hover_include(snapshot, path, template, offset, newest)
+        hover_include(snapshot, path, template, offset, latest)
         or hover_word(snapshot, path, template, offset)
         or hover_block(snapshot, path, template, offset)
         or hover_attribute(path, template, offset)
-        or hover_key(snapshot, path, template, offset, newest)
-        or hover_variable(snapshot, path, template, offset, newest)
-        or hover_column(path, template, offset, newest)
-        or hover_named(snapshot, path, template, offset, newest)
-        or hover_header(snapshot.kind(path), template, offset, newest, runs)
-        or hover_example(template, offset, newest, runs, worth_texts(snapshot, path, offset))
+        or hover_key(snapshot, path, template, offset, latest)
+        or hover_variable(snapshot, path, template, offset, latest)
+        or hover_column(path, template, offset, latest)
+        or hover_named(snapshot, path, template, offset, latest)
+        or hover_header(snapshot.kind(path), template, offset, latest, runs)
+        or hover_example(template, offset, latest, runs, worth_texts(snapshot, path, offset))
         or hover_few_shot(snapshot, path, offset)
-        or hover_part(snapshot, path, template, offset, newest)
+        or hover_part(snapshot, path, template, offset, latest)
     )

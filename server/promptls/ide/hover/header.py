@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from promptls.dialects.ragas.saved_prompt import form_of, saved_key
 from promptls.ide.code_lenses import scores_text
 from promptls.ide.experiments import ExperimentRuns, change_text
-from promptls.ide.hover.markdown import Hover, code, fact_text, sample_words
+from promptls.ide.hover.markdown import Hover, code, fact_text, sample_text
 from promptls.ide.key_facts import fact_at, known_value
 from promptls.ide.symbols.declared import NamedValue, file_beside, metric_file, named_metric, named_value_at
 from promptls.rendering.file_rendering import FileRendering
@@ -35,7 +35,7 @@ def hover_header(
     kind: Kind,
     template: Template,
     offset: int,
-    newest: FileRendering | None,
+    latest: FileRendering | None,
     runs: Callable[[], tuple[ExperimentRuns, ...]],
 ) -> Hover | None:
     """Return what is known of the key at `offset` of the file's declarations."""
@@ -50,11 +50,11 @@ def hover_header(
     texts = [fact_text(fact) if fact else ""]
     if (
         keys in {("instruction",), ("prompt", "instruction")}
-        and newest is not None
-        and newest.rendering is not None
+        and latest is not None
+        and latest.rendering is not None
     ):
-        rendered = plural(newest.rendering.tokens, "token")
-        texts.append(f"{rendered} with {sample_words(newest.sample)}, {newest.job.encoding}")
+        rendered = plural(latest.rendering.tokens, "token")
+        texts.append(f"{rendered} with {sample_text(latest.sample)}, {latest.job.encoding}")
     if keys[0] == "experiments":
         texts += [_table(each) for each in runs() if len(keys) == 1 or keys[1] == each.name]
     text = "\n\n".join(text for text in texts if text)
@@ -124,7 +124,7 @@ _LOGIN: Final = re.compile(r"(?<=//)[^/@]*@")
 
 
 def hover_named(
-    snapshot: Snapshot, path: str, template: Template, offset: int, newest: FileRendering | None
+    snapshot: Snapshot, path: str, template: Template, offset: int, latest: FileRendering | None
 ) -> Hover | None:
     """Return what is known of what the value at `offset` names; None if it names nothing that is there."""
     value = named_value_at(template, offset)
@@ -142,7 +142,7 @@ def hover_named(
         case "model":
             texts = _model(snapshot, path, value)
         case "encoding":
-            texts = _encoding(value.name, newest)
+            texts = _encoding(value.name, latest)
     text = "\n\n".join(texts)
     return Hover(value.span, text) if text else None
 
@@ -290,7 +290,7 @@ def _key_lines(own: str | None, usual: tuple[str, ...], *, needs_key: bool) -> I
         yield f"- key: none; {' or '.join(map(code, names))} is not set where the server runs"
 
 
-def _encoding(name: str, newest: FileRendering | None) -> Iterator[str]:
+def _encoding(name: str, latest: FileRendering | None) -> Iterator[str]:
     from promptls.tokens.encodings import ENCODING_NAMES, UnknownEncodingError, encoding_name
 
     try:
@@ -300,5 +300,5 @@ def _encoding(name: str, newest: FileRendering | None) -> Iterator[str]:
     used = "" if meant == name else f", which {code(name)} uses"
     default = ", the default" if meant == ENCODING_NAMES[0] else ""
     yield f"tiktoken's encoding {code(meant)}{default}{used}: tokens are counted with it, exactly"
-    if newest is not None and newest.rendering is not None:
-        yield f"the prompt with {code(newest.sample.name)}: {plural(newest.rendering.tokens, 'token')}"
+    if latest is not None and latest.rendering is not None:
+        yield f"the prompt with {code(latest.sample.name)}: {plural(latest.rendering.tokens, 'token')}"

@@ -32,7 +32,7 @@ def fact_text(fact: KeyFact) -> str:
 code: Final = markdown_code
 
 
-def sample_words(sample: Sample) -> str:
+def sample_text(sample: Sample) -> str:
     """Return which data a rendering was made with, in Markdown."""
     return f"{code(sample.name)} ({markdown_text(sample.source)})"
 

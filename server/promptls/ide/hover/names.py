@@ -17,7 +17,7 @@ from promptls.ide.callables import (
     module_at,
     named_at,
 )
-from promptls.ide.hover.markdown import Hover, code, sample_words, shown_value
+from promptls.ide.hover.markdown import Hover, code, sample_text, shown_value
 from promptls.ide.key_facts import declared_schema, value_at
 from promptls.ide.symbols.inputs import column_places
 from promptls.ide.symbols.jinja import attribute_at, attribute_places, blocks_in, family, namespace_of
@@ -113,19 +113,19 @@ def _used_as(shape: Shape | None) -> str:
 
 
 def hover_key(
-    snapshot: Snapshot, path: str, template: Template, offset: int, newest: FileRendering | None
+    snapshot: Snapshot, path: str, template: Template, offset: int, latest: FileRendering | None
 ) -> Hover | None:
     """Return what is known of the key of an input's value at `offset`."""
     symbol = key_symbol_at(template, path, offset)
     if symbol is None:
         return None
-    data = newest.sample.data if newest is not None else {}
-    origin = sample_words(newest.sample) if newest is not None else ""
+    data = latest.sample.data if latest is not None else {}
+    origin = sample_text(latest.sample) if latest is not None else ""
     return Hover(symbol.span, "\n\n".join(key_texts(snapshot, path, path_along(symbol.way), data, origin)))
 
 
 def hover_attribute(path: str, template: Template, offset: int) -> Hover | None:
-    """Return what is known of the attribute of a namespace whose name stands at `offset`."""
+    """Return what is known of the attribute of a namespace whose name is at `offset`."""
     symbol = attribute_at(template, path, offset)
     mention = mention_at(template.source, offset)
     owner = namespace_of(template, mention) if mention is not None else None
@@ -234,7 +234,7 @@ def _signed(before: str, signature: Signature, text: str) -> str:
 
 
 def _attribute_text(snapshot: Snapshot, path: str, node: Attribute, offset: int) -> str:
-    """Return what stands behind `loop.` or behind the name of an import; empty for a key of a value."""
+    """Return what follows `loop.` or behind the name of an import; empty for a key of a value."""
     if not isinstance(node.target, Name):
         return ""
     if node.target.name == "loop" and node.name in LOOP:
@@ -263,23 +263,23 @@ _MAX_LINES: Final = 12
 
 
 def hover_variable(
-    snapshot: Snapshot, path: str, template: Template, offset: int, newest: FileRendering | None
+    snapshot: Snapshot, path: str, template: Template, offset: int, latest: FileRendering | None
 ) -> Hover | None:
     """Return what is known of the variable that is read or bound at `offset`, or declared in the header."""
     for reading in template.names.readings_in(offset):
         if reading.span.contains(offset):
             binding = reading.binding
             return _hover(
-                snapshot, path, reading.name, reading.span, binding, newest, certain=reading.certain
+                snapshot, path, reading.name, reading.span, binding, latest, certain=reading.certain
             )
     located = template.source.located(offset)
     for local in chunk_bindings(located.chunk):
         binding = local._replace(span=local.span.shifted(located.start))
         if binding.span.contains(offset):
-            return _hover(snapshot, path, binding.name, binding.span, binding, newest, certain=True)
+            return _hover(snapshot, path, binding.name, binding.span, binding, latest, certain=True)
     for declared in template.declarations.inputs or ():
         if declared.span.contains(offset):
-            return _hover(snapshot, path, declared.name, declared.span, None, newest, certain=True)
+            return _hover(snapshot, path, declared.name, declared.span, None, latest, certain=True)
     return None
 
 
@@ -289,7 +289,7 @@ def _hover(
     name: str,
     span: Span,
     binding: Binding | None,
-    newest: FileRendering | None,
+    latest: FileRendering | None,
     *,
     certain: bool,
 ) -> Hover:
@@ -306,15 +306,15 @@ def _hover(
         way = _stands_for(template, name, span, binding)
         used = _variable_used_as(_local_shape(snapshot, path, template, way))
         texts.append(f"{code(name)}: {_BINDING_WORDS.get(binding.kind, 'variable')}{line}{sometimes}{used}")
-        texts += _local_values(snapshot, path, way, newest)
+        texts += _local_values(snapshot, path, way, latest)
         texts += _called_texts(snapshot, path, template, name, span, binding)
     if binding is None or not certain:
-        texts += _input_texts(snapshot, path, name, newest)
+        texts += _input_texts(snapshot, path, name, latest)
     texts += _elsewhere(snapshot, path, name, span, binding)
     return Hover(span, "\n\n".join(texts))
 
 
-def _input_texts(snapshot: Snapshot, path: str, name: str, newest: FileRendering | None) -> Iterator[str]:
+def _input_texts(snapshot: Snapshot, path: str, name: str, latest: FileRendering | None) -> Iterator[str]:
     described = function_named(snapshot, path, name)
     if described is not None:
         yield described_text(described)
@@ -340,9 +340,9 @@ def _input_texts(snapshot: Snapshot, path: str, name: str, newest: FileRendering
             yield f"one of {', '.join(code(shown_value(value)) for value in key.schema['enum'])}"
         if "default" in key.schema:
             yield f"default: {code(shown_value(key.schema['default']))}"
-    if newest is not None and name in newest.sample.data:
-        value = shown_value(newest.sample.data[name])
-        yield f"in {sample_words(newest.sample)}: {code(value)}"
+    if latest is not None and name in latest.sample.data:
+        value = shown_value(latest.sample.data[name])
+        yield f"in {sample_text(latest.sample)}: {code(value)}"
 
 
 def _called_texts(
@@ -390,13 +390,13 @@ def _local_shape(snapshot: Snapshot, path: str, template: Template, way: ValuePa
 
 
 def _local_values(
-    snapshot: Snapshot, path: str, way: ValuePath, newest: FileRendering | None
+    snapshot: Snapshot, path: str, way: ValuePath, latest: FileRendering | None
 ) -> Iterator[str]:
     """Yield a variable's value in the sample: the first iteration of a loop, the first argument."""
     for each in paths_from_inputs(snapshot, path, way)[:1]:
-        value = value_at(newest.sample.data, each.way) if newest is not None and each.path == path else None
-        if newest is not None and value is not None:
-            yield f"in {sample_words(newest.sample)}: {code(shown_value(value))}"
+        value = value_at(latest.sample.data, each.way) if latest is not None and each.path == path else None
+        if latest is not None and value is not None:
+            yield f"in {sample_text(latest.sample)}: {code(shown_value(value))}"
 
 
 def _variable_used_as(shape: Shape | None) -> str:
@@ -445,7 +445,7 @@ def _elsewhere(
 
 
 def hover_block(snapshot: Snapshot, path: str, template: Template, offset: int) -> Hover | None:
-    """Return what is known of the block whose name stands at `offset`."""
+    """Return what is known of the block whose name is at `offset`."""
     mention = mention_at(template.source, offset)
     if mention is None or mention.kind != "block":
         return None
@@ -460,7 +460,7 @@ def hover_block(snapshot: Snapshot, path: str, template: Template, offset: int) 
     return Hover(mention.span, "\n\n".join([said, "\n".join(places)]) if places else said)
 
 
-def hover_column(path: str, template: Template, offset: int, newest: FileRendering | None) -> Hover | None:
+def hover_column(path: str, template: Template, offset: int, latest: FileRendering | None) -> Hover | None:
     """Return what is known of the column that the reader names, or a text prints, at `offset`."""
     places = list(column_places(template, path, None))
     here = next((each for each in places if each.span.contains(offset)), None)
@@ -468,11 +468,11 @@ def hover_column(path: str, template: Template, offset: int, newest: FileRenderi
         return None
     name = template.source.slice(here.span)
     same = [each for each in places if template.source.slice(each.span) == name]
-    return Hover(here.span, "\n\n".join(_texts(template, name, here, same, newest)))
+    return Hover(here.span, "\n\n".join(_texts(template, name, here, same, latest)))
 
 
 def _texts(
-    template: Template, name: str, here: Occurrence, same: list[Occurrence], newest: FileRendering | None
+    template: Template, name: str, here: Occurrence, same: list[Occurrence], latest: FileRendering | None
 ) -> Iterator[str]:
     reader = template.declarations.data.get("reader_cfg")
     answer = reader.get("output_column") if isinstance(reader, dict) else None
@@ -482,9 +482,9 @@ def _texts(
         yield f"{code(name)}: column with an input"
     else:
         yield f"{code(name)}: column that the reader does not name"
-    if newest is not None and newest.sample.name != "placeholders" and name in newest.sample.data:
-        value = shown_value(newest.sample.data[name])
-        yield f"in {sample_words(newest.sample)}: {code(value)}"
+    if latest is not None and latest.sample.name != "placeholders" and name in latest.sample.data:
+        value = shown_value(latest.sample.data[name])
+        yield f"in {sample_text(latest.sample)}: {code(value)}"
     lines = dict.fromkeys(
         template.source.place(each.span.start).line + 1 for each in same if each.span != here.span
     )

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from promptls.dialects.key_fact import KeyFact
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES, SECTION_KEYS
 from promptls.ide.experiments import ExperimentRuns, known_worths
-from promptls.ide.hover.markdown import Hover, code, fact_text, sample_words
-from promptls.ide.inlay_hints import range_words
+from promptls.ide.hover.markdown import Hover, code, fact_text, sample_text
+from promptls.ide.inlay_hints import range_text
 from promptls.rendering.file_rendering import (
     FileRendering,
     brought_in,
@@ -40,7 +40,7 @@ _WITH_TOKENS = frozenset({"name", "content", "sections"})
 
 
 def hover_part(
-    snapshot: Snapshot, path: str, template: Template, offset: int, newest: FileRendering | None
+    snapshot: Snapshot, path: str, template: Template, offset: int, latest: FileRendering | None
 ) -> Hover | None:
     """Return what is known of the part's key, name or role at `offset`."""
     located = template.source.located(offset)
@@ -54,10 +54,10 @@ def hover_part(
             if key_span.contains(offset):
                 texts = [_fact(PART_KEYS, key)]
                 if key in _WITH_TOKENS:
-                    texts.append(_tokens(snapshot, path, template, placed, newest))
+                    texts.append(_tokens(snapshot, path, template, placed, latest))
                 return _hover(key_span, texts)
             if key == "name" and value_span.contains(offset):
-                return _hover(value_span, [_tokens(snapshot, path, template, placed, newest) or _NOT_COUNTED])
+                return _hover(value_span, [_tokens(snapshot, path, template, placed, latest) or _NOT_COUNTED])
             if key == "role" and value_span.contains(offset):
                 return _hover(value_span, [ROLES.get(template.source.slice(value_span).strip("\"'"), "")])
             if key == "sections" and value_span.contains(offset):
@@ -86,48 +86,48 @@ def _section_key(placed: PlacedPart, entry: Entry, offset: int) -> Hover | None:
 
 
 def _tokens(
-    snapshot: Snapshot, path: str, template: Template, placed: PlacedPart, newest: FileRendering | None
+    snapshot: Snapshot, path: str, template: Template, placed: PlacedPart, latest: FileRendering | None
 ) -> str:
     """Return the tokens of one part as a list in Markdown; a sentence where they are not known."""
-    if newest is None:
+    if latest is None:
         return ""
     lines = []
-    in_template = newest.template_tokens.get(template_text(template, placed))
+    in_template = latest.template_tokens.get(template_text(template, placed))
     if in_template is not None:
         lines.append(f"- template text: {plural(in_template, 'token')}")
-    rendering = newest.rendering
+    rendering = latest.rendering
     if rendering is None:
-        message = markdown_prose(newest.failure.message) if newest.failure else ""
-        lines.append(f"- the prompt does not render with {code(newest.sample.name)}: {message}")
+        message = markdown_prose(latest.failure.message) if latest.failure else ""
+        lines.append(f"- the prompt does not render with {code(latest.sample.name)}: {message}")
         return "\n".join(lines)
     index = template.parts.index(placed)
     became = rendered_parts(template, included_part_names(snapshot, path), rendering)[index]
     if not became:
-        lines.append(f"- rendered: cannot be told, or left out with {code(newest.sample.name)}")
+        lines.append(f"- rendered: is not known, or left out with {code(latest.sample.name)}")
     else:
         tokens = sum(part.tokens for part in became)
         parts = f" in {len(became)} parts" if len(became) > 1 else ""
-        lines.append(f"- rendered: {plural(tokens, 'token')}{parts}{_share(tokens, newest)}")
+        lines.append(f"- rendered: {plural(tokens, 'token')}{parts}{_share(tokens, latest)}")
         through = sum(part.tokens for part in rendering.parts if part.index <= became[-1].index)
         lines.append(
-            f"- up to here: {plural(through, 'token')} of {rendering.tokens:,}{_share(through, newest)}"
+            f"- up to here: {plural(through, 'token')} of {rendering.tokens:,}{_share(through, latest)}"
         )
         if not all(part.kept for part in became):
-            lines.append(f"- cut by the token limit of {newest.token_limit:,}")
-    varied = varying(newest, placed.part.name)
+            lines.append(f"- cut by the token limit of {latest.token_limit:,}")
+    varied = varying(latest, placed.part.name)
     if varied is not None:
-        lines.append(f"- varies: {range_words(varied)}")
-    lines.append(f"\nwith {sample_words(newest.sample)}, {newest.job.encoding}")
+        lines.append(f"- varies: {range_text(varied)}")
+    lines.append(f"\nwith {sample_text(latest.sample)}, {latest.job.encoding}")
     return "\n".join(lines)
 
 
-def _share(tokens: int, newest: FileRendering) -> str:
-    limit = newest.token_limit
+def _share(tokens: int, latest: FileRendering) -> str:
+    limit = latest.token_limit
     return f", {tokens / limit:.0%} of the limit of {limit:,}" if limit else ""
 
 
 def hover_include(
-    snapshot: Snapshot, path: str, template: Template, offset: int, newest: FileRendering | None
+    snapshot: Snapshot, path: str, template: Template, offset: int, latest: FileRendering | None
 ) -> Hover | None:
     """Return the path of the named file, the parts that it brings in, and their tokens."""
     for reference in template.references:
@@ -139,7 +139,7 @@ def hover_include(
         included = snapshot.template(target)
         words = [f"{reference.keyword} of {code(_shown(snapshot, target))}"]
         if included is not None:
-            words += _included(snapshot, path, included, target, newest)
+            words += _included(snapshot, path, included, target, latest)
         if reference.alternatives:
             words.append(f"the first that exists of {', '.join(map(code, reference.alternatives))}")
         return Hover(reference.span, "\n\n".join(words))
@@ -147,10 +147,10 @@ def hover_include(
 
 
 def _included(
-    snapshot: Snapshot, path: str, included: Template, target: str, newest: FileRendering | None
+    snapshot: Snapshot, path: str, included: Template, target: str, latest: FileRendering | None
 ) -> Iterator[str]:
     """Yield the parts that an include adds, and the tokens of the file as written and as rendered."""
-    shown = newest.last or newest if newest is not None else None
+    shown = latest.last or latest if latest is not None else None
     parts = None
     if shown is not None and shown.rendering is not None:
         parts = brought_in(snapshot, parts_by_file(snapshot, path, shown.rendering), target)
@@ -161,7 +161,7 @@ def _included(
         more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
         yield f"{plural(len(names), 'part')}: {', '.join(map(code, names[:_MAX_NAMES]))}{more}"
     lines = []
-    written = newest.template_tokens.get(included.source.text) if newest is not None else None
+    written = latest.template_tokens.get(included.source.text) if latest is not None else None
     if written is not None:
         lines.append(f"- template text: {plural(written, 'token')}")
     if parts and shown is not None:
@@ -218,28 +218,28 @@ def _cut(text: str, most: int) -> str:
 def hover_example(
     template: Template,
     offset: int,
-    newest: FileRendering | None,
+    latest: FileRendering | None,
     runs: Callable[[], tuple[ExperimentRuns, ...]],
     worth: Iterable[str] = (),
 ) -> Hover | None:
-    """Return what is known of the example at `offset`; `worth` says what leaving it out has told."""
+    """Return what is known of the example at `offset`; `worth` says what leaving it out has reported."""
     for number, example in enumerate(template.declarations.examples, start=1):
         if example.span.contains(offset):
-            texts = [f"example {number}", *_count_text(example, number, newest)]
+            texts = [f"example {number}", *_count_text(example, number, latest)]
             for each in runs():
                 texts += _last_result(template, number, example, each)
             return Hover(example.span, "\n\n".join([*texts, *worth]))
     return None
 
 
-def _count_text(example: Example, number: int, newest: FileRendering | None) -> Iterator[str]:
-    if newest is None:
+def _count_text(example: Example, number: int, latest: FileRendering | None) -> Iterator[str]:
+    if latest is None:
         return
-    tokens = newest.template_tokens.get(example_text(example))
+    tokens = latest.template_tokens.get(example_text(example))
     if tokens is not None:
-        yield f"- written out: {plural(tokens, 'token')}, {newest.job.encoding}"
-    if newest.rendering is not None and newest.sample.name == f"example {number}":
-        yield f"- the prompt with it: {plural(newest.rendering.tokens, 'token')}"
+        yield f"- written out: {plural(tokens, 'token')}, {latest.job.encoding}"
+    if latest.rendering is not None and latest.sample.name == f"example {number}":
+        yield f"- the prompt with it: {plural(latest.rendering.tokens, 'token')}"
 
 
 def _last_result(template: Template, number: int, example: Example, runs: ExperimentRuns) -> Iterator[str]:

@@ -24,7 +24,7 @@ from promptls.workspace.disk import ENDINGS
 
 
 def input_keys_form(place: Place) -> Offer | None:
-    """Return the other form of `input_keys`, where the selection stands in the declarations."""
+    """Return the other form of `input_keys`, where the selection is in the declarations."""
     declarations = place.template.declarations
     entry = declarations.tree.entry("input_keys") if declarations.tree else None
     if entry is None or not entry.key.span.start <= place.span.start <= entry.value.span.end:
@@ -47,7 +47,7 @@ def input_keys_form(place: Place) -> Offer | None:
         if lost:
             title += ", without types and descriptions"
         if _has_comment(place, entry.value):
-            return refused(title, "refactor.rewrite", "a comment stands among the keys, and would be lost")
+            return refused(title, "refactor.rewrite", "a comment is among the keys, and would be lost")
         return Offer(
             title, "refactor.rewrite", lambda: Change((Edit(value, f": [{', '.join(map(flow, names))}]"),))
         )

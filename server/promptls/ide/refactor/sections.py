@@ -144,7 +144,7 @@ def _text(section: Template) -> str:
 
 
 def _inline_section_reason(place: Place, reference: TemplateReference, section: Template, tag: Tag) -> str:
-    """Return why the text would mean something else where the include stands; else an empty text."""
+    """Return why the text would mean something else where the include is; else an empty text."""
     if not reference.with_context:
         return "it is included `without context`, so that it sees no variables"
     if reference.alternatives or reference.is_choice:
@@ -171,11 +171,11 @@ def _trims(section: Template, tag: Tag) -> str:
     if section.header is not None:
         tags = tags[1:]
     if tag.trims_after or tag.trims_before:
-        return "the include trims what stands around it"
+        return "the include trims what is around it"
     if tags and tags[0].trims_before and text.startswith(tags[0].text):
-        return "the file's first tag trims what stands before it"
+        return "the file's first tag trims what is before it"
     if tags and tags[-1].trims_after and text.endswith(tags[-1].text):
-        return "the file's last tag trims what stands behind it"
+        return "the file's last tag trims what follows it"
     return ""
 
 

@@ -115,7 +115,7 @@ def _wrap_obstacle(place: Place, lines: _Lines) -> str:
     source = place.template.source
     header = place.template.header
     if header is not None and lines.span.start < header.span.end:
-        return "the lines stand in the header"
+        return "the lines are in the header"
     depth = 0
     start = source.located(lines.span.start).start
     while start < lines.span.end:
@@ -126,7 +126,7 @@ def _wrap_obstacle(place: Place, lines: _Lines) -> str:
         if not lines.in_text and not chunk_yaml(chunk).roots and project(chunk).text.strip():
             return "the YAML around the lines cannot be read"
         if _trims(chunk, inside):
-            return "a tag at the edge of the lines trims what stands on its other side"
+            return "a tag at the edge of the lines trims what is on its other side"
         depth = _depth(chunk, inside, depth)
         if depth < 0:
             return "the lines cut a block"
@@ -147,7 +147,7 @@ def _wrap_obstacle(place: Place, lines: _Lines) -> str:
 
 
 def _trims(chunk: Chunk, inside: Span) -> bool:
-    """Return whether a tag at an edge of the lines trims what stands on its other side."""
+    """Return whether a tag at an edge of the lines trims what is on its other side."""
     for tag in chunk.tags:
         if tag.trims_after and tag.span.end <= inside.end:
             edge = inside.start if tag.span.end <= inside.start else inside.end
@@ -271,7 +271,7 @@ def _trimmed(chunk: Chunk, inside: Span) -> str:
         or (tag.trims_after and is_blank(chunk.text, tag.span.end, inside.end))
         for tag in within
     ):
-        return "a tag at the edge of the selection trims what stands outside of it"
+        return "a tag at the edge of the selection trims what is outside of it"
     before = [tag for tag in chunk.tags if tag.span.end <= inside.start and tag.trims_after]
     behind = [tag for tag in chunk.tags if tag.span.start >= inside.end and tag.trims_before]
     if (before and is_blank(chunk.text, before[-1].span.end, inside.start)) or (

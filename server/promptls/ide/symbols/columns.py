@@ -94,7 +94,7 @@ def used_metrics(snapshot: Snapshot, path: str, template: Template) -> Iterator[
 def metric_column_places(
     snapshot: Snapshot, path: str, template: Template, column: str
 ) -> Iterator[Occurrence | None]:
-    """Yield where the metrics of a prompt file name a column; None stands between the files."""
+    """Yield where the metrics of a prompt file name a column; None separates the files."""
     for metric in used_metrics(snapshot, path, template):
         yield from _option_places(snapshot, path, template, metric, column)
         found = function_named(snapshot, metric.named_in, metric.function)
@@ -292,7 +292,7 @@ def shared_column_steps(snapshot: Snapshot, file: str, name: str) -> Steps[Share
 
 
 def data_column_places(snapshot: Snapshot, symbol: Symbol) -> Iterator[Occurrence | None]:
-    """Yield every place of a column that is no input; None stands between the files."""
+    """Yield every place of a column that is no input; None separates the files."""
     shared = yield from shared_column_steps(snapshot, symbol.home, symbol.name)
     for file in shared.files:
         yield None
@@ -309,7 +309,7 @@ def data_column_places(snapshot: Snapshot, symbol: Symbol) -> Iterator[Occurrenc
 def column_use_places(
     snapshot: Snapshot, path: str, template: Template, name: str
 ) -> Iterator[Occurrence | None]:
-    """Yield where metrics and experiments of a prompt file name a column; None stands between the files."""
+    """Yield where metrics and experiments of a prompt file name a column; None separates the files."""
     yield from row_column_places(snapshot, path, template, name)
     if any(_has(snapshot, file, name) for file in datasets_of(snapshot, path, template)):
         yield from metric_column_places(snapshot, path, template, name)
@@ -354,7 +354,7 @@ def column_doubt_steps(snapshot: Snapshot, symbol: Symbol, homes: tuple[str, ...
 
 
 def _has(snapshot: Snapshot, file: str, name: str) -> bool:
-    """Return whether a dataset has a column of this name, as far as can be told."""
+    """Return whether a dataset has a column of this name, as far as is known."""
     if file.lower().endswith(PACKED_ENDINGS):
         from promptls.datasets.known import known_columns
 
@@ -385,7 +385,7 @@ def packed_with(snapshot: Snapshot, path: str, template: Template, name: str) ->
 
 
 def is_data_file(path: str) -> bool:
-    """Return whether a file of this name may hold data in which keys can be told."""
+    """Return whether a file of this name may hold data in which keys are found."""
     return Path(path).suffix.lower() in DATA_ENDINGS
 
 

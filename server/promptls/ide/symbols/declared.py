@@ -61,7 +61,7 @@ def named_values(template: Template) -> Iterator[NamedValue]:
         ("functions", settings.functions),
         ("encoding", settings.encoding),
     ):
-        yield from _named(template, kind, name, (kind,))  # type: ignore[arg-type]  # the kinds stand above
+        yield from _named(template, kind, name, (kind,))  # type: ignore[arg-type]  # the kinds are above
     if template.kind is Kind.EVALUATION:
         rows = template.declarations.data.get("path")
         if isinstance(rows, str) and rows.endswith(SUFFIXES):  # any other name is a folder, or in a hub
@@ -237,7 +237,7 @@ def declared_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | N
 
 
 def declared_symbol_places(snapshot: Snapshot, symbol: Symbol) -> Iterator[Occurrence | None]:
-    """Yield every place of a metric or model; None stands between the files."""
+    """Yield every place of a metric or model; None separates the files."""
     prompts = yield from prompts_with(snapshot, symbol.name)
     for path in (*prompts, *settings_files(snapshot)):
         yield None
@@ -393,7 +393,7 @@ def include_places(snapshot: Snapshot, target: str) -> Iterator[Occurrence]:
 
 
 def file_places(snapshot: Snapshot, target: str) -> Iterator[Occurrence | None]:
-    """Yield the places that lead to the file at `target`; None stands between the files.
+    """Yield the places that lead to the file at `target`; None separates the files.
 
     Those are includes, imports and `extends`, the samples, datasets and functions files of headers, and the
     texts in Python that load a template or a dataset.

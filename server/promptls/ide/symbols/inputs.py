@@ -257,7 +257,7 @@ def prompts_by(snapshot: Snapshot, file: str) -> Steps[tuple[str, ...]]:
 
 
 def prompts_with(snapshot: Snapshot, words: str) -> Steps[tuple[str, ...]]:
-    """Yield the prompt files in which some words stand, looked for in their texts."""
+    """Yield the prompt files in which some words are, looked for in their texts."""
     key = ("prompts with", words)
     known = snapshot.derived.get(key)
     if known is None:

@@ -100,7 +100,7 @@ class Macro(NamedTuple):
 
 
 def macro_meant(snapshot: Snapshot, path: str, place: NamePlace | Mention) -> Macro | None:
-    """Return the macro that a name, or an attribute of an imported file, means where it stands."""
+    """Return the macro that a name, or an attribute of an imported file, means where it is."""
     seen: set[tuple[str, NamePlace | Mention]] = set()
     while (path, place) not in seen:
         seen.add((path, place))
@@ -166,7 +166,7 @@ def macro_of(template: Template, path: str, parameter: Variable) -> Macro | None
 
 
 def arguments_of(template: Template, name: str, is_call: Callable[[Span], bool]) -> Iterator[Span]:
-    """Yield the keyword arguments of this name in the calls of what stands at certain places."""
+    """Yield the keyword arguments of this name in the calls of what is at certain places."""
     for mention in mentions_of(template.source, name):
         if mention.kind == "argument" and is_call(mention.owner):
             yield mention.span
@@ -187,7 +187,7 @@ def other_names(template: Template, imported: Span) -> Iterator[Span]:
 
 
 def attribute_at(template: Template, path: str, offset: int) -> Symbol | None:
-    """Return the attribute of a namespace whose name stands at `offset`."""
+    """Return the attribute of a namespace whose name is at `offset`."""
     mention = mention_at(template.source, offset)
     if mention is None or namespace_of(template, mention) is None:
         return None
@@ -196,8 +196,8 @@ def attribute_at(template: Template, path: str, offset: int) -> Symbol | None:
 
 def attribute_places(template: Template, symbol: Symbol) -> Iterator[Occurrence]:
     """Yield the places of an attribute in the file of its namespace."""
-    asked = mention_at(template.source, symbol.anchor.start) if symbol.anchor is not None else None
-    owner = namespace_of(template, asked) if asked is not None else None
+    anchor = mention_at(template.source, symbol.anchor.start) if symbol.anchor is not None else None
+    owner = namespace_of(template, anchor) if anchor is not None else None
     for mention in mentions_of(template.source, symbol.name) if owner is not None else ():
         if namespace_of(template, mention) == owner:
             if mention.kind == "argument":
@@ -292,7 +292,7 @@ def _named(part: Part) -> Iterator[tuple[SymbolKind, Node | None]]:
 
 
 def part_name_at(template: Template, offset: int) -> Named | None:
-    """Return the name of a part or section that stands at `offset`."""
+    """Return the name of a part or section that is at `offset`."""
     named = names_of_parts(template, template.source.located(offset))
     return next((each for each in named if each.span.contains(offset)), None)
 

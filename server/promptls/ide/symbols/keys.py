@@ -19,7 +19,7 @@ from promptls.workspace.snapshot import Snapshot
 
 
 def key_symbol_at(template: Template, path: str, offset: int) -> Symbol | None:
-    """Return the key of an input's value whose name stands at `offset`."""
+    """Return the key of an input's value whose name is at `offset`."""
     read = key_read_at(template, offset)
     if read is not None:
         return Symbol("key", read.name, path, read.span, path, None, read.way) if len(read.way) > 1 else None
@@ -38,7 +38,7 @@ def key_places(
 ) -> Generator[Occurrence | None, None, None]:
     """Yield every place of a key in the workspace; without `in_data`, files of data are not looked into.
 
-    None stands between the files.
+    None separates the files.
     """
     yield None
     shared = shared_key_steps(snapshot, symbol.home, symbol.way)

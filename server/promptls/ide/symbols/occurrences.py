@@ -80,7 +80,7 @@ def is_program(path: str) -> bool:
 
 
 def python_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
-    """Return the symbol at `offset`; None if what stands there is Python's alone."""
+    """Return the symbol at `offset`; None if what is there is Python's alone."""
     program = snapshot.template(path)
     text = program.source.text if program is not None else ""
     word = word_at(text, offset)
@@ -142,7 +142,7 @@ def _function(snapshot: Snapshot, path: str, word: Span, name: str) -> Symbol | 
 
 
 def _file(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
-    """Return the template or dataset whose name stands at `offset`."""
+    """Return the template or dataset whose name is at `offset`."""
     if path not in snapshot.calls and path not in snapshot.written:
         return None
     for named in files_named_in(snapshot, path):
@@ -188,7 +188,7 @@ def holds_prompt(snapshot: Snapshot, path: str) -> bool:
 
 
 def symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
-    """Return the symbol whose name stands at `offset`, or ends there; None if there is none.
+    """Return the symbol whose name is at `offset`, or ends there; None if there is none.
 
     In a Python file, a settings file or a file of data, only what prompts share with it is a symbol.
     """
@@ -313,36 +313,36 @@ def occurrence_steps(
     symbol: Symbol,
     *,
     in_data: bool = True,
-    tell: Callable[[tuple[Occurrence, ...]], object] | None = None,
+    report: Callable[[tuple[Occurrence, ...]], object] | None = None,
 ) -> Steps[tuple[Occurrence, ...]]:
     """Yield the same as `occurrences`, file by file.
 
-    `tell` gets the new places of a file as they are found.
+    `report` gets the new places of a file as they are found.
     """
     found: list[Occurrence] = []
-    told: set[tuple[str, Span]] = set()
+    reported: set[tuple[str, Span]] = set()
     first = 0
 
     def new() -> tuple[Occurrence, ...]:
-        fresh = [each for each in _ordered(found[first:]) if (each.path, each.span) not in told]
-        told.update((each.path, each.span) for each in fresh)
+        fresh = [each for each in _ordered(found[first:]) if (each.path, each.span) not in reported]
+        reported.update((each.path, each.span) for each in fresh)
         return tuple(fresh)
 
     for each in _places(snapshot, symbol, in_data=in_data):
         if each is not None:
             found.append(each)
-        elif tell is not None and first < len(found):
-            tell(new())
+        elif report is not None and first < len(found):
+            report(new())
             first = len(found)
         if each is None or len(found) % _STEP == 0:
             yield
-    if tell is not None:
-        tell(new())
+    if report is not None:
+        report(new())
     return _ordered(found)
 
 
 def _places(snapshot: Snapshot, symbol: Symbol, *, in_data: bool) -> Iterator[Occurrence | None]:
-    """Yield every place of the symbol, some more than once; None stands between the files."""
+    """Yield every place of the symbol, some more than once; None separates the files."""
     template = snapshot.template(symbol.home)
     if template is None and symbol.kind not in NO_VARIABLES:
         return
@@ -432,7 +432,7 @@ def _shared_places(
     snapshot: Snapshot, path: str, variable: Variable, *, in_data: bool
 ) -> Generator[Occurrence | None, None, None]:
     found: list[VariableIn] = []
-    steps = shared_variable_steps(snapshot, path, variable, by_data=in_data, tell=found.append)
+    steps = shared_variable_steps(snapshot, path, variable, by_data=in_data, report=found.append)
     while True:
         try:
             next(steps)

@@ -48,7 +48,7 @@ def uses_in(snapshot: Snapshot, path: str, home: str, name: str) -> PythonUses:
 
 
 def function_places(snapshot: Snapshot, home: str, name: str) -> Iterator[Occurrence | None]:
-    """Yield every place of a function in Python; None stands between the files."""
+    """Yield every place of a function in Python; None separates the files."""
     for path in (yield from programs_with(snapshot, name)):
         yield None
         for span, use in uses_in(snapshot, path, home, name).certain:
@@ -56,7 +56,7 @@ def function_places(snapshot: Snapshot, home: str, name: str) -> Iterator[Occurr
 
 
 def function_meant(snapshot: Snapshot, path: str, offset: int, name: str) -> str | None:
-    """Return the file of the function that stands under this name at a place of a Python file.
+    """Return the file of the function that is under this name at a place of a Python file.
 
     None for no function.
 
@@ -75,7 +75,7 @@ def function_meant(snapshot: Snapshot, path: str, offset: int, name: str) -> str
 
 
 def programs_with(snapshot: Snapshot, word: str) -> Steps[tuple[str, ...]]:
-    """Yield the Python files of the workspace in which a word stands, as edited where they are open."""
+    """Yield the Python files of the workspace in which a word is, as edited where they are open."""
     key = ("programs with", word)
     known = snapshot.derived.get(key)
     if known is None:

@@ -1,4 +1,4 @@
-"""What a symbol is, and a place where it stands."""
+"""What a symbol is, and a place where it is."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Occurrence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """What stands at a place of a file: `span`, in the file at `path`, is the name as it stands there.
+    """What is at a place of a file: `span`, in the file at `path`, is the name as it stands there.
 
     `home` is the file that the symbol belongs to, and `anchor` one of its places there; without
     one it is what the file takes from its caller, or the file itself. `name` is its name at home.

@@ -52,9 +52,9 @@ def shared_variable_steps(
     variable: Variable,
     *,
     by_data: bool = True,
-    tell: Callable[[VariableIn], object] | None = None,
+    report: Callable[[VariableIn], object] | None = None,
 ) -> Steps[tuple[tuple[VariableIn, ...], tuple[Occurrence, ...]]]:
-    """Yield the same as `shared_variable`, file by file; `tell` gets each variable as it is found."""
+    """Yield the same as `shared_variable`, file by file; `report` gets each variable as it is found."""
     found: dict[tuple[str, Span | None], VariableIn] = {}
     further: dict[Occurrence, None] = {}
     waiting = [VariableIn(path, variable)]
@@ -66,8 +66,8 @@ def shared_variable_steps(
         if key in found or template is None:
             continue
         found[key] = current
-        if tell is not None:
-            tell(current)
+        if report is not None:
+            report(current)
         waiting += _below(snapshot, *current)
         if current.variable.is_input:
             for above in _above(snapshot, *current):
@@ -143,7 +143,7 @@ def _imported_by(
 ) -> Iterator[tuple[VariableIn | None, Occurrence] | None]:
     """Yield the places in importers that name the variable, and the importer's variable where that is one.
 
-    None stands between the files.
+    None separates the files.
     """
     for importer in sorted(snapshot.includers(path)):
         yield None

@@ -87,7 +87,7 @@ async def references(
             send_part(context, token, waiting[:_REFERENCES_PER_PART])
             del waiting[:_REFERENCES_PER_PART]
 
-    steps = occurrence_steps(snapshot, symbol, tell=add if token is not None else None)
+    steps = occurrence_steps(snapshot, symbol, report=add if token is not None else None)
     found = await in_slices(context, steps, params.work_done_token, f"Looking for `{symbol.name}`")
     if token is not None:
         send_part(context, token, waiting)
