@@ -421,7 +421,7 @@ def test_a_prompt_with_tags_is_no_prompt_object() -> None:
     offer = offered("«- name: a\n  content: '{% if x %}b{% endif %}'\n", "convert-file")
 
     assert offer is not None
-    assert offer.reason == "a tag of Jinja cannot stand in a prompt object"
+    assert offer.reason == "a tag of Jinja cannot be in a prompt object"
 
 
 def test_nothing_is_offered_for_a_file_that_is_no_prompt() -> None:

@@ -152,7 +152,7 @@ def test_places_are_told_while_further_files_are_searched(tmp_path: Path) -> Non
     assert symbol is not None
     told: list[str] = []
 
-    steps = occurrence_steps(snapshot, symbol, tell=lambda found: told.extend(each.path for each in found))
+    steps = occurrence_steps(snapshot, symbol, report=lambda found: told.extend(each.path for each in found))
     found_behind_a_step = [len(told) for _ in steps]
 
     assert 1 in found_behind_a_step
