@@ -13,7 +13,7 @@ export interface Piece {
 export interface Chat {
   /** What it comes from: `row 3`, or the sample's name. */
   name: string;
-  /** Where that stands: the dataset's file, `the examples`, … */
+  /** Where that is: the dataset's file, `the examples`, … */
   source: string;
   /** How many of its turns, the last ones, were made up because the data has no more. */
   generated: number;
@@ -52,7 +52,7 @@ export interface Cell {
   lost: number;
   /** How many of them would have fitted: the price of a large step. */
   needless: number;
-  /** Turns in which other parts are removed than in the turn before: the cache begins anew there. */
+  /** Turns in which other parts are removed than in the turn before: the cache starts again there. */
   breaks: number;
   /** `cacheRate` + `keptRate`: the step with the highest is the best one. */
   score: number;
