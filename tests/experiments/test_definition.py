@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.experiment import adjusted, asked_from
+from promptls.experiments.experiment import adjusted, with_engine
 from promptls.experiments.manifest import prompt_stem
 from promptls.text.errors import UsageError
 from support.experiment_folder import Folder
@@ -112,6 +112,6 @@ def test_the_engine_is_that_of_the_experiment_else_of_the_project(
     (folder.path / "promptls.toml").write_text(project, encoding="utf-8")
     experiment = folder.experiment()
     assert (experiment.engine, experiment.ray_address) == expected
-    asked = asked_from(experiment, None, "other:6379")
+    asked = with_engine(experiment, None, "other:6379")
     assert (asked.engine, asked.ray_address) == ("ray", "other:6379")
-    assert asked_from(experiment, "local", None).engine == "local"
+    assert with_engine(experiment, "local", None).engine == "local"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.answer_cache import CallUnderWay, unsure_calls
+from promptls.experiments.answer_cache import CallInFlight, unsure_calls
 from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.run_index import known_runs
 from promptls.experiments.unfinished import read_header, reopen_run, unfinished_runs
@@ -28,7 +28,7 @@ def run_of(folder: Folder) -> Path:
     return unfinished_run(folder.results)
 
 
-def calls_in_doubt(path: Path) -> tuple[CallUnderWay, ...]:
+def calls_in_doubt(path: Path) -> tuple[CallInFlight, ...]:
     """What a run that goes on would say may have been paid for."""
     run = reopen_run(path)
     try:

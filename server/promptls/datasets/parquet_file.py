@@ -64,5 +64,5 @@ def _opened(path: Path) -> Any:
         return parquet.ParquetFile(open_bytes(path))
     except Exception as error:  # pyarrow raises errors of many kinds
         raise UserError(
-            f"the dataset is no Parquet file: {error}", FilePlace(path), "save it anew"
+            f"the dataset is no Parquet file: {error}", FilePlace(path), "save it again"
         ) from error

@@ -248,15 +248,15 @@ CallNote: TypeAlias = Callable[[ModelReference, "bytes | None"], None]
 ResultCallNote: TypeAlias = Callable[[int, str, int, str, "bytes | None"], None]
 """The same with the row's number, the model and the repeat of the result, as `Journal.note_call` takes it."""
 
-LEFT_ERROR = (
-    "the call was under way when the run broke off, and may have been paid for; it was not made again"
+SKIPPED_ERROR = (
+    "the call was in flight when the run broke off, and may have been paid for; it was not made again"
 )
 """The error of a row whose call is not made a second time."""
 
 _SHOWN_ROWS = 8
 
 
-class CallUnderWay(NamedTuple):
+class CallInFlight(NamedTuple):
     """One call: the row, model and repeat of its result, who was asked (a judge, perhaps), and the key."""
 
     number: int
@@ -266,7 +266,7 @@ class CallUnderWay(NamedTuple):
     key: str
 
     @classmethod
-    def from_json(cls, value: Sequence[Any]) -> CallUnderWay:
+    def from_json(cls, value: Sequence[Any]) -> CallInFlight:
         """Return the call that the store holds; raises TypeError and ValueError for what is none."""
         number, model, repeat, asked, key = value
         bytes.fromhex(str(key))
@@ -284,8 +284,8 @@ def call_note(note: ResultCallNote, number: int, model: str, repeat: int) -> Cal
 
 
 def unsure_calls(
-    calls: Iterable[CallUnderWay], folder: Path, since: float | None = None
-) -> tuple[CallUnderWay, ...]:
+    calls: Iterable[CallInFlight], folder: Path, since: float | None = None
+) -> tuple[CallInFlight, ...]:
     """Return those of `calls` whose answers are not in the cache of the results' folder.
 
     `since` is as there.
@@ -300,8 +300,8 @@ def unsure_calls(
         cache.close()
 
 
-def unsure_words(
-    calls: Sequence[CallUnderWay], ids: Mapping[int, str], cost: float | None, *, left: bool
+def describe_unsure_calls(
+    calls: Sequence[CallInFlight], ids: Mapping[int, str], cost: float | None, *, left: bool
 ) -> str | None:
     """Return one sentence that names the calls by the ids of their rows; None if there are none.
 
@@ -317,6 +317,6 @@ def unsure_words(
     was, they, them = ("was", "it is", "it") if len(calls) == 1 else ("were", "they are", "them")
     end = f"{they} left out" if left else f"{they} made again (`--leave-unsure` leaves {them} out)"
     return (
-        f"{plural(len(calls), 'call')} {was} under way when the run broke off, and may have been paid "
+        f"{plural(len(calls), 'call')} {was} in flight when the run broke off, and may have been paid "
         f"for{price}: row{'s' if len(numbers) > 1 else ''} {rows}; {end}"
     )

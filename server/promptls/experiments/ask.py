@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptls.datasets.files import Row
 from promptls.experiments.answer_cache import (
-    LEFT_ERROR,
+    SKIPPED_ERROR,
     CallNote,
     ResultCallNote,
     SharedAnswers,
@@ -22,7 +22,7 @@ from promptls.experiments.answer_cache import (
 from promptls.experiments.budget import Expected
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.job import RowOutcome
-from promptls.experiments.judging import Judges, OpenEmbedder, OpenJudge, RowAccount, asked_models
+from promptls.experiments.judging import Judges, OpenEmbedder, OpenJudge, RowAccount, judging_references
 from promptls.experiments.plan import AnswerKeys, Plan, parameters_of
 from promptls.experiments.row_rendering import RenderedRow
 from promptls.experiments.scores import RowResult, Score
@@ -284,7 +284,7 @@ class Asker:
         self, row: Row, rendered: RenderedRow, reference: ModelReference, repeat: int
     ) -> RowOutcome:
         """Return the error of a row whose call may have been paid for, and is not made a second time."""
-        failed = self._failed(row, reference, repeat, rendered, LEFT_ERROR)
+        failed = self._failed(row, reference, repeat, rendered, SKIPPED_ERROR)
         return RowOutcome(failed)
 
     async def score_again(self, row: Row, prior: RowResult) -> RowOutcome:
@@ -375,7 +375,7 @@ async def opened_models(plan: Plan, note: ResultCallNote) -> AsyncIterator[Asker
     `note` is told of each call that may cost money, right before it is made.
     """
     experiment = plan.experiment
-    mask = key_mask([*experiment.models, *asked_models(plan.asks)])
+    mask = key_mask([*experiment.models, *judging_references(plan.asks)])
     paces: dict[str, Pace] = {}
     async with AsyncExitStack() as stack:
         cluster = await _cluster(plan, stack)
@@ -459,7 +459,9 @@ async def _cluster(plan: Plan, stack: AsyncExitStack) -> RayCluster | None:
         return None
     from promptls.models.ray_cluster import connected_cluster
 
-    asked = (each for each in asked_models(plan.asks) if (each.provider, each.model) != ("local", MINILM))
+    asked = (
+        each for each in judging_references(plan.asks) if (each.provider, each.model) != ("local", MINILM)
+    )
     references = {each.name: each for each in (*experiment.models, *asked)}
     most = min(experiment.concurrency, plan.results)
     cluster = await connected_cluster(

@@ -44,7 +44,7 @@ class Expected:
 class Spending:
     """Counts what is spent, and what is on its way to be.
 
-    A call goes out only while what is spent, what is under way and the call itself stay within the budget,
+    A call goes out only while what is spent, what is in flight and the call itself stay within the budget,
     as far as can be known before: an answer whose length nobody limits may take the last call over it.
     """
 
@@ -58,7 +58,7 @@ class Spending:
         """The limit that stopped the run, in words; None while nothing has."""
 
     def allows(self, expected: Expected) -> bool:
-        """Return whether one more call may be made; where it may, it counts as under way."""
+        """Return whether one more call may be made; where it may, it counts as in flight."""
         budget = self._budget
         tokens = self.tokens + self._expected.tokens + expected.tokens
         cost = self.cost + self._expected.cost + expected.cost

@@ -112,7 +112,7 @@ def adjusted(
     )
 
 
-def asked_from(experiment: Experiment, engine: Engine | None, ray_address: str | None) -> Experiment:
+def with_engine(experiment: Experiment, engine: Engine | None, ray_address: str | None) -> Experiment:
     """Return the experiment with this engine.
 
     None leaves what is declared, but an address alone means `ray`.

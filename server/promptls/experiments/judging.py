@@ -123,7 +123,7 @@ def judging_models(
     )
 
 
-def may_be_asked(experiment: Experiment) -> list[ModelReference]:
+def possible_models(experiment: Experiment) -> list[ModelReference]:
     """Return the models that the experiment may ask, found by reading: no file of the user's is run.
 
     A judge counts unless it is certain that no metric asks it.
@@ -153,7 +153,7 @@ def _may_ask_judge(use: str, base: Path) -> bool:
     return True
 
 
-def asked_models(asks: Mapping[str, MetricAsks]) -> list[ModelReference]:
+def judging_references(asks: Mapping[str, MetricAsks]) -> list[ModelReference]:
     """Return the models that metrics ask."""
     return [model for each in asks.values() for model in (each.judge, each.embedder) if model is not None]
 

@@ -56,7 +56,7 @@ FORMAT = 1
 _SECRET_NAME = re.compile(r"key|secret|token$|password|authorization|credential", re.IGNORECASE)
 
 
-def begun_manifest(plan: Plan, started: datetime, continues: str | None = None) -> dict[str, Any]:
+def started_manifest(plan: Plan, started: datetime, continues: str | None = None) -> dict[str, Any]:
     """Return what is known of a run before its first row, all but its name `run`; no value of it is a secret.
 
     `continues` names the run whose good results this one has taken over.

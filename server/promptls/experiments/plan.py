@@ -11,7 +11,7 @@ from promptls.datasets.files import DatasetFile, open_dataset
 from promptls.experiments.answer_cache import AnswerCache, answer_key, is_worth_keeping, key_prefix
 from promptls.experiments.estimate import ModelEstimate, estimate_of, judge_estimates, measured, with_measures
 from promptls.experiments.experiment import Experiment
-from promptls.experiments.judging import MetricAsks, asked_by, asked_models
+from promptls.experiments.judging import MetricAsks, asked_by, judging_references
 from promptls.experiments.row_choice import ALL_ROWS, RowChoice
 from promptls.experiments.row_rendering import RenderedRow, RenderedRows, RowRenderer, row_renderer
 from promptls.metrics.binding import check_binding
@@ -110,7 +110,7 @@ async def plan_run(
 
     An open `renderer` of the experiment is used where there is one. With `since`, in seconds of the
     system's clock, older answers in the cache do not count; new ones go into it in any case. Askings
-    for which `is_there` says so are those of a run that is gone on with: they are neither calls nor cached.
+    for which `is_there` says so are those of a resumed run: they are neither calls nor cached.
 
     Raises `UsageError` for what can never run (a missing file, metric or column) and `UserError` for
     what cannot run now (a model that is not installed, a line that cannot be read).
@@ -134,7 +134,7 @@ async def plan_run(
     asks = asked_by(experiment, metrics)
     choice = _choice(rows)
     cache = None
-    if any(map(is_worth_keeping, [*experiment.models, *asked_models(asks)])):
+    if any(map(is_worth_keeping, [*experiment.models, *judging_references(asks)])):
         cache = AnswerCache(experiment.folder, since=since)
     counters = [_Counter(experiment, model, cache, is_there) for model in experiment.models]
     rendered_rows = RenderedRows()

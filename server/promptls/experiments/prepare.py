@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from promptls.datasets.files import Row
 from promptls.experiments.access import Access, sends_of
-from promptls.experiments.answer_cache import CallUnderWay, unsure_calls, unsure_words
+from promptls.experiments.answer_cache import CallInFlight, describe_unsure_calls, unsure_calls
 from promptls.experiments.budget import Budget
 from promptls.experiments.definition import define_experiment
 from promptls.experiments.examples import over_examples
-from promptls.experiments.experiment import Experiment, adjusted, asked_from
+from promptls.experiments.experiment import Experiment, adjusted, with_engine
 from promptls.experiments.history import RunSummary, find_run, find_unfinished, last_runs, row_results
-from promptls.experiments.judging import asked_models, may_be_asked
+from promptls.experiments.judging import judging_references, possible_models
 from promptls.experiments.manifest import changed_scoring, described_model, hash_of_file, manifest_of
 from promptls.experiments.plan import IsThere, Plan, parameters_of, plan_run
 from promptls.experiments.python.request import python_access, python_request
@@ -53,7 +53,7 @@ def changed_rows(rendered: Iterable[tuple[Row, RenderedRow]], before: RunSummary
     return sum(known.get(row.number) != each.digest for row, each in rendered)
 
 
-def unsure_in_words(plan: Plan, calls: Sequence[CallUnderWay], *, left: bool) -> str | None:
+def unsure_message(plan: Plan, calls: Sequence[CallInFlight], *, left: bool) -> str | None:
     """Return one sentence that names the calls and about what they took; None if there are none.
 
     `left` says that they are not made again.
@@ -67,10 +67,10 @@ def unsure_in_words(plan: Plan, calls: Sequence[CallUnderWay], *, left: bool) ->
     costs = [_cost(plan, call, found.get(call.number, ("", 0))[1]) for call in calls]
     known = [cost for cost in costs if cost is not None]
     ids = {number: name for number, (name, _) in found.items()}
-    return unsure_words(calls, ids, sum(known) if known else None, left=left)
+    return describe_unsure_calls(calls, ids, sum(known) if known else None, left=left)
 
 
-def _cost(plan: Plan, call: CallUnderWay, tokens: int) -> float | None:
+def _cost(plan: Plan, call: CallInFlight, tokens: int) -> float | None:
     """About what one call took, in US dollars; None if no price is known."""
     for model in plan.experiment.models:
         if model.name == call.asked == call.model and is_paid(model):
@@ -83,7 +83,7 @@ def _cost(plan: Plan, call: CallUnderWay, tokens: int) -> float | None:
 
 
 class Prepared(NamedTuple):
-    """A plan with what it goes on from, and what is to be told before it is run."""
+    """A plan with what it continues, and what to report before it runs."""
 
     plan: Plan
     continued: Continued
@@ -95,7 +95,7 @@ async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> 
     """Provide `request` ready to run: the prompts are rendered, nothing is spent yet.
 
     An open `renderer` is used where there is one. Raises `UsageError` and `UserError` as
-    `define_experiment` and `plan_run` do, and `UsageError` for a run that cannot be gone on with.
+    `define_experiment` and `plan_run` do, and `UsageError` for a run that cannot be resumed.
     """
     if request.resume is not None:
         opened = _resumed(request)
@@ -116,7 +116,7 @@ async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> 
         try:
             continued = opened.continued(plan)
             before = _before(experiment, opened.choice)
-            unsure = unsure_in_words(plan, opened.unsure, left=opened.leaves_unsure)
+            unsure = unsure_message(plan, opened.unsure, left=opened.leaves_unsure)
             yield Prepared(plan, continued, replace(planned(plan, before), unsure=unsure))
         finally:
             plan.close()
@@ -126,20 +126,20 @@ async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> 
 
 
 class _Opened(NamedTuple):
-    """An experiment with the rows that it is to be run over, and the run that it goes on from."""
+    """An experiment with the rows that it is to be run over, and the run that it continues."""
 
     experiment: Experiment
     choice: RowChoice | None
     resumed: UnfinishedRun | None = None
     retried: RunSummary | None = None
-    # A run that asks everything anew, and is gone on with, takes no answers from before it began.
+    # A run that asks everything again, and is resumed, takes no answers from before it began.
     fresh_since: float | None = None
-    # Calls of the run that is gone on with which may have been paid for, and whether they are left out.
-    unsure: tuple[CallUnderWay, ...] = ()
+    # Calls of the resumed run which may have been paid for, and whether they are left out.
+    unsure: tuple[CallInFlight, ...] = ()
     leaves_unsure: bool = False
 
     def continued(self, plan: Plan) -> Continued:
-        """Return what the run goes on from; raises `UsageError` where it would no longer be the same run."""
+        """Return what the run continues; raises `UsageError` where it would no longer be the same run."""
         if self.resumed is not None:
             _check_same(plan, self.resumed)
             return Continued(resumed=self.resumed, left=self._left)
@@ -149,7 +149,7 @@ class _Opened(NamedTuple):
         return FROM_THE_START
 
     def is_there(self) -> IsThere | None:
-        """Return what says which askings need no answer, because the run that is gone on with has it."""
+        """Return what says which askings need no answer, because the resumed run has it."""
         if (run := self.resumed) is not None:
             left = {call[:3] for call in self._left}
             return lambda number, model, repeat, _digest: (
@@ -161,7 +161,7 @@ class _Opened(NamedTuple):
         return lambda number, model, repeat, digest: answered.get((number, model, repeat)) == digest
 
     @property
-    def _left(self) -> tuple[CallUnderWay, ...]:
+    def _left(self) -> tuple[CallInFlight, ...]:
         return self.unsure if self.leaves_unsure else ()
 
 
@@ -177,13 +177,13 @@ def requested_access(request: RunRequest) -> Access:
     on_ray = experiment.engine == "ray" and experiment.ray_from_project
     return Access(
         find_project(experiment.prompt),
-        tuple(may_be_asked(experiment)),
+        tuple(possible_models(experiment)),
         experiment.ray_address if on_ray else None,
     )
 
 
 def _requested(request: RunRequest) -> Experiment:
-    """Return the experiment of the request, or of the run that it goes on from."""
+    """Return the experiment of the request, or of the run that it continues."""
     if request.resume is not None:
         path = find_unfinished(request.resume)
         return _of_manifest(request, read_header(path), path.parent)
@@ -200,7 +200,7 @@ def planned(plan: Plan, before: RunSummary | None) -> Planned:
     first = plan.failing[0] if plan.failing else None
     prompt_cost = sum(costs) if costs else None
     experiment = plan.experiment
-    models = [*experiment.models, *asked_models(plan.asks)]
+    models = [*experiment.models, *judging_references(plan.asks)]
     on_ray = experiment.engine == "ray" and experiment.ray_from_project
     longest_cost = sum(longest) if longest and len(longest) == len(costs) else None
     return Planned(
@@ -322,7 +322,7 @@ def _of_manifest(request: RunRequest, header: Mapping[str, Any], folder: Path) -
     # A run on a cluster goes on there, unless somebody says otherwise.
     engine: Engine | None = request.engine or ("ray" if settings.get("engine") == "ray" else None)
     return adjusted(
-        asked_from(experiment, engine, request.ray_address),
+        with_engine(experiment, engine, request.ray_address),
         repeats=int(settings["repeats"]),
         parameters=settings["parameters"],
     )
@@ -337,7 +337,7 @@ def _defined(request: RunRequest, prompt: Path, name: str | None, models: Any) -
         models_base=Path(request.models_base) if request.models_base else None,
     )
     return adjusted(
-        asked_from(experiment, request.engine, request.ray_address),
+        with_engine(experiment, request.engine, request.ray_address),
         concurrency=request.concurrency,
         timeout=request.timeout,
         repeats=request.repeats,
@@ -360,7 +360,7 @@ def _check_same(plan: Plan, run: UnfinishedRun) -> None:
         changed = next(iter(changed_scoring(plan, header).values()), None)
     if changed is not None:
         raise UsageError(
-            f"{changed} changed after this run began, so it can no longer be gone on with",
+            f"{changed} changed after this run began, so it can no longer be resumed",
             FilePlace(run.path),
-            "run the experiment anew: rows that have not changed are answered from the cache",
+            "run the experiment again: rows that have not changed are answered from the cache",
         )

@@ -126,7 +126,7 @@ class Planned:
     judging: int = 0
     """How many of the calls are those of metrics."""
     unsure: str | None = None
-    """Of a run that is gone on with, which calls may have been paid for already; None if none may."""
+    """Of a resumed run, which calls may have been paid for already; None if none may."""
     sends: Sequence[Mapping[str, Any]] = ()
     """What is sent to which server: `model`, `host`, `variable` (None without a key), and `allowed`."""
     environment: Sequence[str] = ()

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptls.datasets.files import Row
-from promptls.experiments.answer_cache import CallUnderWay
+from promptls.experiments.answer_cache import CallInFlight
 from promptls.experiments.ask import Asker, opened_models
 from promptls.experiments.budget import Expected
 from promptls.experiments.job import Job, RowOutcome, Tasks, run_job
-from promptls.experiments.manifest import begun_manifest, prompt_stem
+from promptls.experiments.manifest import prompt_stem, started_manifest
 from promptls.experiments.pipeline import Task
 from promptls.experiments.plan import Plan
 from promptls.experiments.results_table import write_table
@@ -36,7 +36,7 @@ class Continued(NamedTuple):
     resumed: UnfinishedRun | None = None
     carried: Iterable[RowResult] = ()
     run: str | None = None
-    left: Collection[CallUnderWay] = ()
+    left: Collection[CallInFlight] = ()
 
 
 FROM_THE_START = Continued()
@@ -72,7 +72,7 @@ class PromptJob(Job):
 
     def header(self, started: datetime) -> Mapping[str, Any]:
         """As in Job."""
-        return begun_manifest(self._plan, started, self._continues)
+        return started_manifest(self._plan, started, self._continues)
 
     @asynccontextmanager
     async def tasks(self, run: UnfinishedRun) -> AsyncIterator[Tasks]:

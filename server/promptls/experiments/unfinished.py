@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from promptls.experiments.answer_cache import CallUnderWay
+from promptls.experiments.answer_cache import CallInFlight
 from promptls.experiments.scores import RowResult
 from promptls.experiments.store import Store, message_of, store_exists
 from promptls.text.errors import FilePlace, UsageError, UserError
@@ -45,20 +45,20 @@ class UnfinishedRun:
         return self.path.name
 
     @property
-    def calls_in_flight(self) -> list[CallUnderWay]:
+    def calls_in_flight(self) -> list[CallInFlight]:
         """The calls that were begun, and whose results are missing."""
         rows = self.store.query(
             "SELECT call, number, model, repeat FROM calls WHERE run = ? ORDER BY rowid", (self._run,)
         )
         return [self._call(*row) for row in rows]
 
-    def _call(self, call: str, number: int, model: int, repeat: int) -> CallUnderWay:
+    def _call(self, call: str, number: int, model: int, repeat: int) -> CallInFlight:
         try:
-            return CallUnderWay.from_json(json.loads(call))
+            return CallInFlight.from_json(json.loads(call))
         except (ValueError, TypeError):
             # Damaged: that the call was made is still known.
             name = next((name for name, index in self._models.items() if index == model), "")
-            return CallUnderWay(number, name, repeat, name, "")
+            return CallInFlight(number, name, repeat, name, "")
 
     def forget_damaged(self) -> None:
         """Remove the results that cannot be read any more, so that each is asked for again."""
@@ -74,7 +74,7 @@ class UnfinishedRun:
 
         `asked` is the model itself or a judge of its answer, and `key` that of the answer in the cache.
         """
-        call = CallUnderWay(number, model, repeat, asked, key.hex() if key else "")
+        call = CallInFlight(number, model, repeat, asked, key.hex() if key else "")
         with self._explained():
             self.store.query(
                 "INSERT INTO calls VALUES (?, ?, ?, ?, ?)",

@@ -249,7 +249,7 @@ def verdict_of(run: Judged, number: int, cells: Mapping[str, str]) -> RowVerdict
 
 
 def together(one: RowVerdict, other: RowVerdict) -> RowVerdict:
-    """Return the verdict on a row of which two results are known: the worse one, with all that is said."""
+    """Return the verdict on a row with two results: the worse one, with all that is said."""
     worse = max(one, other, key=lambda verdict: _RANK.index(verdict.state))
     messages = dict.fromkeys(message for message in (one.message, other.message) if message)
     seconds = [each for each in (one.seconds, other.seconds) if each is not None]

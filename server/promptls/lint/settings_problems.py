@@ -12,7 +12,7 @@ from promptls.lint.rules.experiments.unknown_dataset import dataset_objection
 from promptls.lint.rules.experiments.unknown_metric import metric_objection
 from promptls.lint.rules.experiments.unknown_model import metric_models, model_objection
 from promptls.lint.runner import severity_of
-from promptls.models.registry import provider_shadowed_by, shadowing_words
+from promptls.models.registry import provider_shadowed_by, shadowing_message
 from promptls.security.files import current_scope, is_file, is_folder
 from promptls.settings.valid_part import MAX_PROBLEMS
 from promptls.text.errors import FilePlace
@@ -155,7 +155,7 @@ def _shadowing_models(project: ProjectFile) -> Iterator[SettingsProblem]:
             # A name that is written with escapes is not found in the text.
             whole = FilePlace(project.path) if project.path is not None else None
             place = place_of_setting(project, ("models", name)) or whole
-            yield SettingsProblem(place, shadowing_words(name, provider))
+            yield SettingsProblem(place, shadowing_message(name, provider))
 
 
 def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:

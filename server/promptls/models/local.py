@@ -211,14 +211,14 @@ class LocalModel:
         if not line.endswith(b"\n"):
             code = await process.wait()
             raise ModelError(
-                f"the process of {self.name} ended unexpectedly (exit code {code}){self._last_words()}",
+                f"the process of {self.name} ended unexpectedly (exit code {code}){self._last_message()}",
                 "run it again; if it happens again, check that there is enough free memory",
                 retryable=True,
             )
         answer: dict[str, Any] = json.loads(line)
         return answer
 
-    def _last_words(self) -> str:
+    def _last_message(self) -> str:
         if self._messages is None:
             return ""
         self._messages.seek(0)

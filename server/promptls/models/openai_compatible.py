@@ -121,7 +121,7 @@ def dialect_of(provider: str, host: str | None) -> Dialect:
     return _OWN.get(provider, PLAIN)
 
 
-def error_words(content: bytes) -> str | None:
+def error_message_in(content: bytes) -> str | None:
     """Return what an error in JSON says in words, in the forms of the providers.
 
     None if it says nothing so.
@@ -366,7 +366,7 @@ class OpenAiCompatible:
         )
 
     def _quoted(self, content: bytes) -> str:
-        told = error_words(content)
+        told = error_message_in(content)
         words = content[: 16 * QUOTED].decode(errors="replace") if told is None else told
         words = re.sub(r"\s+", " ", words).strip()
         # OpenAI's own message about a wrong key quotes the ends of it.

@@ -35,7 +35,9 @@ def find_model(
     named = models or {}
     if name in named:
         if (provider := provider_shadowed_by(name)) is not None:
-            raise UsageError(shadowing_words(name, provider), remedy="give it another name, without a colon")
+            raise UsageError(
+                shadowing_message(name, provider), remedy="give it another name, without a colon"
+            )
         return _of_project(name, named[name], base)
     provider, _, model = name.partition(":")
     if provider == "echo":
@@ -57,7 +59,7 @@ def provider_shadowed_by(name: str) -> str | None:
     return provider if provider in TABLE and (colon or provider == "echo") else None
 
 
-def shadowing_words(name: str, provider: str) -> str:
+def shadowing_message(name: str, provider: str) -> str:
     """Return what is wrong with a project's model of that name."""
     return f"a project's model cannot be called `{name}`: that is the name of a model of `{provider}`"
 

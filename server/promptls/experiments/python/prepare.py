@@ -18,7 +18,7 @@ from promptls.datasets.backends import LocalBackend
 from promptls.datasets.cells import json_line
 from promptls.datasets.files import Row, open_dataset
 from promptls.experiments.access import sends_of
-from promptls.experiments.answer_cache import CallUnderWay, unsure_words
+from promptls.experiments.answer_cache import CallInFlight, describe_unsure_calls
 from promptls.experiments.budget import Budget
 from promptls.experiments.history import RunSummary, find_run, find_unfinished
 from promptls.experiments.manifest import (
@@ -58,7 +58,7 @@ def digest_of_row(row: Row) -> str:
 
 
 class FileRows:
-    """The rows of a file as mappings, read anew each time; raises UserError at what cannot be read."""
+    """The rows of a file as mappings, read again each time; raises UserError at what cannot be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -324,7 +324,7 @@ Answered: TypeAlias = Mapping[tuple[int, int], str]
 
 @dataclass(frozen=True, slots=True)
 class PreparedPython:
-    """A plan with what it goes on from, and what is to be told before it is run."""
+    """A plan with what it continues, and what to report before it runs."""
 
     plan: PythonPlan
     request: RunRequest
@@ -332,7 +332,7 @@ class PreparedPython:
     answered: Answered
     resumed: UnfinishedRun | None = None
     retried: RunSummary | None = None
-    left: tuple[CallUnderWay, ...] = ()
+    left: tuple[CallInFlight, ...] = ()
     """Calls that may have been paid for when the run broke off, and are not made again."""
 
     @property
@@ -356,7 +356,7 @@ def prepared_python(code_defined: PythonRequest) -> Iterator[PreparedPython]:
     """Provide the prepared run; the experiment's file was executed, and its function was not.
 
     The process works in the folder of the experiment's file from here on, as when the file itself is run.
-    Raises UserError as `python_plan` does, and UsageError for a run that cannot be gone on with.
+    Raises UserError as `python_plan` does, and UsageError for a run that cannot be resumed.
     """
     request, experiment = code_defined
     resumed: UnfinishedRun | None = None
@@ -391,7 +391,7 @@ def prepared_python(code_defined: PythonRequest) -> Iterator[PreparedPython]:
         left = unsure if request.leave_unsure else ()
         planned = replace(
             _planned(code_defined, plan, answered, {(call.number, call.repeat) for call in left}),
-            unsure=unsure_words(unsure, _ids(plan, unsure), None, left=request.leave_unsure),
+            unsure=describe_unsure_calls(unsure, _ids(plan, unsure), None, left=request.leave_unsure),
         )
         yield PreparedPython(plan, request, planned, answered, resumed, retried, left)
     finally:
@@ -405,7 +405,7 @@ def _is_due(row: Row, repeat: int, answered: Answered) -> bool:
     return known is None or known not in {"", digest_of_row(row)}
 
 
-def _ids(plan: PythonPlan, calls: Sequence[CallUnderWay]) -> dict[int, str]:
+def _ids(plan: PythonPlan, calls: Sequence[CallInFlight]) -> dict[int, str]:
     """Return the ids of the rows of these calls, by number, where they have some."""
     numbers = {call.number for call in calls}
     rows = (row for row in plan.rows if row.number in numbers) if numbers else ()
@@ -484,7 +484,7 @@ def _check_same(plan: PythonPlan, run: UnfinishedRun) -> None:
         changed = "the dataset"
     if changed is not None:
         raise UsageError(
-            f"{changed} changed after this run began, so it can no longer be gone on with",
+            f"{changed} changed after this run began, so it can no longer be resumed",
             FilePlace(run.path),
-            "run the experiment anew",
+            "run the experiment again",
         )

@@ -49,7 +49,7 @@ def python_request(request: RunRequest) -> PythonRequest | None:
 
     None if it is for one that a prompt declares.
 
-    It is named by its name or as `file.py:name`, or is that of a run that is to be gone on with or whose
+    It is named by its name or as `file.py:name`, or is that of a run that is to be resumed or whose
     failed rows are to be asked again. Python files are read, and not run. Raises UsageError for a
     file without such an experiment.
     """

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from promptls.datasets.cells import flat_row, is_score, json_line
 from promptls.datasets.files import Row
-from promptls.experiments.answer_cache import LEFT_ERROR
+from promptls.experiments.answer_cache import SKIPPED_ERROR
 from promptls.experiments.budget import Expected
 from promptls.experiments.job import Job, RowOutcome, Tasks, run_job
 from promptls.experiments.manifest import prompt_stem, results_folder
@@ -214,7 +214,7 @@ class FunctionJob(Job):
                     yield Task(partial(self._call, run, call, row, repeat), Expected)
 
     async def _left_out(self, row: Row, repeat: int) -> RowOutcome:
-        return RowOutcome(self._result(row, repeat, failed_row(row.item, LEFT_ERROR)))
+        return RowOutcome(self._result(row, repeat, failed_row(row.item, SKIPPED_ERROR)))
 
     async def _call(self, run: UnfinishedRun, call: RowCall, row: Row, repeat: int) -> RowOutcome:
         model = self._plan.model_name
@@ -226,7 +226,7 @@ class FunctionJob(Job):
     def _result(self, row: Row, repeat: int, outcome: FunctionOutcome) -> RowResult:
         given = outcome.result
         columns = given if isinstance(given, dict) else dict(given.model_dump())
-        # What a file can hold of it: a run that is gone on with reads it back from there.
+        # What a file can hold of it: a resumed run reads it back from there.
         values: dict[str, Any] = self._mask.mask_all(json.loads(json_line(flat_row(columns))))
         scores = {
             name: Score(values[name], values.get(f"{name}_reason"))

@@ -1,4 +1,4 @@
-"""Calls that are under way when a run breaks off may have been paid for: a run that goes on names them."""
+"""Calls that are in flight when a run breaks off may have been paid for: a resumed run names them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_a_run_that_goes_on_names_the_calls_that_may_have_been_paid_for(
     assert planned.calls == 5
     assert planned.unsure is not None
     assert planned.unsure.startswith(
-        "3 calls were under way when the run broke off, and may have been paid for, about $"
+        "3 calls were in flight when the run broke off, and may have been paid for, about $"
     )
     assert planned.unsure.endswith(
         ": rows 2 (id r2), 3 (id r3), 4 (id r4); they are made again (`--leave-unsure` leaves them out)"
@@ -123,7 +123,7 @@ async def test_a_judges_call_is_one_of_them(folder: Folder, server: ModelServer)
     event.set()
     planned = await folder.plan(resume=str(journal))
     assert planned.unsure is not None
-    assert planned.unsure.startswith("1 call was under way")
+    assert planned.unsure.startswith("1 call was in flight")
     assert "row 1 (id r1); it is made again" in planned.unsure
     await folder.ask(resume=str(journal))
     assert len(server.requests) == 2 * 2 + 1
@@ -155,7 +155,7 @@ def test_calls_of_a_function_are_named_as_well(
     (folder.path / "go").touch()
     code = main(["run", "--resume", str(journal), *(["--leave-unsure"] if leave else [])])
     said = capsys.readouterr().out
-    assert "2 calls were under way" in said
+    assert "2 calls were in flight" in said
     assert "rows 2 (id 2), 3 (id 3); they are" in said
     assert f"{1 if leave else 3} call" in said
     (results,) = folder.results.glob("*.csv")
