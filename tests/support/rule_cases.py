@@ -80,7 +80,7 @@ def all_cases() -> list[Case]:
 
 def check_case(case: Case, root: Path) -> None:
     """Assert that each block has the findings that are marked, and that the fix between two works."""
-    fixtures = [_fixture(block) for block in case.blocks]
+    fixtures = [fixture_of(block) for block in case.blocks]
     for fixture in fixtures:
         check_findings(fixture, root=root, hints=case.rule, fixable=case.offers_fix)
     for before, after, block in zip(fixtures, fixtures[1:], case.blocks[1:], strict=False):
@@ -88,7 +88,8 @@ def check_case(case: Case, root: Path) -> None:
         check_fix(before, after, None if title == "Fixed" else title, root=root, rule=case.rule)
 
 
-def _fixture(block: Block) -> str:
+def fixture_of(block: Block) -> str:
+    """Return the files of a block as a fixture."""
     if block.language == "diff":
         return _planted(block.text)
     if block.language == "json":

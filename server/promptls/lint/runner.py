@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -15,7 +16,7 @@ from promptls.lint.rule import File, Finding, Rule, Severity
 from promptls.semantic.kind import Kind
 from promptls.settings.project import Project
 from promptls.syntax.chunk_list import Memo, Step
-from promptls.syntax.facts import is_unchanged
+from promptls.syntax.facts import is_unchanged, summary
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from promptls.rendering.file_rendering import FileRendering
 
 _LOG: Final = logging.getLogger(__name__)
+_CONFLICT: Final = re.compile(r"^(?:<{7} |>{7} )", re.MULTILINE)
+_has_conflict: Final = summary(lambda chunk: _CONFLICT.search(chunk.text) is not None, any)
+"""Whether a merge conflict is to be resolved, so that no fix can know what is meant."""
 _UNUSED: Final = "invalid-suppression"
 _SYNTAX: Final = frozenset({"jinja-syntax", "yaml-syntax", "invalid-header"})
 
@@ -67,6 +71,8 @@ def check(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> tuple[F
     source = file.template.source
     if findings and not source.has_jinja:
         findings = [replace(finding, fixes=json_fixes(finding.fixes, source)) for finding in findings]
+    if findings and _has_conflict(file.chunks):
+        findings = [replace(finding, fixes=()) for finding in findings]
     if suppressed:
         return _sorted(finding for finding in findings if _is_hidden(file, finding))
     if any(silenced(source)):

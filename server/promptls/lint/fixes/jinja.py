@@ -9,6 +9,7 @@ from itertools import chain, pairwise
 from typing import Final
 
 from promptls.lint.rule import Edit, Fix
+from promptls.semantic.contents import chunk_contents
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.chunk_list import Located
@@ -342,9 +343,19 @@ def _of_statement(source: Source, problem: SyntaxProblem, located: Located, tag:
     elif statement.opens_block and "expected `end" in problem.message:
         yield from _ended(source, problem, located, tag, keyword)
     elif "closes nothing" in problem.message or "without an open" in problem.message:
+        opening = _split_opening(source, keyword, start)
         removal = removed_tag(located, tag.span.start)
-        if removal:
+        if opening is not None:
+            yield Fix("Change `{ %` to `{%`", (Edit(opening, "{%"),), preferred=True)
+        elif removal:
             yield Fix("Remove this tag", (removal,))
+
+
+def _split_opening(source: Source, keyword: str, end: int) -> Span | None:
+    """Return the last `{ %` ahead of an end tag that would open its block, if there is one."""
+    opened = keyword.removeprefix("end") if keyword.startswith("end") else "if"
+    found = list(re.finditer(rf"\{{[ ]+%(?=[-+]?\s*{re.escape(opened)}\b)", source.slice(Span(0, end))))
+    return Span(*found[-1].span()) if found else None
 
 
 def _known_tag(problem: SyntaxProblem, tag: Tag, keyword: Span, start: int) -> Iterator[Fix]:
@@ -419,7 +430,26 @@ def _ended(source: Source, problem: SyntaxProblem, located: Located, tag: Tag, k
         yield Fix(title, (Edit(Span(end, end), written),))
         return
     end = _end_of_body(source, line, len(lead), end)
+    if not lead:
+        end = _end_at_edge(source, located, tag, end)
     yield Fix(title, (Edit(Span(end, end), f"\n{lead}{written}"),))
+
+
+def _end_at_edge(source: Source, located: Located, tag: Tag, end: int) -> int:
+    """Return where the block of a tag in the first column ends: with its content, or with the part behind it."""
+    for content in chunk_contents(located.chunk):
+        if content.value.span.start <= tag.span.start < content.end:
+            inside = source.slice(Span(located.start, located.start + content.value.span.end))
+            return max(located.start + len(inside.rstrip()), located.start + tag.span.end)
+    first = source.place(located.start + tag.span.end).line + 1
+    last = source.place(len(source)).line
+    lines = [number for number in range(first, last + 1) if source.line(number).strip()]
+    if not lines or not source.line(lines[0]).startswith("- "):
+        return end
+    behind = next((number for number in lines[1:] if not source.line(number).startswith((" ", "\t"))), None)
+    if behind is None:
+        return end
+    return source.line_span(max(number for number in lines if number < behind)).end
 
 
 def _end_of_body(source: Source, line: int, indent: int, end: int) -> int:

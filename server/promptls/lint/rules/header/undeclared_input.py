@@ -53,12 +53,14 @@ from promptls.lint.analysis.undeclared import (
 )
 from promptls.lint.fixes.inputs import added_input
 from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
+from promptls.lint.rules.jinja import unquoted_text
 
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the readings of variables that nothing declares and nothing is like."""
+    texts = {found.span for found in unquoted_text.check(file)}
     for reading, meant, elsewhere in undeclared_readings(file):
-        if meant is None and elsewhere is None:
+        if meant is None and elsewhere is None and reading.span not in texts:
             name = reading.name
             fixes = added_input(file, name)
             yield Finding(reading.span, f"`{name}` is not in `input_keys`", fixes)

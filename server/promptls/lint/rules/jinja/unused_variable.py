@@ -33,13 +33,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.undeclared import undeclared_readings
+from promptls.lint.analysis.undeclared import declared_names, undeclared_readings
 from promptls.lint.analysis.unread_names import unread
 from promptls.lint.fixes.jinja import removed_tag, tag_at
-from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.syntax.chunk_list import Located
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
+from promptls.text.suggest import is_typo
 
 _CHANGES: Final = frozenset(
     {
@@ -68,6 +69,14 @@ def check(file: File) -> Iterator[Finding]:
         located = file.template.source.located(binding.span.start)
         statement = _statement(located, binding.span.start - located.start)
         if binding.name in meant or (statement is not None and any(map(_changes, statement.expressions))):
+            continue
+        typo = next(
+            (name for name in sorted(file.template.names.input_names) if is_typo(binding.name, name)), None
+        )
+        if typo is not None and declared_names(file) is None:
+            fix = Fix(f"Change to `{typo}`", (Edit(binding.span, typo),))
+            message = f"nothing reads `{binding.name}`; did you mean `{typo}`?"
+            yield Finding(binding.span, message, (fix,))
             continue
         binds_more = statement is not None and not all(isinstance(each, Name) for each in statement.targets)
         removal = None if binds_more else removed_tag(located, binding.span.start - located.start)

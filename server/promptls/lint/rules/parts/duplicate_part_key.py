@@ -33,24 +33,44 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.fixes.mappings import without_entry
-from promptls.lint.rule import PARTS_KINDS, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.branches import chunk_branches
-from promptls.semantic.parts import chunk_items
+from promptls.semantic.parts import Part, chunk_items
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Sequence, key_text
-from promptls.text.positions import Span
+from promptls.text.positions import Span, place_of
 
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the keys of the chunk's parts and sections that stand there already."""
     for part in chunk_items(chunk).parts:
+        second = _second_part(chunk, part)
+        if second is not None:
+            indent = Span(second.key.span.start - 2, second.key.span.start)
+            fix = Fix("Insert a dash", (Edit(indent, "- "),), preferred=True)
+            yield Finding(second.key.span, "a second part begins here: its dash is missing", (fix,))
+            continue
         yield from _in_mapping(chunk, part.span, part.entries, "part")
         for entry in part.entries:
             if key_text(entry) == "sections" and isinstance(entry.value, Sequence):
                 for section in entry.value.items:
                     if isinstance(section, Mapping):
                         yield from _in_mapping(chunk, section.span, section.entries, "section")
+
+
+def _second_part(chunk: Chunk, part: Part) -> Entry | None:
+    """Return the entry with which another part begins whose dash is missing: all keys behind it are repeated."""
+    keys = [key_text(entry) for entry in part.entries]
+    number = next((index for index in range(1, len(keys)) if keys[index] == keys[0] == "name"), None)
+    if number is None or "content" not in keys[1:number] or "content" not in keys[number:]:
+        return None
+    second = part.entries[number]
+    line = chunk.line_starts[place_of(chunk.line_starts, second.key.span.start).line]
+    is_at_edge = second.key.span.start == line + 2 and chunk.text[line : line + 2] == "  "
+    around = chunk_branches(chunk)
+    is_together = around.come_together(part.entries[0].key.span.start, second.key.span.start)
+    return second if is_at_edge and is_together else None
 
 
 def _in_mapping(chunk: Chunk, span: Span, entries: tuple[Entry, ...], owner: str) -> Iterator[Finding]:

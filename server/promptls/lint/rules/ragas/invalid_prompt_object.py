@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from promptls.dialects.ragas.prompt_object import (
     NEWER_FILE_KEYS,
@@ -154,11 +155,19 @@ def _filled_in(template: Template, entry: Entry | None, problem: ObjectProblem) 
     return (Fix(title, (Edit(span, written),), preferred=value == "[]"),)
 
 
+_OUTPUTS: Final = ("output", "answer", "label", "response", "result")
+"""What the output is often called."""
+
+
 def _suggested(template: Template, key: str) -> str | None:
     """Return a value for a key of a prompt object: what the first example shows, if it shows any."""
     declarations = template.declarations
     examples, output = declarations.examples, declarations.data.get("output_key")
     shown = [name for name in examples[0].data if isinstance(name, str)] if examples else []
+    if output is None and declarations.inputs is None and len(shown) > 1:
+        output = next((name for name in _OUTPUTS if name in shown), shown[-1])
+        if key == "output_key":
+            return str(output)
     if key == "input_keys":
         inputs = [name for name in shown if name != output]
         return f"[{', '.join(inputs)}]" if inputs else None

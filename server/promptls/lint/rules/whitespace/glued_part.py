@@ -104,7 +104,9 @@ def check(file: File) -> Iterator[Finding]:
         how, text = _how(template, located, number, part)
         if text is not None:
             span = located.chunk.tags[number].span.shifted(located.start)
-            sign = Span(span.end - 3, span.end - 2)
+            written = template.source.slice(span)[:-2]
+            dashes = len(written) - len(written.rstrip("-"))  # a comment may end with several
+            sign = Span(span.end - 2 - dashes, span.end - 2)
             fix = Fix("Keep the line break", (Edit(sign, ""),), preferred=True)
             severity: Severity = "warning" if text.is_printed else "error"
             yield Finding(span, f"this {_BEFORE_NAME}: {how}", (fix,), severity=severity)
