@@ -230,6 +230,48 @@ def direct_reads(module: Path) -> list[int]:
     ]
 
 
+ANALYSIS = ("workspace", "semantic", "syntax", "dialects", "lint", "ide", "format", "preview", "convert")
+LOOKS = {
+    *("resolve", "exists", "is_file", "is_dir", "stat", "lstat", "iterdir", "glob", "rglob", "realpath"),
+    *("walk", "scandir", "listdir", "isfile", "isdir", "getsize", "getmtime", "samefile", "readlink"),
+}
+OWN_LOOKS = {
+    # Folders of the workspace and files that the user has opened; folders that the scope allows.
+    "workspace/settings.py", "workspace/disk.py", "workspace/python_calls.py", "lint/fixes/names.py",
+    "lint/analysis/template_names.py", "ide/completion/values.py", "ide/rename.py", "preview/committed.py",
+    "lint/page_files.py",
+}  # fmt: skip
+
+
+def looks_at_files(module: Path) -> list[int]:
+    """Return the lines of a module that look at a file, which on Windows may be on a server of others."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(module.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LOOKS
+        if ast.unparse(node.func.value) != "ast"
+        if not (node.args and node.func.attr in {"resolve", "exists"})  # those of a snapshot, of a scope
+    ]
+
+
+def test_paths_that_a_folder_names_are_not_looked_at_otherwise() -> None:
+    found = {
+        name: lines
+        for package in ANALYSIS
+        for module in sorted((ROOMS / package).rglob("*.py"))
+        if (name := module.relative_to(ROOMS).as_posix()) not in OWN_LOOKS
+        if (lines := looks_at_files(module))
+    }
+
+    assert found == {}
+
+
+def test_no_thread_of_the_server_forgets_what_may_be_read() -> None:
+    modules = sorted((ROOMS / "server").rglob("*.py"))
+
+    assert [module.name for module in modules if "run_in_executor" in module.read_text("utf-8")] == []
+
+
 def test_files_that_a_folder_names_are_read_in_one_way() -> None:
     found = {
         name: lines

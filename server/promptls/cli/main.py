@@ -79,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     terminal.survive_any_encoding()
     safe_stream.install()
     try:
-        with reading_within(lambda: ANYWHERE):
+        with reading_within(lambda: ANYWHERE):  # until the arguments of the command are known
             code = _dispatch(words)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -137,6 +137,10 @@ def _run_command(name: str, words: list[str]) -> int:
         arguments = parser.parse_args(words)
     except SystemExit as finished:  # argparse leaves this way after `--help`
         return int(finished.code or 0)
+    if name != "server":  # which sets the scope for each message
+        from promptls.cli.permission import read_as_trusted
+
+        read_as_trusted(arguments)
     return command.execute(arguments)
 
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls.cli.terminal import shown_path
+from promptls.security.files import ANYWHERE, FileScope, reading_within, restrict_reading, scope_of
 from promptls.security.trust import FolderCode, TrustStore, printable
 from promptls.text.errors import UsageError
+from promptls.workspace.settings import folder_to_trust
 
 if TYPE_CHECKING:
     from promptls.cli.chosen_files import ChosenFiles
@@ -29,6 +34,35 @@ def add_trust_argument(parser: argparse._ActionsContainer) -> None:
         action="store_true",
         help="trust the folder this time and run its Python; `promptls trust FOLDER` remembers it",
     )
+
+
+def read_as_trusted(arguments: argparse.Namespace) -> None:
+    """Let the command read only inside of its folders, unless they are trusted.
+
+    Those are the projects around the working folder and around the files that the arguments name. Which they
+    are is looked up when the first file is read.
+    """
+
+    @cache
+    def scope() -> FileScope:
+        with reading_within(lambda: ANYWHERE):
+            roots = [folder_to_trust(path) for path in (Path.cwd(), *_paths_in(arguments))]
+            trusted = is_trusted(roots, this_time=getattr(arguments, "trust", False) is True)
+        return ANYWHERE if trusted else scope_of(dict.fromkeys(roots))
+
+    restrict_reading(scope)
+
+
+def _paths_in(arguments: argparse.Namespace) -> Iterator[Path]:
+    for value in vars(arguments).values():
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, str | Path):
+                path = Path(os.path.abspath(each))  # noqa: PTH100 - links stay
+                with contextlib.suppress(OSError, ValueError):  # of words that no file can have as its name
+                    if path.exists():
+                        yield path
+                    elif path.name != str(each) and path.parent.is_dir():
+                        yield path.parent
 
 
 def is_trusted(folders: Iterable[str | Path], *, this_time: bool) -> bool:
@@ -68,12 +102,14 @@ def require_trust(folders: Iterable[str | Path], code_of: Callable[[], FolderCod
     decisions = store.read()
     missing = [folder for folder in dict.fromkeys(map(Path, folders)) if decisions.on(folder) is not True]
     if not missing:
+        restrict_reading(lambda: ANYWHERE)
         return
     code = code_of()
     is_undecided = all(decisions.on(folder) is None for folder in missing)
     if is_undecided and sys.stdin.isatty() and sys.stderr.isatty() and _answers_yes(missing, code):
         for folder in missing:
             store.decide(folder, trusted=True)
+        restrict_reading(lambda: ANYWHERE)
         return
     raise refused(missing[0], code)
 

@@ -18,7 +18,7 @@ from promptls.rendering.evaluation_data import evaluation_data
 from promptls.rendering.job import EvaluationJob
 from promptls.rendering.make import JOB_KINDS
 from promptls.security.environment import readable_variables
-from promptls.security.files import read_text
+from promptls.security.files import joined, read_text
 from promptls.semantic.evaluation import Evaluation, evaluation_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
@@ -132,7 +132,7 @@ def define_experiment(
         input_keys=tuple(header.input_keys or ()),
         input_defaults=_defaults(header),
         unsaved=dict(unsaved or {}),
-        functions=(functions_base / functions).resolve() if functions else None,
+        functions=joined(functions_base, functions) if functions else None,
         encoding=header.encoding or settings.encoding,
         token_limit=header.token_limit or settings.token_limit or -1,
         truncation_step=header.truncation_step or settings.truncation_step,
@@ -165,7 +165,7 @@ def define_experiment(
 
 def _path_of(base: Path, dataset: str, prompt: Path) -> Path:
     try:
-        return (base / dataset).resolve()
+        return joined(base, dataset)
     except ValueError:
         raise UsageError(
             f"no dataset can have the name {dataset!r}", FilePlace(prompt), "name a file that is there"

@@ -14,6 +14,7 @@ from promptls.experiments.manifest import manifest_of
 from promptls.experiments.python.request import python_request
 from promptls.experiments.run_protocol import RunRequest
 from promptls.experiments.unfinished import read_header
+from promptls.security.files import joined
 from promptls.security.trust import FolderCode
 from promptls.workspace.settings import folder_to_trust
 
@@ -81,7 +82,7 @@ def files_of_run(request: RunRequest) -> Iterator[Path]:
 
 
 def _prompt_of(file: Path, header: Mapping[str, Any]) -> Path:
-    return (file.parent / str(header.get("prompt"))).resolve()
+    return joined(file.parent, str(header.get("prompt")))
 
 
 def _former(request: RunRequest) -> tuple[Path, Mapping[str, Any]] | None:

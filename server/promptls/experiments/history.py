@@ -21,7 +21,7 @@ from promptls.experiments.row_choice import is_of_examples
 from promptls.experiments.scores import RowResult, Score, Totals, score_text
 from promptls.experiments.unfinished import unfinished_runs
 from promptls.metrics.metric import Metric
-from promptls.security.files import kept_by_file, open_text, read_bytes, read_text
+from promptls.security.files import folder_changed, kept_by_file, names_in, open_text, read_bytes, read_text
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import did_you_mean
 from promptls.workspace.disk import ENDINGS
@@ -140,15 +140,18 @@ def runs_of(
         if values is None or _prompt_of(values, manifest) != os.path.normpath(prompt):
             continue
         if experiment in {None, values["experiment"]}:
-            yield _summary(values, manifest, unsaved or {})
+            summary = _summary_or_none(values, manifest, unsaved or {})
+            if summary is not None:
+                yield summary
 
 
 def read_run(manifest: Path) -> RunSummary:
     """Return the run of one manifest; raises `UserError` when the file is none."""
     values = _read(manifest)
-    if values is None:
+    summary = None if values is None else _summary_or_none(values, manifest, {})
+    if summary is None:
         raise UserError("this is not the manifest of a run", FilePlace(manifest), "name another run")
-    return _summary(values, manifest, {})
+    return summary
 
 
 def row_results(run: RunSummary) -> Iterator[dict[str, str]]:
@@ -282,9 +285,8 @@ def dataset_of(run: RunSummary) -> tuple[Path, str] | None:
 
 def _manifests(folder: Path, stem: str) -> Iterable[Path]:
     """Return the manifests of the runs of this stem, the newest first."""
-    try:
-        changed = folder.stat().st_mtime_ns
-    except OSError:
+    changed = folder_changed(folder)
+    if changed is None:
         return ()
     # Two changes within one tick of the file system's clock look like one.
     is_settled = time.time_ns() - changed > SETTLED_NANOSECONDS
@@ -294,11 +296,9 @@ def _manifests(folder: Path, stem: str) -> Iterable[Path]:
 
 def _names(folder: str, stem: str, _changed: int) -> tuple[str, ...]:
     shape = re.compile(rf"(\d{{8}}-\d{{6}})-{re.escape(stem)}(?:-(\d+))?\.json")
-    try:
-        names = os.listdir(folder)  # noqa: PTH208 - thousands of names, and no paths of them
-    except OSError:
-        return ()
-    found = [(match[1], int(match[2] or 1), name) for name in names if (match := shape.fullmatch(name))]
+    found = [
+        (match[1], int(match[2] or 1), name) for name in names_in(folder) if (match := shape.fullmatch(name))
+    ]
     return tuple(name for _, _, name in sorted(found, reverse=True))
 
 
@@ -318,6 +318,22 @@ def _read(manifest: Path) -> Mapping[str, Any] | None:
 
 def _prompt_of(values: Mapping[str, Any], manifest: Path) -> str:
     return os.path.normpath(manifest.absolute().parent / str(values["prompt"]))
+
+
+def _summary_or_none(
+    values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, str]
+) -> RunSummary | None:
+    """Return the run; None where a value is missing or of another type: anybody can write a manifest."""
+    try:
+        summary = _summary(values, manifest, unsaved)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return None
+    texts = (summary.name, summary.experiment, summary.started, *summary.models)
+    numbers = (summary.seconds, summary.rows, summary.failed, summary.input_tokens, summary.output_tokens)
+    is_sound = all(isinstance(each, str) for each in texts) and all(
+        isinstance(each, int | float) for each in (*numbers, summary.cost or 0, summary.paid or 0)
+    )
+    return summary if is_sound else None
 
 
 def _summary(values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, str]) -> RunSummary:

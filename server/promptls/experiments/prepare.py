@@ -29,6 +29,7 @@ from promptls.experiments.runner import FROM_THE_START, Continued
 from promptls.experiments.unfinished import UnfinishedRun, read_header, reopen_run
 from promptls.experiments.verdicts import failing_choice
 from promptls.models.providers import is_paid, price_of
+from promptls.security.files import joined
 from promptls.settings.header import Engine
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import in_dollars
@@ -315,7 +316,7 @@ def _rows_of(experiment: Experiment, header: Mapping[str, Any]) -> tuple[Experim
 
 def _of_manifest(request: RunRequest, header: Mapping[str, Any], folder: Path) -> Experiment:
     """Return the experiment of a former run, with its models and settings."""
-    prompt = (folder / str(header["prompt"])).resolve()
+    prompt = joined(folder, str(header["prompt"]))
     names = [str(model["name"]) for model in header["models"]]
     settings = header["settings"]
     experiment = _defined(request, prompt, str(header["experiment"]), names)

@@ -20,6 +20,7 @@ from promptls.experiments.manifest import hash_of_text, manifest_of, relative
 from promptls.experiments.scores import score_text
 from promptls.experiments.store import Store
 from promptls.experiments.unfinished import RunState, planned_results, unfinished_runs
+from promptls.security.files import MAX_BYTES, names_in, stamp_of
 from promptls.text.errors import UserError
 
 Status = Literal["finished", "running", "stopped"]
@@ -110,15 +111,22 @@ def _finished(folder: Path, wanted: Mapping[str, str], most: int | None) -> list
         with contextlib.suppress(sqlite3.Error):
             _update(store, folder)
         where = "".join(f" AND {column} = ?" for column in wanted)
-        query = f"SELECT known FROM finished WHERE 1{where} ORDER BY started DESC, name DESC LIMIT ?"  # noqa: S608 - constants
-        rows = store.query(query, (*wanted.values(), -1 if most is None else most)).fetchall()
+        query = (
+            f"SELECT known FROM finished WHERE length(known) <= ?{where} "  # noqa: S608 - constants
+            "ORDER BY started DESC, name DESC LIMIT ?"
+        )
+        rows = store.query(query, (MAX_BYTES, *wanted.values(), -1 if most is None else most)).fetchall()
     finally:
         store.close()
-    return [_from_json(json.loads(known)) for (known,) in rows]
+    return [run for (known,) in rows if (run := _from_json(known)) is not None]
 
 
-def _from_json(values: dict[str, Any]) -> KnownRun:
-    return KnownRun(**{**values, "models": tuple(values["models"])})
+def _from_json(known: str) -> KnownRun | None:
+    try:
+        values = json.loads(known)
+        return KnownRun(**{**values, "models": tuple(values["models"])})
+    except (LookupError, TypeError, ValueError):
+        return None
 
 
 def _update(store: Store, folder: Path) -> None:
@@ -155,12 +163,11 @@ def _update(store: Store, folder: Path) -> None:
 
 def _manifests(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield the name of each manifest with its time and size."""
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if _MANIFEST.fullmatch(entry.name):
-                with contextlib.suppress(OSError):
-                    state = entry.stat()
-                    yield entry.name, (state.st_mtime_ns, state.st_size)
+    for name in names_in(folder):
+        if _MANIFEST.fullmatch(name):
+            stamp = stamp_of(folder / name)
+            if stamp is not None:
+                yield name, stamp
 
 
 def _of_manifest(path: Path) -> KnownRun | None:
@@ -184,7 +191,7 @@ def _of_manifest(path: Path) -> KnownRun | None:
             scores={name: score_text(metric) for name, metric in metrics.items()},
             values={name: metric["value"] for name, metric in metrics.items()},
         )
-    except (UserError, OSError, LookupError, TypeError, ValueError):
+    except (UserError, OSError, LookupError, TypeError, ValueError, AttributeError):
         return None
 
 
@@ -192,8 +199,12 @@ def _unfinished(state: RunState) -> KnownRun | None:
     total = planned_results(state.header)
     if total is None:
         return None
+    try:
+        common = _common(state.header, state.path.name)
+    except (LookupError, TypeError, AttributeError):
+        return None
     return KnownRun(
-        **_common(state.header, state.path.name),
+        **common,
         status="running" if state.is_running else "stopped",
         path=state.path.name,
         seconds=None,

@@ -10,14 +10,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import sqlite3
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Final
 
+from promptls.security.files import OutsideScopeError, current_scope, is_file
 from promptls.security.private_files import ensure_private_file, make_private_folder, open_private
 from promptls.text.errors import FilePlace, UserError
 
@@ -28,6 +31,7 @@ FORMAT: Final = 2
 BUSY_SECONDS: Final = 10.0
 """Seconds that one process waits for another that is writing."""
 SYNC_SECONDS: Final = 1.0
+_OWNER: Final = re.compile(r"[0-9a-f]{32}")
 _APPLICATION: Final = 0x70726C73  # "prls"
 _TABLES: Final = """
 CREATE TABLE answers (key BLOB PRIMARY KEY, completion TEXT NOT NULL, made REAL NOT NULL) WITHOUT ROWID;
@@ -65,9 +69,11 @@ class Store:
         """Open the store of the results folder, and create it if it is missing."""
         self.path = folder / FOLDER / FILE
         self._owner: _Owner | None = None
+        if current_scope().resolve(folder) is None:
+            raise OutsideScopeError(folder)
         make_cache_folder(self.path.parent)
         ensure_private_file(self.path)
-        for suffix in ("-wal", "-shm"):
+        for suffix in ("-wal", "-shm", "-journal"):
             if (side := self.path.with_name(f"{FILE}{suffix}")).is_symlink():
                 raise OSError(f"`{side}` is a symbolic link")
         self._connection = _connected(self.path)
@@ -99,7 +105,9 @@ class Store:
 
     def is_alive(self, owner: str) -> bool:
         """Return whether the process that has claimed something under this name still has its store open."""
-        return _is_locked(self.path.with_name(f"{owner}{LOCK_SUFFIX}"))
+        return _OWNER.fullmatch(owner) is not None and _is_locked(
+            self.path.with_name(f"{owner}{LOCK_SUFFIX}")
+        )
 
     def sync(self) -> None:
         """Make what was written so far survive a power cut; may be called in another thread."""
@@ -132,7 +140,7 @@ class Store:
 
 def store_exists(folder: Path) -> bool:
     """Return whether the results folder has a store."""
-    return (folder / FOLDER / FILE).is_file()
+    return is_file(folder / FOLDER / FILE)
 
 
 def message_of(error: sqlite3.Error | OSError) -> str:
@@ -168,8 +176,10 @@ async def synced(*stores: Store, every: float = SYNC_SECONDS) -> AsyncIterator[N
 
 
 def make_cache_folder(folder: Path) -> None:
-    """Create the folder, which git ignores; raises OSError."""
+    """Create the folder, which git ignores; raises OSError, also for a symbolic link."""
     make_private_folder(folder)
+    if folder.is_symlink():
+        raise OSError(f"`{folder}` is a symbolic link")
     ignored = folder / ".gitignore"
     if not ignored.exists():
         with open_private(ignored, "w", encoding="utf-8") as stream:
@@ -232,6 +242,7 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("PRAGMA trusted_schema = OFF")
     # In this order: another process may create the tables at this moment, all at once.
     is_empty = connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
     (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -242,9 +253,23 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise _foreign(path, "another program has written it")
     elif version != FORMAT:
         raise _foreign(path, "another version of promptls has written it")
+    elif _schema(connection) != _own_schema():
+        # A view or a trigger of a foreign file could compute for ever, or answer in place of a model.
+        raise _foreign(path, "its tables are not those of promptls")
     # What is committed survives the death of the process at once; a power cut may take what follows `sync`.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _schema(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    return connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
+
+
+@lru_cache(maxsize=1)
+def _own_schema() -> list[tuple[Any, ...]]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_TABLES)
+        return _schema(connection)
 
 
 def _create(connection: sqlite3.Connection) -> None:

@@ -18,7 +18,9 @@ from typing import Any, NamedTuple, TypeAlias
 from promptls.experiments.answer_cache import CallInFlight
 from promptls.experiments.scores import RowResult
 from promptls.experiments.store import Store, message_of, store_exists
+from promptls.security.files import MAX_BYTES, is_file
 from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.file_names import file_name_problem
 
 Header: TypeAlias = dict[str, Any]
 """What is known of a run before its first row: its manifest without results."""
@@ -257,15 +259,16 @@ def unfinished_runs(folder: Path) -> list[RunState]:
     try:
         rows = store.query(
             "SELECT name, header, owner, (SELECT count(*) FROM results WHERE run = runs.id) FROM runs "
-            "ORDER BY name"
+            "WHERE length(header) <= ? ORDER BY name",
+            (MAX_BYTES,),
         ).fetchall()
         return [
             RunState(folder / name, _header(header) or {}, done, store.is_alive(owner))
             for name, header, owner, done in rows
             # A run that was killed between its last file and its end has finished.
-            if not (folder / f"{name}.json").exists()
+            if file_name_problem(name) is None and not is_file(folder / f"{name}.json")
         ]
-    except sqlite3.Error:
+    except (sqlite3.Error, ValueError, TypeError):
         return []
     finally:
         store.close()
@@ -311,18 +314,18 @@ class RunFollower:
 def _row(store: Store, path: Path) -> tuple[int, Header, str]:
     """Return the identifier, header and owner of the run."""
     found: Sequence[Any] | None = store.query(
-        "SELECT id, header, owner FROM runs WHERE name = ?", (path.name,)
+        "SELECT id, header, owner FROM runs WHERE name = ? AND length(header) <= ?", (path.name, MAX_BYTES)
     ).fetchone()
     if found is None:
         raise UsageError("there is no such unfinished run", FilePlace(path))
     header = _header(found[1])
-    if header is None:
+    if header is None or header.get("run") != path.name:
         raise UsageError(
             "the run cannot be resumed: what is stored of it is damaged",
             FilePlace(path),
             "run the experiment again; answers that can be read are in the cache",
         )
-    return found[0], header, found[2]
+    return found[0], header, str(found[2])
 
 
 def _header(text: bytes) -> Header | None:

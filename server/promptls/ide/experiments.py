@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptls.datasets.files import Row
+from promptls.security.files import file_status, joined
 from promptls.semantic.few_shot import FewShot, few_shots
 from promptls.semantic.kind import Kind
 from promptls.text.steps import Steps
@@ -75,11 +76,8 @@ def _has_other_dataset(run: RunSummary | None) -> bool:
     named = dataset_of(run) if run is not None else None
     if run is None or named is None:
         return False
-    try:
-        is_short = named[0].stat().st_size <= MAX_BYTES
-    except OSError:
-        return True
-    return is_short and unchanged_dataset(run) is None
+    status = file_status(named[0])
+    return status is None or (status.st_size <= MAX_BYTES and unchanged_dataset(run) is None)
 
 
 def change_text(run: RunSummary, metric: MetricSummary) -> str:
@@ -273,10 +271,10 @@ def dataset_of(snapshot: Snapshot, path: str, experiment: str) -> Path | None:
     template = snapshot.template(path)
     own = (template.declarations.settings.experiments or {}) if template is not None else {}
     if experiment in own:
-        return (Path(path).parent / own[experiment].dataset).resolve()
+        return joined(Path(path).parent, own[experiment].dataset)
     project = snapshot.project(path)
     shared = project.settings.experiments.get(experiment)
-    return (project.root / shared.dataset).resolve() if shared is not None else None
+    return joined(project.root, shared.dataset) if shared is not None else None
 
 
 def row_tests(dataset: Path) -> tuple[list[RowTest], bool]:

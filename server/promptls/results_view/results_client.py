@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import promptls
 from promptls.security.environment import minimal_environment
+from promptls.security.files import current_scope
 from promptls.text.errors import FilePlace, UsageError, UserError
 
 IDLE_SECONDS: Final = 300.0
@@ -102,7 +103,8 @@ class _Running:
         number = next(self._numbers)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
-        line = json.dumps({"id": number, "question": question, "arguments": dict(arguments)})
+        roots = current_scope().roots
+        line = json.dumps({"id": number, "question": question, "arguments": dict(arguments), "roots": roots})
         assert self._process.stdin is not None
         try:
             # A process that has died is noticed by its missing answer.

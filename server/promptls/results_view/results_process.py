@@ -1,6 +1,7 @@
 """The process that reads runs: `python -m promptls.results_view.results_process`, started by the server.
 
-Questions come as JSON on standard input, one a line: `{"id", "question", "arguments"}`. Each is answered by
+Questions come as JSON on standard input, one a line: `{"id", "question", "arguments", "roots"}`; files are
+read inside of the folders `roots` only, or everywhere if they are null. Each question is answered by
 a line on standard output, `{"id", "answer"}` or `{"id", "failure"}`, in the order in which they are done: a
 page of rows does not wait for a comparison. What was read of a table is kept for the next question. The end
 of standard input ends the process, in the middle of an answer too.
@@ -19,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NoReturn, TypeAlias
 
 from promptls.results_view import results_answers, running_runs
+from promptls.security.files import FileScope, reading_within
 from promptls.security.owner import end_with_owner
 from promptls.text.errors import UsageError, UserError
 
@@ -54,7 +56,10 @@ def main() -> NoReturn:
     writing = threading.Lock()
 
     def work(asked: Mapping[str, Any]) -> None:
-        line = json.dumps({"id": asked["id"], **_answered(asked)}, default=str)
+        roots = asked["roots"]
+        scope = FileScope(None if roots is None else tuple(roots))
+        with reading_within(lambda: scope):
+            line = json.dumps({"id": asked["id"], **_answered(asked)}, default=str)
         with writing:
             output.write(line + "\n")
             output.flush()

@@ -24,7 +24,7 @@ _LINE: Final = re.compile(
     rb"content-length:[ \t]*(?P<length>\d{0,18})[ \t]*\r?|content-type:[\t -~]*\r?", re.IGNORECASE
 )
 """A header line without its line feed, also one that is not complete yet."""
-_HEADER_IN_BODY: Final = re.compile(rb"Content-Length:[ \t]{0,8}\d{1,18}\r\n")
+_HEADER_IN_BODY: Final = re.compile(rb"[Cc]ontent-[Ll]ength:[ \t]{0,8}\d{1,18}\r\n")
 """JSON has no line break inside a string, and no such text outside of one."""
 
 
@@ -143,9 +143,10 @@ def _checked_line(line: bytes) -> re.Match[bytes] | None:
 
 def _check_body(buffer: bytes | bytearray, start: int, end: int) -> None:
     """Raise _BrokenStreamError where the header of another message is inside a body."""
-    at = buffer.find(b"Content-Length:", start, end)
-    if at >= 0 and _HEADER_IN_BODY.search(buffer, at, end):
-        raise _BrokenStreamError("a header begins inside a message, so that its `Content-Length` is wrong")
+    for name in (b"Content-Length:", b"content-length:"):
+        at = buffer.find(name, start, end)
+        if at >= 0 and _HEADER_IN_BODY.search(buffer, at, end):
+            raise _BrokenStreamError("a header begins inside a message: its `Content-Length` is wrong")
 
 
 _READ_BYTES: Final = 1 << 16

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple, TypeGuard
 
-from promptls.security.files import kept_by_file
+from promptls.security.files import folder_changed, kept_by_file, names_in
 from promptls.text.positions import Span, line_starts
 from promptls.workspace.disk import text_on_disk
 from promptls.workspace.python_calls import python_paths_by_folder
@@ -408,12 +408,10 @@ def _is_for(experiment: PythonExperiment, prompt: str) -> bool:
 
 
 def _holds_templates(folder: Path) -> bool:
-    try:
-        return _has_template(str(folder), folder.stat().st_mtime_ns)
-    except OSError:
-        return False
+    changed = folder_changed(folder)
+    return changed is not None and _has_template(str(folder), changed)
 
 
 @lru_cache(maxsize=256)
 def _has_template(folder: str, _changed: int) -> bool:
-    return any(file.suffix == _TEMPLATE_ENDING for file in Path(folder).iterdir())
+    return any(name.endswith(_TEMPLATE_ENDING) for name in names_in(folder))

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from promptls.ide.key_facts import bare_span
 from promptls.ide.symbols.data_keys import csv_header, json_keys, key_spans
 from promptls.ide.symbols.symbol import Occurrence
+from promptls.security.files import joined
 from promptls.semantic.evaluation import Evaluation, evaluation_of, fields_in, scalars_in
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import INJECTED
@@ -238,7 +239,7 @@ def unread_input(name: str) -> Variable:
 
 
 def _normal(file: Path) -> Path:
-    return Path(*file.parts) if ".." not in file.parts else file.resolve()
+    return Path(*file.parts) if ".." not in file.parts else joined(file, "")
 
 
 def prompts_by(snapshot: Snapshot, file: str) -> Steps[tuple[str, ...]]:

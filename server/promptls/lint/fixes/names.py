@@ -61,11 +61,11 @@ def _names(folder: Path, endings: tuple[str, ...] | None) -> list[str]:
             return sorted(
                 entry.name
                 for entry in found
-                if (entry.is_dir() if endings is None else _is_file(entry, endings))
+                if (entry.is_dir(follow_symlinks=False) if endings is None else _is_file(entry, endings))
             )
     except (OSError, ValueError):  # of names that no folder can have, too
         return []
 
 
 def _is_file(entry: os.DirEntry[str], endings: tuple[str, ...]) -> bool:
-    return not entry.is_dir() and entry.name.lower().endswith(endings)
+    return not entry.is_dir(follow_symlinks=False) and entry.name.lower().endswith(endings)

@@ -211,7 +211,7 @@ class VerdictNews:
     async def _send(self) -> None:
         await asyncio.sleep(_NEWS_SECONDS)
         assert self._live is not None
-        fresh = await asyncio.get_running_loop().run_in_executor(None, self._live.fresh)
+        fresh = await asyncio.to_thread(self._live.fresh)
         # Rows that are finished from now on are sent next time.
         self._sending = None
         if fresh:

@@ -231,8 +231,7 @@ async def experiment_rows(context: Context, arguments: dict[str, Any]) -> comman
     dataset = dataset_of(context.snapshot, path, experiment)
     unsaved = context.snapshot.unsaved()
     # Long datasets take their time; nothing of the session is touched meanwhile.
-    loop = asyncio.get_running_loop()
-    found = await loop.run_in_executor(None, _rows, path, experiment, dataset, unsaved)
+    found = await asyncio.to_thread(_rows, path, experiment, dataset, unsaved)
     found["dataset"] = context.uri_of(str(dataset)) if dataset is not None else None
     return found
 
@@ -242,7 +241,7 @@ async def row_verdicts(arguments: dict[str, Any]) -> command_types.RowVerdictsRe
     run = optional(arguments, "run", str)
     if run is None:
         raise UsageError("the command needs the table of a run", remedy='pass {"run": "….csv"}')
-    found = await asyncio.get_running_loop().run_in_executor(None, _of_run, run)
+    found = await asyncio.to_thread(_of_run, run)
     return {"verdicts": found}
 
 
