@@ -323,7 +323,7 @@ def _prompt_of(values: Mapping[str, Any], manifest: Path) -> str:
 def _summary_or_none(
     values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, str]
 ) -> RunSummary | None:
-    """Return the run; None where a value is missing or of another type: anybody can write a manifest."""
+    """Return the run; None if a value is missing or mistyped: anybody can write a manifest."""
     try:
         summary = _summary(values, manifest, unsaved)
     except (LookupError, TypeError, ValueError, AttributeError):
