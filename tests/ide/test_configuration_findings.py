@@ -281,11 +281,18 @@ def test_a_base_that_is_not_there_is_reported_at_its_name() -> None:
         "    from .package import i_datasets\n"
     )
     files = {"a.py": "a_datasets = []", "known/e.py": "", "package/__init__.py": ""}
-    assert found(text, files) == [
+    assert found(text + one("'Q'"), files) == [
         ("unresolved-import", ".b"),
         ("unresolved-import", "..c.d"),
         ("unresolved-import", "known.f"),
     ]
+
+
+def test_a_missing_package_is_reported_once_if_there_is_nothing_else() -> None:
+    imports = "with read_base():\n    from other.a import a_datasets\n    from other.b import b_datasets\n"
+    findings = findings_in_configuration(imports, FilesOf(), Project())
+    assert [(each.rule, each.severity) for each in findings or ()] == [("unresolved-import", "information")]
+    assert found(imports + one("'{question}'")) == []
 
 
 def test_a_model_behind_an_api_needs_its_roles() -> None:

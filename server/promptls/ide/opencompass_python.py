@@ -403,17 +403,33 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
         return None
     severity = severity_of(UNRESOLVED_IMPORT, project)
     if severity is not None:
-        lost = _missing_imports(interpreter, own, places)
-        found.update((each.of(UNRESOLVED_IMPORT.name, severity), None) for each in lost)
+        missing = _missing_imports(interpreter, own, places, is_empty=not prompts)
+        found.update((each.of(UNRESOLVED_IMPORT.name, each.severity or severity), None) for each in missing)
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule)))
 
 
-def _missing_imports(interpreter: Interpreter, own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
-    """Yield the imports of configurations that are not there; of packages, only if the package is there."""
+def _missing_imports(
+    interpreter: Interpreter, own: ast.Module, places: PythonPlaces, *, is_empty: bool
+) -> Iterator[Finding]:
+    """Yield the imports of configurations that are not there.
+
+    A missing package is reported once, and only if the configuration is empty without it.
+    """
     statements = {id(node) for node in ast.walk(own)}
     for module, statement in interpreter.missing.items():
-        if id(statement) in statements and (module.startswith(".") or interpreter.has_package(module)):
-            yield Finding(places.module_span(statement, module), f"there is no configuration `{module}`")
+        if id(statement) not in statements:
+            continue
+        span = places.module_span(statement, module)
+        if module.startswith(".") or interpreter.has_package(module):
+            yield Finding(span, f"there is no configuration `{module}`")
+        elif is_empty:
+            is_empty = False
+            package = module.partition(".")[0]
+            message = (
+                f"`{package}` is not found, so nothing is checked here: install it where promptls runs, or "
+                "let the setting `opencompass` name the folder of its checkout"
+            )
+            yield Finding(span, message, severity="information")
 
 
 def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
