@@ -24,8 +24,11 @@ class PagesHook(BuildHookInterface):  # type: ignore[misc, type-arg] # hatchling
         Raises RuntimeError if there are none, and they cannot be built.
         """
         del build_data
-        if version != "editable":
-            _make_pages(Path(self.root))
+        root = Path(self.root)
+        # pre-commit makes its environment in its clone; its hooks check and format, and show no page.
+        is_for_pre_commit = any(root.glob("py_env-*"))
+        if version != "editable" and not is_for_pre_commit:
+            _make_pages(root)
 
 
 def _make_pages(root: Path) -> None:

@@ -71,3 +71,9 @@ def test_a_checkout_builds_the_pages(sources: Path, tmp_path: Path, script: str,
     else:
         with pytest.raises(RuntimeError, match="cannot be built"):
             wheel_of(sources, tmp_path / "out")
+
+
+def test_pre_commit_needs_no_pages(sources: Path, tmp_path: Path) -> None:
+    (sources / "server/promptls/pages/preview.js").unlink()
+    (sources / "py_env-python3").mkdir()
+    assert "promptls/__init__.py" in wheel_of(sources, tmp_path / "out")
