@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptls.ide.callables import signature_help
-from promptls.ide.completion import Completion, complete
+from promptls.ide.completion import CompletionList, complete
 from promptls.ide.completion.documentation import documentation
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
@@ -27,7 +27,7 @@ def opened(text: str) -> Snapshot:
     return workspace.snapshot
 
 
-def assert_keeps_to_the_word(text: str, offset: int, found: Completion) -> None:
+def assert_keeps_to_the_word(text: str, offset: int, found: CompletionList) -> None:
     insert, replace = found.insert, found.replace
     assert 0 <= insert.start <= insert.end == offset <= replace.end <= len(text)
     assert insert.start == replace.start

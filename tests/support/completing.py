@@ -1,11 +1,11 @@
-"""Completion asked at the cursor of a fixture."""
+"""CompletionList asked at the cursor of a fixture."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from promptls.ide.completion import Completion, complete
+from promptls.ide.completion import CompletionList, complete
 from support.fixture import opened
 from support.rendered import rendered
 
@@ -44,7 +44,7 @@ INCLUDES = """\
 
 def asked(
     fixture: str, *, trigger: str = "", render: bool = False
-) -> tuple[Completion | None, str, Any, str]:
+) -> tuple[CompletionList | None, str, Any, str]:
     """The completion at the cursor; with the file's text, the snapshot and the path."""
     snapshot, files = opened(fixture)
     name, marked = next((name, file) for name, file in files.items() if file.cursor is not None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptls.truncation.lab import Findings, Question, candidate_limits, candidate_steps, explore
+from promptls.truncation.lab import Findings, LabQuestion, candidate_limits, candidate_steps, explore
 from promptls.truncation.prefix_cache import CACHES
 from promptls.truncation.turns import Chat, Piece
 
@@ -14,12 +14,12 @@ def growing_chat(turns: int, size: int = 40, fixed: int = 100, priority: object 
     return Chat("row 1", "chats.jsonl", 0, (system, *messages), shown)
 
 
-def found(chat: Chat, question: Question, cache: str = "exact") -> Findings:
+def found(chat: Chat, question: LabQuestion, cache: str = "exact") -> Findings:
     return explore([chat], question, CACHES[cache], [lambda _first, _second: 0])
 
 
 def test_the_best_step_has_the_highest_score_under_its_limit() -> None:
-    result = found(growing_chat(60), Question(limit=800, step=50))
+    result = found(growing_chat(60), LabQuestion(limit=800, step=50))
     best = {each["limit"]: each["step"] for each in result.best}
     for limit in result.limits:
         cells = {cell["step"]: cell["score"] for cell in result.cells if cell["limit"] == limit}
@@ -31,7 +31,7 @@ def test_the_best_step_has_the_highest_score_under_its_limit() -> None:
 
 
 def test_a_chat_that_stays_under_the_limit_takes_any_step() -> None:
-    result = found(growing_chat(5), Question(limit=800, step=50))
+    result = found(growing_chat(5), LabQuestion(limit=800, step=50))
     assert result.best == [
         {
             "limit": 800,
@@ -42,26 +42,26 @@ def test_a_chat_that_stays_under_the_limit_takes_any_step() -> None:
 
 
 def test_a_chat_of_which_nothing_may_be_cut_has_no_best_step() -> None:
-    result = found(growing_chat(30, priority=0), Question(limit=800, step=50))
+    result = found(growing_chat(30, priority=0), LabQuestion(limit=800, step=50))
     assert {each["step"] for each in result.best if each["limit"] <= 800} == {None}
     assert "no part has a positive `truncation_priority`" in result.advice
 
 
 def test_a_cache_that_keeps_only_long_beginnings_makes_the_smallest_step_best() -> None:
-    result = found(growing_chat(60), Question(limit=800, step=None), "openai")
+    result = found(growing_chat(60), LabQuestion(limit=800, step=None), "openai")
     assert next(each["step"] for each in result.best if each["limit"] == 800) == 1
     assert "from 1,024 tokens on, in steps of 128 only" in result.advice
 
 
 def test_the_limits_and_steps_that_are_asked_for_are_tried() -> None:
-    result = found(growing_chat(30), Question(None, None, limits=(300, 500), steps=(50, 200)))
+    result = found(growing_chat(30), LabQuestion(None, None, limits=(300, 500), steps=(50, 200)))
     assert [(cell["limit"], cell["step"]) for cell in result.cells] == [
         (limit, step) for limit in (300, 500) for step in (1, 50, 200)
     ]
 
 
 def test_what_is_removed_is_told_as_runs_of_places() -> None:
-    result = found(growing_chat(6), Question(200, None, limits=(200,), steps=(100,)))
+    result = found(growing_chat(6), LabQuestion(200, None, limits=(200,), steps=(100,)))
     removed = next(cell["turns"]["removed"] for cell in result.cells if cell["step"] == 100)
     assert removed == [[], [], [1, 3], [1, 3], [1, 3], [1, 5]]
 
@@ -75,8 +75,8 @@ def test_a_part_that_changes_ahead_of_the_chat_is_told() -> None:
         Piece("b", "user", 100, 1),
     )
     chat = Chat("row 1", "here", 0, pieces, ((0, 1, 3), (0, 2, 3, 4)))
-    assert found(chat, Question(600, 10)).unstable == {"part": "clock", "tokens": 500}
-    assert found(growing_chat(4), Question(600, 10)).unstable is None
+    assert found(chat, LabQuestion(600, 10)).unstable == {"part": "clock", "tokens": 500}
+    assert found(growing_chat(4), LabQuestion(600, 10)).unstable is None
 
 
 def test_candidates_are_round_and_hold_what_is_set() -> None:

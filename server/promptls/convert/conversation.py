@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 from promptls.text.errors import UserError
 
 
-class Piece(NamedTuple):
+class MessagePiece(NamedTuple):
     """A piece of a message: `text` as it stands, an expression that is an `input`, or a whole `tag`."""
 
     kind: Literal["text", "input", "tag"]
@@ -25,7 +25,7 @@ class Message:
     """One message; its name is empty where the source has none."""
 
     role: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[MessagePiece, ...]
     name: str = ""
 
     @property
@@ -88,7 +88,7 @@ def _message(number: int, item: dict[str, Any], lost: list[str]) -> Message:
         lost.append(f"message {number}: {', '.join(f'`{key}`' for key in others)}")
     name = item.get("name")
     text = _text(number, item.get("content"), lost)
-    return Message(role, (Piece("text", text),), name if isinstance(name, str) else "")
+    return Message(role, (MessagePiece("text", text),), name if isinstance(name, str) else "")
 
 
 def _text(number: int, content: Any, lost: list[str]) -> str:
@@ -147,7 +147,7 @@ def _holds_json(text: str) -> bool:
     return "{{" not in text and _MARKED_JSON.search(text) is not None
 
 
-def _with_json(text: str, renamed: dict[str, str]) -> Iterator[Piece]:
+def _with_json(text: str, renamed: dict[str, str]) -> Iterator[MessagePiece]:
     """Yield the pieces of a text in which `{name}` is an input and JSON is text.
 
     Raises UserError for other braces.
@@ -156,7 +156,7 @@ def _with_json(text: str, renamed: dict[str, str]) -> Iterator[Piece]:
     for match in _BRACE.finditer(text):
         begin, found = match.start(), match[0]
         if _NAMED.fullmatch(found):
-            yield Piece("text", text[position:begin])
+            yield MessagePiece("text", text[position:begin])
             yield from field_pieces(found, renamed)
             position = match.end()
         elif found == "{" and _JSON.match(text, begin):
@@ -168,10 +168,10 @@ def _with_json(text: str, renamed: dict[str, str]) -> Iterator[Piece]:
                 f"the brace at “{text[begin : begin + 20]}” is part of no input and no JSON",
                 remedy="write `{name}` for an input, and a brace that is meant as text twice",
             )
-    yield Piece("text", text[position:])
+    yield MessagePiece("text", text[position:])
 
 
-def field_pieces(text: str, renamed: dict[str, str]) -> Iterator[Piece]:
+def field_pieces(text: str, renamed: dict[str, str]) -> Iterator[MessagePiece]:
     """Yield the pieces of a text with fields.
 
     `renamed` is filled with the name in Jinja of each place's name.
@@ -186,7 +186,7 @@ def field_pieces(text: str, renamed: dict[str, str]) -> Iterator[Piece]:
         ) from error
     for literal, place, form, conversion in parsed:
         if literal:
-            yield Piece("text", literal)
+            yield MessagePiece("text", literal)
         if place is None:
             continue
         name = place
@@ -194,7 +194,7 @@ def field_pieces(text: str, renamed: dict[str, str]) -> Iterator[Piece]:
             name, count = f"{count}{name}", count + 1
         if form and "{" in form:
             raise UserError(f"the place `{{{name}:{form}}}` has a place in its format", remedy="write it out")
-        yield Piece("input", _expression(name, form or "", conversion or "", renamed))
+        yield MessagePiece("input", _expression(name, form or "", conversion or "", renamed))
 
 
 def _expression(field: str, form: str, conversion: str, renamed: dict[str, str]) -> str:

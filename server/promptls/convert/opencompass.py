@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from promptls.convert.conversation import RESERVED, Conversation, Converted, Message, Piece
+from promptls.convert.conversation import RESERVED, Conversation, Converted, Message, MessagePiece
 from promptls.convert.parts import flow
 from promptls.text.errors import UserError
 
@@ -58,7 +58,7 @@ class _Columns:
         self.token: Final = token
         self.read: dict[str, None] = {}
 
-    def pieces(self, text: str) -> Iterator[Piece]:
+    def pieces(self, text: str) -> Iterator[MessagePiece]:
         """Yield the pieces of a text: fields are inputs, the answer's is empty as OpenCompass masks it."""
         if self.token:
             text = text.replace(self.token, "")
@@ -68,12 +68,12 @@ class _Columns:
             known = self.inputs is None or name in self.inputs or name == self.output
             if not known or name in RESERVED:
                 continue
-            yield Piece("text", text[position : match.start()])
+            yield MessagePiece("text", text[position : match.start()])
             position = match.end()
             if name != self.output:
                 self.read[name] = None
-                yield Piece("input", f"{name} | string")
-        yield Piece("text", text[position:])
+                yield MessagePiece("input", f"{name} | string")
+        yield MessagePiece("text", text[position:])
 
 
 def _token(template: Mapping[str, Any]) -> str:

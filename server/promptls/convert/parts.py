@@ -10,7 +10,7 @@ from typing import Any, Final
 import yaml
 from jinja2 import Environment
 
-from promptls.convert.conversation import Conversation, Converted, Message, Piece
+from promptls.convert.conversation import Conversation, Converted, Message, MessagePiece
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.parts import ItemError, PromptPart, build_parts
@@ -76,7 +76,7 @@ _LOST_CONTROLS: Final = "control characters in a message with inputs, which a YA
 _LOST_SURROGATES: Final = "half characters (surrogates), which no file can hold"
 
 
-def content(pieces: Iterable[Piece]) -> Converted:
+def content(pieces: Iterable[MessagePiece]) -> Converted:
     """Return what follows `content:` at a key in the second column, and what of the message is lost."""
     merged = _merged(pieces)
     lost: list[str] = []
@@ -90,7 +90,8 @@ def content(pieces: Iterable[Piece]) -> Converted:
         merged = [_without(piece, _NOT_IN_YAML) for piece in merged]
     # Jinja and YAML make one line end of all; Prompt Poet makes a carriage return of a written one.
     merged = [
-        Piece("text", piece.text.replace("\r", "\\r")) if piece.kind == "text" else piece for piece in merged
+        MessagePiece("text", piece.text.replace("\r", "\\r")) if piece.kind == "text" else piece
+        for piece in merged
     ]
     merged = _with_edges(merged, lost)
     if not merged:
@@ -104,31 +105,31 @@ def content(pieces: Iterable[Piece]) -> Converted:
     return Converted(_block(merged), tuple(lost))
 
 
-def _merged(pieces: Iterable[Piece]) -> list[Piece]:
+def _merged(pieces: Iterable[MessagePiece]) -> list[MessagePiece]:
     """Return the pieces with neighbouring texts as one, and without empty ones."""
-    merged: list[Piece] = []
+    merged: list[MessagePiece] = []
     for piece in pieces:
         if piece.kind == "text" and merged and merged[-1].kind == "text":
-            merged[-1] = Piece("text", merged[-1].text + piece.text)
+            merged[-1] = MessagePiece("text", merged[-1].text + piece.text)
         elif piece.text:
             merged.append(piece)
     return merged
 
 
-def _without(piece: Piece, pattern: re.Pattern[str]) -> Piece:
-    return Piece("text", pattern.sub("", piece.text)) if piece.kind == "text" else piece
+def _without(piece: MessagePiece, pattern: re.Pattern[str]) -> MessagePiece:
+    return MessagePiece("text", pattern.sub("", piece.text)) if piece.kind == "text" else piece
 
 
-def _with_edges(pieces: list[Piece], lost: list[str]) -> list[Piece]:
+def _with_edges(pieces: list[MessagePiece], lost: list[str]) -> list[MessagePiece]:
     """Return the pieces with the white space at both ends written so that it is not stripped."""
     if pieces and pieces[0].kind == "text":
         text = pieces[0].text
         inner = text.lstrip()
-        pieces[0] = Piece("text", _edge(text[: len(text) - len(inner)], lost) + inner)
+        pieces[0] = MessagePiece("text", _edge(text[: len(text) - len(inner)], lost) + inner)
     if pieces and pieces[-1].kind == "text":
         text = pieces[-1].text
         inner = text.rstrip()
-        pieces[-1] = Piece("text", inner + _edge(text[len(inner) :], lost))
+        pieces[-1] = MessagePiece("text", inner + _edge(text[len(inner) :], lost))
     return [piece for piece in pieces if piece.text]
 
 
@@ -139,7 +140,7 @@ def _edge(space: str, lost: list[str]) -> str:
     return "".join(written)
 
 
-def _block(pieces: list[Piece]) -> str:
+def _block(pieces: list[MessagePiece]) -> str:
     text = _in_jinja(pieces)
     # What an input prints first could begin with spaces, which YAML would take for the indentation.
     header = "|2" if pieces[0].kind != "text" and "\n" in text else "|"
@@ -147,13 +148,13 @@ def _block(pieces: list[Piece]) -> str:
     return "\n".join([header, *lines])
 
 
-def _content_quoted(pieces: list[Piece]) -> str:
+def _content_quoted(pieces: list[MessagePiece]) -> str:
     text = _in_jinja(pieces)
     quoted = json.dumps(text, ensure_ascii=False)
     return _NOT_IN_BLOCK.sub(lambda match: f"\\u{ord(match.group()):04x}", quoted).replace("\x7f", "\\x7f")
 
 
-def _in_jinja(pieces: list[Piece]) -> str:
+def _in_jinja(pieces: list[MessagePiece]) -> str:
     made = []
     for index, piece in enumerate(pieces):
         if piece.kind == "input":
@@ -228,7 +229,7 @@ def read_parts(template: Template, path: str) -> Conversation:
         problem = template.syntax_problems[0]
         place = FilePlace(path, *template.source.place(problem.span.start))
         raise UserError(problem.message, place, "mend it, and convert again")
-    marks: dict[str, Piece] = {}
+    marks: dict[str, MessagePiece] = {}
     rendered = _ENVIRONMENT.from_string("".join(_marked(template, path, marks))).render()
     try:
         parts = build_parts(document.load(rendered), {})
@@ -245,7 +246,7 @@ def read_parts(template: Template, path: str) -> Conversation:
     return Conversation(messages, header, tuple(lost))
 
 
-def _marked(template: Template, path: str, marks: dict[str, Piece]) -> Iterator[str]:
+def _marked(template: Template, path: str, marks: dict[str, MessagePiece]) -> Iterator[str]:
     """Yield the template with a mark in the place of everything that it prints; `marks` says what it was."""
     for start, chunk in zip(template.source.starts, template.source.chunks, strict=False):
         position = 0
@@ -264,12 +265,12 @@ def _marked(template: Template, path: str, marks: dict[str, Piece]) -> Iterator[
         yield chunk.text[position:]
 
 
-def _piece(template: Template, path: str, start: int, tag: Tag) -> Piece:
+def _piece(template: Template, path: str, start: int, tag: Tag) -> MessagePiece:
     printed = _printed(tag)
     if isinstance(printed, Name):
-        return Piece("input", printed.name)
+        return MessagePiece("input", printed.name)
     if isinstance(printed, Constant) and isinstance(printed.value, str):
-        return Piece("text", printed.value)
+        return MessagePiece("text", printed.value)
     raise _refusal(template, path, start + tag.span.start, "an expression that is no plain input")
 
 
@@ -296,10 +297,10 @@ def _printed(tag: Tag) -> Expression | None:
             return node
 
 
-def _message(part: PromptPart, path: str, marks: dict[str, Piece]) -> Message:
+def _message(part: PromptPart, path: str, marks: dict[str, MessagePiece]) -> Message:
     if not isinstance(part.content, str) or not isinstance(part.role, str):
         raise UserError(f"the part `{part.name}` has no text", FilePlace(path), "give it a `content`")
     if _MARK.search(part.role):
         raise UserError(f"Jinja prints the role of the part `{part.name}`", FilePlace(path), "write it out")
-    pieces = (marks.get(text, Piece("text", text)) for text in _MARK.split(part.content) if text)
+    pieces = (marks.get(text, MessagePiece("text", text)) for text in _MARK.split(part.content) if text)
     return Message(part.role, tuple(pieces), str(part.name))

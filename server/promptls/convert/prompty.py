@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import yaml
 
-from promptls.convert.conversation import RESERVED, Conversation, Message, Piece
+from promptls.convert.conversation import RESERVED, Conversation, Message, MessagePiece
 from promptls.syntax.chunk import Chunk, cut
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.scanner import Tag
@@ -112,27 +112,27 @@ def _message(role: str, text: str, lost: list[str]) -> Message:
     return Message(role, tuple(jinja_pieces(chunk, lost)))
 
 
-def jinja_pieces(chunk: Chunk, lost: list[str]) -> Iterator[Piece]:
+def jinja_pieces(chunk: Chunk, lost: list[str]) -> Iterator[MessagePiece]:
     """Yield the pieces of a Jinja text: tags stay, and printed values are escaped for YAML."""
     position = 0
     for tag in chunk.tags:
         if position < tag.span.start:
-            yield Piece("text", chunk.text[position : tag.span.start])
+            yield MessagePiece("text", chunk.text[position : tag.span.start])
         position = tag.span.end
         if any(re.search(rf"\b{name}\b", tag.text) for name in RESERVED):
             lost.append("an input that is called as one of Prompt Poet's own names: rename it")
         if tag.kind == "raw":
-            yield Piece("text", chunk.text[tag.body.start : tag.body.end])
+            yield MessagePiece("text", chunk.text[tag.body.start : tag.body.end])
         else:
             yield _tag_piece(tag)
     if position < len(chunk.text):
-        yield Piece("text", chunk.text[position:])
+        yield MessagePiece("text", chunk.text[position:])
 
 
-def _tag_piece(tag: Tag) -> Piece:
+def _tag_piece(tag: Tag) -> MessagePiece:
     if tag.kind != "output":
-        return Piece("tag", tag.text)
+        return MessagePiece("tag", tag.text)
     inside = tag.text[tag.inner_start : tag.inner_end].strip()
     before = "-" if tag.trims_before else ""
     behind = "-" if tag.trims_after else ""
-    return Piece("tag", f"{{{{{before} escape_special_characters(({inside}) | string) {behind}}}}}")
+    return MessagePiece("tag", f"{{{{{before} escape_special_characters(({inside}) | string) {behind}}}}}")

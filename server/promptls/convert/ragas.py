@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from promptls.convert.conversation import Conversation, Converted, Message, Piece, field_pieces
+from promptls.convert.conversation import Conversation, Converted, Message, MessagePiece, field_pieces
 from promptls.convert.parts import flow, key_lines
 from promptls.dialects.ragas.prompt_object import (
     DEFAULT_RELEASE,
@@ -57,11 +57,11 @@ def read_object(mapping: Mapping[str, Any]) -> Conversation:
     return Conversation((message,), header, tuple(lost))
 
 
-def _quoted(piece: Piece) -> Piece:
+def _quoted(piece: MessagePiece) -> MessagePiece:
     """Return an input as JSON, where it is put in as it is otherwise."""
     if piece.kind != "input" or not piece.text.endswith(" | string"):
         return piece
-    return Piece("input", f"{piece.text.removesuffix(' | string')} | tojson | string")
+    return MessagePiece("input", f"{piece.text.removesuffix(' | string')} | tojson | string")
 
 
 _DEFAULT_OUTPUT: Final = "response"
@@ -193,7 +193,7 @@ def read_ragas_file(mapping: Mapping[str, Any]) -> Conversation:
     if prompt.form == "pydantic prompt":
         pieces = tuple(_model_pieces(prompt, renamed, lost))
     else:
-        examples = (Piece("text", f"\n\n{plain_examples(prompt)}"),) if prompt.examples else ()
+        examples = (MessagePiece("text", f"\n\n{plain_examples(prompt)}"),) if prompt.examples else ()
         pieces = (*field_pieces(prompt.instruction, renamed), *examples)
     lost += [f"the input `{name}` is called `{new}` now" for name, new in renamed.items() if name != new]
     header: dict[str, Any] = {"name": prompt.name} if prompt.name else {}
@@ -204,24 +204,24 @@ def read_ragas_file(mapping: Mapping[str, Any]) -> Conversation:
     return Conversation((Message("user", pieces, "prompt"),), header, (*lost, *_not_carried(prompt)))
 
 
-def _model_pieces(prompt: SavedPrompt, renamed: dict[str, str], lost: list[str]) -> Iterator[Piece]:
-    yield Piece("text", model_text_above(prompt))
+def _model_pieces(prompt: SavedPrompt, renamed: dict[str, str], lost: list[str]) -> Iterator[MessagePiece]:
+    yield MessagePiece("text", model_text_above(prompt))
     lost.append(_LOST_JSON)
     if prompt.output_schema is None:
         lost.append(_LOST_SCHEMA)
     if not prompt.input_keys:
         renamed["input"] = "input"
-        yield Piece("text", "input: ")
-        yield Piece("input", "input | tojson(indent=4) | string")
-        yield Piece("text", "\nOutput: ")
+        yield MessagePiece("text", "input: ")
+        yield MessagePiece("input", "input | tojson(indent=4) | string")
+        yield MessagePiece("text", "\nOutput: ")
         return
     between = "input: {\n    "
     for key in prompt.input_keys:
         (field,) = field_pieces(f"{{{key}}}", renamed)
-        yield Piece("text", f"{between}{json.dumps(key, ensure_ascii=False)}: ")
-        yield Piece("input", field.text.removesuffix(" | string") + " | tojson | string")
+        yield MessagePiece("text", f"{between}{json.dumps(key, ensure_ascii=False)}: ")
+        yield MessagePiece("input", field.text.removesuffix(" | string") + " | tojson | string")
         between = ",\n    "
-    yield Piece("text", "\n}\nOutput: ")
+    yield MessagePiece("text", "\n}\nOutput: ")
 
 
 def object_of_saved(mapping: Mapping[str, Any]) -> Converted:

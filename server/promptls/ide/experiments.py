@@ -224,7 +224,7 @@ _MAX_LABEL = 70
 
 
 @dataclass(frozen=True, slots=True)
-class PromptTests:
+class ExperimentTests:
     """A prompt file with its experiments' names, and the offset and the words of each of its examples."""
 
     path: str
@@ -241,9 +241,9 @@ class RowTest:
     label: str
 
 
-def prompts_with_experiments(snapshot: Snapshot) -> Steps[list[PromptTests]]:
+def prompts_with_experiments(snapshot: Snapshot) -> Steps[list[ExperimentTests]]:
     """Yield the prompt files of the workspace that have experiments, by path; one file a step."""
-    found: list[PromptTests] = []
+    found: list[ExperimentTests] = []
     for path in sorted({*snapshot.graph.paths, *snapshot.open_files}):
         tests = prompt_tests(snapshot, path)
         if tests is not None:
@@ -252,7 +252,7 @@ def prompts_with_experiments(snapshot: Snapshot) -> Steps[list[PromptTests]]:
     return found
 
 
-def prompt_tests(snapshot: Snapshot, path: str) -> PromptTests | None:
+def prompt_tests(snapshot: Snapshot, path: str) -> ExperimentTests | None:
     """Return the tests of one file; None if it has none."""
     names = experiment_names(snapshot, path)
     template = snapshot.template(path)
@@ -263,7 +263,7 @@ def prompt_tests(snapshot: Snapshot, path: str) -> PromptTests | None:
         (example.span.start, _words({key: value for key, value in example.data.items() if key != output}))
         for example in template.declarations.examples
     )
-    return PromptTests(path, names, examples)
+    return ExperimentTests(path, names, examples)
 
 
 def dataset_of(snapshot: Snapshot, path: str, experiment: str) -> Path | None:

@@ -12,9 +12,8 @@ from promptls.ide.key_facts import bare_span
 from promptls.ide.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
 from promptls.ide.symbols.declared import NamedValue, file_beside, metric_file, named_value_at, named_values
 from promptls.ide.symbols.jinja import macro_meant
-from promptls.ide.symbols.keys import declared_key_places
 from promptls.ide.symbols.occurrences import NO_VARIABLES, holds_prompt, symbol_variable
-from promptls.ide.symbols.variables import imported_file
+from promptls.ide.symbols.variables import declared_key_places, imported_file
 from promptls.semantic.names.mentions import mention_at
 from promptls.semantic.names.references import TemplateReference
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding

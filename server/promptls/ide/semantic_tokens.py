@@ -244,7 +244,7 @@ _AROUND_TAGS: Final = frozenset({"promptText", "string", "key", "partName", "rol
 """Types of YAML, in which tags may be."""
 
 
-class Run(NamedTuple):
+class TokenRun(NamedTuple):
     """The tokens of a piece of a file.
 
     The line of the first token counts from the piece's first line; `last_line`, that of the last
@@ -253,13 +253,13 @@ class Run(NamedTuple):
 
     numbers: tuple[int, ...]
     last_line: int
-    parts: tuple[tuple[int, Run], ...] = ()
+    parts: tuple[tuple[int, TokenRun], ...] = ()
 
 
-EMPTY: Final = Run((), 0)
+EMPTY: Final = TokenRun((), 0)
 
 
-def joined(parts: Iterable[tuple[int, Run]]) -> Run:
+def joined(parts: Iterable[tuple[int, TokenRun]]) -> TokenRun:
     """Return the run of a piece that is made of pieces, each with the line that it begins on."""
     filled = tuple((line, run) for line, run in parts if run.numbers)
     numbers: list[int] = []
@@ -268,10 +268,10 @@ def joined(parts: Iterable[tuple[int, Run]]) -> Run:
         numbers.append(run.numbers[0] + line - last)
         numbers += run.numbers[1:]
         last = line + run.last_line
-    return Run(tuple(numbers), last, filled)
+    return TokenRun(tuple(numbers), last, filled)
 
 
-def encoded(chunk: Chunk, tokens: Iterable[SemanticToken], unit: Unit) -> Run:
+def encoded(chunk: Chunk, tokens: Iterable[SemanticToken], unit: Unit) -> TokenRun:
     """Return the run of a chunk; of tokens that overlap the first one stays."""
     numbers: list[int] = []
     last_line = last_column = behind = 0
@@ -289,7 +289,7 @@ def encoded(chunk: Chunk, tokens: Iterable[SemanticToken], unit: Unit) -> Run:
         delta = column - last_column if line == last_line else column
         numbers += (line - last_line, delta, length, NUMBER[token.type], token.modifiers)
         last_line, last_column = line, column
-    return Run(tuple(numbers), last_line)
+    return TokenRun(tuple(numbers), last_line)
 
 
 def _on_lines(chunk: Chunk, tokens: Iterable[SemanticToken]) -> Iterator[SemanticToken]:
@@ -347,7 +347,7 @@ class TokensEdit(NamedTuple):
     numbers: tuple[int, ...]
 
 
-def change(old: Run, new: Run) -> TokensEdit | None:
+def change(old: TokenRun, new: TokenRun) -> TokensEdit | None:
     """Return the one edit that makes the newer run's numbers of the older one's.
 
     None if they are the same.
@@ -372,13 +372,13 @@ def change(old: Run, new: Run) -> TokensEdit | None:
     return None
 
 
-def _between(run: Run, ahead: int, after: int, offset: int) -> tuple[int, ...]:
+def _between(run: TokenRun, ahead: int, after: int, offset: int) -> tuple[int, ...]:
     """Return the run's numbers without those at its ends; the first counts from `offset` lines before."""
     numbers = run.numbers[ahead : len(run.numbers) - after]
     return numbers if ahead or not numbers else (numbers[0] + offset, *numbers[1:])
 
 
-def _shared(old: Run, new: Run) -> tuple[int, int]:
+def _shared(old: TokenRun, new: TokenRun) -> tuple[int, int]:
     """Return how many parts the two begin with that are the same in both, and how many they end with."""
     most = min(len(old.parts), len(new.parts))
     first = 0
@@ -392,11 +392,11 @@ def _shared(old: Run, new: Run) -> tuple[int, int]:
     return first, behind
 
 
-def _is_as(old: Run, new: Run, index: int, other: int) -> bool:
+def _is_as(old: TokenRun, new: TokenRun, index: int, other: int) -> bool:
     return old.parts[index][1] is new.parts[other][1] and _gap(old, index) == _gap(new, other)
 
 
-def _gap(run: Run, index: int) -> int:
+def _gap(run: TokenRun, index: int) -> int:
     """Return how many lines a part begins behind the last token of the part before it."""
     if not index:
         return run.parts[0][0]
@@ -422,7 +422,7 @@ def _ends(numbers: tuple[int, ...], end: int) -> tuple[int, ...]:
     return numbers[len(numbers) - end - WIDTH : len(numbers) - end]
 
 
-def file_run(snapshot: Snapshot, path: str, unit: Unit) -> Run:
+def file_run(snapshot: Snapshot, path: str, unit: Unit) -> TokenRun:
     """Return the tokens of the file at `path`, columns and lengths in `unit`.
 
     None in a file that is no prompt.
@@ -433,7 +433,7 @@ def file_run(snapshot: Snapshot, path: str, unit: Unit) -> Run:
     return _Colouring(template, unit).of_file()
 
 
-def run_of_lines(snapshot: Snapshot, path: str, unit: Unit, first: int, last: int) -> Run:
+def run_of_lines(snapshot: Snapshot, path: str, unit: Unit, first: int, last: int) -> TokenRun:
     """Return the tokens of the chunks that hold the lines from `first` to `last`.
 
     No other chunk is looked at.
@@ -454,10 +454,10 @@ class _Colouring:
         self._header = template.header
         self._unit = unit
 
-    def of_file(self) -> Run:
+    def of_file(self) -> TokenRun:
         return self._run(self._root, self._names.scopes_at(0)[0], 0)
 
-    def of_lines(self, first: int, last: int) -> Run:
+    def of_lines(self, first: int, last: int) -> TokenRun:
         resolver, begin = self._names.scopes_at(self._source.line_span(first).start)
         parts = []
         for located in self._root.placed(begin.index):
@@ -466,7 +466,7 @@ class _Colouring:
             parts.append((located.first_line, self._run(located.chunk, resolver, located.start)))
         return joined(parts)
 
-    def _run(self, piece: Piece, resolver: Resolver, start: int) -> Run:
+    def _run(self, piece: Piece, resolver: Resolver, start: int) -> TokenRun:
         """Return the run of a piece that begins at offset `start`, as `resolver` does, which goes over it."""
         declared = self._header if start == 0 else None
         readings: list[Reading] = []
@@ -481,7 +481,7 @@ class _Colouring:
             if isinstance(piece, Chunk) and not _has_loose(piece):
                 pass_outline(resolver, piece, start)
             found = known[3]
-            assert isinstance(found, Run)
+            assert isinstance(found, TokenRun)
             return found
         if isinstance(piece, Chunk):
             if not _has_loose(piece):
@@ -520,7 +520,7 @@ class _Colouring:
 
     def _of_chunk(
         self, chunk: Chunk, readings: list[Reading], start: int, declared: Declarations | None
-    ) -> Run:
+    ) -> TokenRun:
         placed = [reading._replace(span=reading.span.shifted(-start)) for reading in readings]
         tokens = [*jinja_tokens(chunk, placed), *yaml_tokens(chunk)]
         if declared is not None:

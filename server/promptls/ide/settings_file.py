@@ -1,4 +1,4 @@
-"""Completion and hover in the settings file (TOML), by the JSON Schema of the settings."""
+"""CompletionList and hover in the settings file (TOML), by the JSON Schema of the settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from promptls.ide.completion.items import SETTING, Completion, Item, made
+from promptls.ide.completion.items import SETTING, CompletionList, Item, made
 from promptls.ide.completion.values import file_paths
 from promptls.ide.hover.markdown import Hover, code
 from promptls.lint.analysis.experiments import taken_by
@@ -350,7 +350,7 @@ _PARAMETERS: Final = {
 """What most providers take with a request."""
 
 
-def complete_settings(snapshot: Snapshot, path: str, offset: int, trigger: str = "") -> Completion | None:
+def complete_settings(snapshot: Snapshot, path: str, offset: int, trigger: str = "") -> CompletionList | None:
     """Return what may be at `offset` of the settings file at `path`."""
     template = snapshot.template(path)
     if template is None:

@@ -24,7 +24,7 @@ from promptls.truncation.growing import (
     messages_a_turn,
     turn_sizes,
 )
-from promptls.truncation.lab import Findings, Question, explore
+from promptls.truncation.lab import Findings, LabQuestion, explore
 from promptls.truncation.prefix_cache import CACHES
 from promptls.truncation.report import LabJson
 from promptls.truncation.turns import Chat, Piece, may_go
@@ -127,7 +127,7 @@ def explore_turns(request: LabRequest, tell: Tell) -> LabJson | RenderFailure:
         return RenderFailure(error.kind, error.message, error.path or job.path, error.line)
     except NoChatError as error:
         return RenderFailure("truncation", str(error), job.path)
-    question = Question(_limit(job), job.truncation_step, request.limits, request.steps)
+    question = LabQuestion(_limit(job), job.truncation_step, request.limits, request.steps)
     cache = CACHES[request.cache]
     shared = [pieces.shared_tokens for _, pieces in chats]
     found = explore([chat for chat, _ in chats], question, cache, shared, partial(tell, "steps"))

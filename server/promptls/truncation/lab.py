@@ -202,7 +202,7 @@ _STABLE: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LabQuestion:
     """What is to be tried."""
 
     limit: int | None
@@ -230,7 +230,7 @@ class Findings:
 
 def explore(
     chats: Sequence[Chat],
-    question: Question,
+    question: LabQuestion,
     cache: PrefixCache,
     shared_tokens: Sequence[SharedTokens],
     on_progress: Callable[[int, int], None] = lambda _done, _all: None,

@@ -1,4 +1,4 @@
-"""Completion in prompt files: find where the cursor is, and ask the sources of items for that place."""
+"""CompletionList in prompt files: find where the cursor is, and ask the sources of items for that place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
 from promptls.ide.completion import keys, members, tags, values
 from promptls.ide.completion.in_json import in_json
 from promptls.ide.completion.items import (
-    Completion,
+    CompletionList,
     Item,
     Request,
     TagPlace,
@@ -30,7 +30,7 @@ from promptls.syntax.yaml.expected import ITEM, YamlPlace
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
-__all__ = ["Completion", "Item", "complete"]
+__all__ = ["CompletionList", "Item", "complete"]
 
 _MAX_UNDECIDED: Final = 400
 """How many characters a file may have whose first part is being written."""
@@ -43,7 +43,7 @@ def complete(
     offset: int,
     latest: FileRendering | None = None,
     trigger: str = "",
-) -> Completion | None:
+) -> CompletionList | None:
     """Return what may be at `offset` in the file at `path`; None if nothing can be named.
 
     `trigger` is the character that was typed to ask, or empty where the user asked or wrote a word:
@@ -96,7 +96,7 @@ _QUOTED_VALUE: Final = re.compile(r"(?::|-)[ \t]+([\"'])")
 _QUIET: Final = frozenset({"operator", "words"})
 
 
-def in_tag(request: Request, at: TagPlace, trigger: str) -> Completion | None:
+def in_tag(request: Request, at: TagPlace, trigger: str) -> CompletionList | None:
     """Return what may be written at a place of a tag.
 
     None if the typed character cannot have asked for it.
@@ -213,7 +213,7 @@ _SOURCES: Final[dict[str, _Source]] = {
 """What each kind of place is filled from."""
 
 
-def _in_comment(request: Request, at: TagPlace) -> Completion | None:
+def _in_comment(request: Request, at: TagPlace) -> CompletionList | None:
     word = tags.suppression_word(at.text, at.place)
     if word is not None:
         items: Iterable[Item] = tags.rule_items(at.text, at.place)
@@ -227,7 +227,7 @@ def _in_comment(request: Request, at: TagPlace) -> Completion | None:
     return None
 
 
-def in_yaml(request: Request, at: YamlPosition, trigger: str) -> Completion | None:
+def in_yaml(request: Request, at: YamlPosition, trigger: str) -> CompletionList | None:
     """Return what may be written at a place of the YAML.
 
     None if the typed character cannot have asked for it.
@@ -281,7 +281,7 @@ def _is_text(at: YamlPosition) -> bool:
     }
 
 
-def _in_text(request: Request) -> Completion | None:
+def _in_text(request: Request) -> CompletionList | None:
     source = request.template.source
     line = source.line_span(source.place(request.offset).line)
     head = source.slice(Span(line.start, request.offset))

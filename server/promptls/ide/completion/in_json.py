@@ -1,4 +1,4 @@
-"""Completion in prompts saved as JSON: prompts and metrics of Ragas, evaluation prompts."""
+"""CompletionList in prompts saved as JSON: prompts and metrics of Ragas, evaluation prompts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from promptls.dialects.key_fact import KeyFact
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
 from promptls.dialects.ragas.saved_prompt import METRIC_TYPES, SIMPLE_TYPES, form_of, saved_keys
-from promptls.ide.completion.items import Completion, Item, Request, made
+from promptls.ide.completion.items import CompletionList, Item, Request, made
 from promptls.ide.completion.values import value_items
 from promptls.ide.key_facts import keys_at
 from promptls.semantic.kind import Kind
@@ -28,7 +28,7 @@ _KNOWN_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
 _SOURCE: Final = "json"
 
 
-def in_json(request: Request, trigger: str) -> Completion | None:
+def in_json(request: Request, trigger: str) -> CompletionList | None:
     """Return what may be written at a place of a JSON text; None if the text is no prompt."""
     if trigger not in {"", '"', ":"} or not any(mark in request.template.source.text for mark in _MARKS):
         return None

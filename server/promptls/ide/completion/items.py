@@ -74,7 +74,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class CompletionList:
     """The items for a place.
 
     `insert` is the word up to the place, which every item takes the place of, and `replace` all of
@@ -212,7 +212,7 @@ def placed(
     source: str,
     path: tuple[str, ...] = (),
     in_header: bool = False,
-) -> Completion | None:
+) -> CompletionList | None:
     """Return the items in the place of `word`, whose span counts from `base`; None if there are none."""
     word = word.shifted(base)
     insert = Span(word.start, max(request.offset, word.start))
@@ -222,7 +222,7 @@ def placed(
 
 def made(
     items: Iterable[Item], insert: Span, replaced: Span, source: str, path: tuple[str, ...]
-) -> Completion | None:
+) -> CompletionList | None:
     """Return the items in the place of `replaced`, of which `insert` is what is before the place."""
     by_label: dict[str, Item] = {}
     for item in items:
@@ -231,7 +231,7 @@ def made(
             by_label[item.label] = item
     ordered = sorted(by_label.values(), key=lambda item: (item.rank, item.label.casefold()))
     is_cut = sum(item.kind == "file" for item in ordered) >= MAX_FILES
-    found = Completion(tuple(ordered), insert, replaced, source, path, is_incomplete=is_cut)
+    found = CompletionList(tuple(ordered), insert, replaced, source, path, is_incomplete=is_cut)
     return found if ordered else None
 
 

@@ -21,8 +21,8 @@ from promptls.ide.hover.markdown import Hover, code, sample_text, shown_value
 from promptls.ide.key_facts import declared_schema, value_at
 from promptls.ide.symbols.inputs import column_places
 from promptls.ide.symbols.jinja import attribute_at, attribute_places, blocks_in, family, namespace_of
-from promptls.ide.symbols.keys import key_symbol_at
 from promptls.ide.symbols.symbol import Occurrence
+from promptls.ide.symbols.variables import key_symbol_at
 from promptls.rendering.file_rendering import FileRendering
 from promptls.semantic.flow.keys import path_along
 from promptls.semantic.flow.paths import Path as AccessPath

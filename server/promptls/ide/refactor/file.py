@@ -9,7 +9,7 @@ from promptls.convert.parts import flow
 from promptls.convert.registry import convert
 from promptls.dialects.ragas.saved_prompt import form_of
 from promptls.ide.contract import input_schema
-from promptls.ide.refactor.refactoring import Change, Offer, Place, line_break, refused
+from promptls.ide.refactor.refactoring import Change, Offer, Selection, line_break, refused
 from promptls.lint.fixes.inputs import added_input
 from promptls.lint.rule import Edit, File
 from promptls.semantic.header import OPENING
@@ -23,7 +23,7 @@ from promptls.workspace.contract import NeededInput, function_names, inputs_of
 from promptls.workspace.disk import ENDINGS
 
 
-def input_keys_form(place: Place) -> Offer | None:
+def input_keys_form(place: Selection) -> Offer | None:
     """Return the other form of `input_keys`, where the selection is in the declarations."""
     declarations = place.template.declarations
     entry = declarations.tree.entry("input_keys") if declarations.tree else None
@@ -54,7 +54,7 @@ def input_keys_form(place: Place) -> Offer | None:
     return None
 
 
-def _mapping(place: Place, names: list[str], column: int) -> str:
+def _mapping(place: Selection, names: list[str], column: int) -> str:
     """Return the mapping in block style behind `input_keys`, each schema on the line of its name."""
     needed = {each.name: each for each in inputs_of(place.snapshot, place.path)}
     indentation = " " * (column + 2)
@@ -71,14 +71,14 @@ def suggested(needed: NeededInput | None) -> dict[str, object]:
     return {"type": kind} if isinstance(kind, str) else {}
 
 
-def _has_comment(place: Place, node: Node) -> bool:
+def _has_comment(place: Selection, node: Node) -> bool:
     return any(
         line.lstrip().startswith("#") or " #" in line
         for line in place.template.source.slice(node.span).splitlines()
     )
 
 
-def add_header(place: Place) -> Offer | None:
+def add_header(place: Selection) -> Offer | None:
     """Return a header at the top of a parts template without one; asked for on the file's first line."""
     if place.kind is not Kind.PARTS or place.template.header is not None:
         return None
@@ -87,7 +87,7 @@ def add_header(place: Place) -> Offer | None:
     return Offer("Add a header that declares the inputs", "refactor.rewrite", lambda: added_header(place))
 
 
-def added_header(place: Place, *also: str) -> Change:
+def added_header(place: Selection, *also: str) -> Change:
     """Return the edit that adds the header, with the names `also` among its inputs."""
     needed = {each.name: each for each in inputs_of(place.snapshot, place.path)}
     # A header without a function that callers pass would make its calls look wrong.
@@ -109,7 +109,7 @@ def _name(path: str) -> str:
     return next((name[: -len(ending)] for ending in ENDINGS if name.endswith(ending)), name)
 
 
-def declare_input(place: Place) -> Offer | None:
+def declare_input(place: Selection) -> Offer | None:
     """Return the variable at the cursor added to `input_keys`, with a header where there is none."""
     template = place.template
     found = template.source.located(place.span.start)
@@ -160,7 +160,7 @@ _FORMS: Final = {
 }
 
 
-def convert_file(place: Place) -> Offer | None:
+def convert_file(place: Selection) -> Offer | None:
     """Return the file in another form, beside it; offered on its first line."""
     form = _FORMS.get(place.kind)
     if form is not None and form_of(place.template.declarations.data) is not None:
@@ -183,7 +183,7 @@ def convert_file(place: Place) -> Offer | None:
     return Offer(title, "refactor.rewrite", lambda: Change((), {str(path): text}), makes_files=True)
 
 
-def _path(place: Place, target: str) -> Path:
+def _path(place: Selection, target: str) -> Path:
     """Return a name beside the file that is free."""
     file = Path(place.path)
     stem = next((file.name[: -len(end)] for end in ENDINGS if file.name.endswith(end)), file.stem)

@@ -19,7 +19,7 @@ RefactoringKind = Literal["refactor.extract", "refactor.inline", "refactor.rewri
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Selection:
     """A selection in a prompt file, which is empty where there is but a cursor."""
 
     snapshot: Snapshot

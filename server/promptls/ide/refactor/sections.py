@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.dialects.prompt_poet.vocabulary import DEFAULT_ROLE
-from promptls.ide.refactor.refactoring import Change, Offer, Place, line_break, part_region, refused
+from promptls.ide.refactor.refactoring import Change, Offer, Selection, line_break, part_region, refused
 from promptls.lint.rule import Edit
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.events import chunk_events
@@ -24,7 +24,7 @@ from promptls.text.positions import Span
 _FOLDER: Final = "sections"
 
 
-def extract_section(place: Place) -> Offer | None:
+def extract_section(place: Selection) -> Offer | None:
     """Return the part at the selection as a file, which is included where the part stood."""
     if place.kind not in {Kind.PARTS, Kind.SECTION}:
         return None
@@ -60,13 +60,13 @@ def extract_section(place: Place) -> Offer | None:
     return Offer(title, "refactor.extract", change, makes_files=True)
 
 
-def _root(place: Place) -> Path | None:
+def _root(place: Selection) -> Path | None:
     """Return the folder that includes of the file are relative to: its own, or its entry templates'."""
     folders = {str(Path(entry).parent) for entry in place.snapshot.entries(place.path)}
     return Path(folders.pop()) if len(folders) == 1 else None
 
 
-def _file_name(place: Place, folder: Path, part: str | None) -> str:
+def _file_name(place: Selection, folder: Path, part: str | None) -> str:
     words = re.findall(r"[^\W_]+", (part or "part").lower())
     stem = "_".join(words)[:50] or "part"
     if file_name_problem(stem) is not None:
@@ -77,7 +77,7 @@ def _file_name(place: Place, folder: Path, part: str | None) -> str:
     return name
 
 
-def _reason(place: Place, chunk: Chunk, region: Span, start: int) -> str:
+def _reason(place: Selection, chunk: Chunk, region: Span, start: int) -> str:
     """Return why the part would mean something else in a file of its own; else an empty text."""
     events = [event for event in chunk_events(chunk) if event.span.start < region.end]
     inside = region.shifted(start)
@@ -102,7 +102,7 @@ def _reason(place: Place, chunk: Chunk, region: Span, start: int) -> str:
     return ""
 
 
-def inline_section(place: Place) -> Offer | None:
+def inline_section(place: Selection) -> Offer | None:
     """Return the text of the included file in the place of the include at the selection."""
     found = place.template.source.located(place.span.start)
     offset = place.span.start - found.start
@@ -143,7 +143,9 @@ def _text(section: Template) -> str:
     return text
 
 
-def _inline_section_reason(place: Place, reference: TemplateReference, section: Template, tag: Tag) -> str:
+def _inline_section_reason(
+    place: Selection, reference: TemplateReference, section: Template, tag: Tag
+) -> str:
     """Return why the text would mean something else where the include is; else an empty text."""
     if not reference.with_context:
         return "it is included `without context`, so that it sees no variables"
@@ -191,7 +193,7 @@ class _Movable(NamedTuple):
     is_fixed: bool
 
 
-def sort_parts(place: Place) -> Offer | None:
+def sort_parts(place: Selection) -> Offer | None:
     """Return the parts of each run of one role, those without variables first; order stays otherwise.
 
     A part in a block, one that binds a name and one with anything but blank lines behind it stays
@@ -214,7 +216,7 @@ def _sorted(run: list[_Movable]) -> list[Edit]:
     return [Edit(Span(run[first].start, run[last].start + len(run[last].text)), text)]
 
 
-def _runs(place: Place) -> list[list[_Movable]]:
+def _runs(place: Selection) -> list[list[_Movable]]:
     runs: list[list[_Movable]] = [[]]
     source = place.template.source
     depth = 0

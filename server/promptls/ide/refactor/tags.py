@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.format.frame import is_blank, scalar_texts
-from promptls.ide.refactor.refactoring import Change, Offer, Place, fresh_name, line_break, refused
+from promptls.ide.refactor.refactoring import Change, Offer, Selection, fresh_name, line_break, refused
 from promptls.lint.rule import Edit
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.events import NameEvent, chunk_events
@@ -20,12 +20,12 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span, line_end
 
 
-def wrap_in_if(place: Place) -> Offer | None:
+def wrap_in_if(place: Selection) -> Offer | None:
     """Return the selected lines under a condition."""
     return _wrap(place, "Wrap the lines in `if`", "if condition", "endif")
 
 
-def wrap_in_for(place: Place) -> Offer | None:
+def wrap_in_for(place: Selection) -> Offer | None:
     """Return the selected lines in a loop."""
     return _wrap(place, "Wrap the lines in `for`", "for item in items", "endfor")
 
@@ -42,7 +42,7 @@ class _Lines(NamedTuple):
     goes_on: bool
 
 
-def _wrap(place: Place, title: str, opening: str, closing: str) -> Offer | None:
+def _wrap(place: Selection, title: str, opening: str, closing: str) -> Offer | None:
     if place.kind is Kind.OTHER or not place.selected.strip():
         return None
     lines = _lines(place)
@@ -79,7 +79,7 @@ def _wrap(place: Place, title: str, opening: str, closing: str) -> Offer | None:
     return Offer(title, "refactor.rewrite", change)
 
 
-def _lines(place: Place) -> _Lines:
+def _lines(place: Selection) -> _Lines:
     source = place.template.source
     first, last = source.place(place.span.start).line, source.place(place.span.end).line
     if last > first and source.place(place.span.end).column == 0:
@@ -110,7 +110,7 @@ def _texts(chunk: Chunk) -> Iterator[Span]:
     yield from scalar_texts(chunk)
 
 
-def _wrap_obstacle(place: Place, lines: _Lines) -> str:
+def _wrap_obstacle(place: Selection, lines: _Lines) -> str:
     """Return why the lines cannot be wrapped; else an empty text."""
     source = place.template.source
     header = place.template.header
@@ -177,7 +177,7 @@ _TITLE: Final = "Extract the selection into a macro"
 _NAME: Final = "excerpt"
 
 
-def extract_macro(place: Place) -> Offer | None:
+def extract_macro(place: Selection) -> Offer | None:
     """Return the selection as the body of a macro at the top of the file; what it reads are parameters."""
     if place.kind not in {Kind.PARTS, Kind.SECTION, Kind.TEXT} or not place.selected.strip():
         return None
@@ -209,7 +209,7 @@ def extract_macro(place: Place) -> Offer | None:
     return Offer(_TITLE, "refactor.extract", change)
 
 
-def _top(place: Place) -> int:
+def _top(place: Selection) -> int:
     """Return the place behind the header, or the start of the file."""
     header = place.template.header
     if header is not None:
@@ -217,7 +217,7 @@ def _top(place: Place) -> int:
     return 1 if place.template.source.first_chunk.text.startswith("\ufeff") else 0
 
 
-def _parameters(place: Place, chunk: Chunk, inside: Span) -> list[str]:
+def _parameters(place: Selection, chunk: Chunk, inside: Span) -> list[str]:
     """Return what the selection reads and does not bind, but for what every macro sees."""
     called = {
         reading.name

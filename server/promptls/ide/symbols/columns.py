@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.ide.key_facts import bare_span
-from promptls.ide.symbols.data_keys import DATA_ENDINGS, key_at, key_spans
 from promptls.ide.symbols.declared import function_named, is_settings_file
 from promptls.ide.symbols.inputs import (
+    DATA_ENDINGS,
     PACKED_ENDINGS,
     column_places,
     data_files,
     experiments_on,
     input_names,
+    key_at,
+    key_spans,
     prompts_by,
 )
 from promptls.ide.symbols.python_functions import FUNCTIONS, parsed, place_in

@@ -48,10 +48,16 @@ from promptls.ide.symbols.jinja import (
     part_name_at,
     part_places,
 )
-from promptls.ide.symbols.keys import key_places, key_places_in, key_symbol_at
 from promptls.ide.symbols.python_functions import ENDING, function_meant, function_places
 from promptls.ide.symbols.symbol import Occurrence, Symbol, SymbolKind, Use
-from promptls.ide.symbols.variables import VariableIn, imported_file, shared_variable_steps
+from promptls.ide.symbols.variables import (
+    VariableIn,
+    imported_file,
+    key_places,
+    key_places_in,
+    key_symbol_at,
+    shared_variable_steps,
+)
 from promptls.semantic.flow.shapes import flow_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.mentions import Mention, mention_at

@@ -13,7 +13,7 @@ from lsprotocol import types
 
 from promptls.ide.code_lenses import plan_text
 from promptls.ide.experiments import (
-    PromptTests,
+    ExperimentTests,
     dataset_of,
     prompt_tests,
     prompts_with_experiments,
@@ -245,7 +245,7 @@ async def row_verdicts(arguments: dict[str, Any]) -> command_types.RowVerdictsRe
     return {"verdicts": found}
 
 
-def _prompt(context: Context, found: PromptTests) -> command_types.PromptTestsJson:
+def _prompt(context: Context, found: ExperimentTests) -> command_types.PromptTestsJson:
     template = context.snapshot.template(found.path)
     assert template is not None
     return {

@@ -1,4 +1,4 @@
-"""Completion, its documentation, and signature help."""
+"""CompletionList, its documentation, and signature help."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 
 from promptls.ide.callables import signature_help as help_at
-from promptls.ide.completion import Completion, Item, complete
+from promptls.ide.completion import CompletionList, Item, complete
 from promptls.ide.completion.documentation import documentation
 from promptls.ide.settings_file import complete_settings, is_settings_file
 from promptls.semantic.kind import Kind
@@ -73,7 +73,9 @@ def completion(
     return _list_json(context, template.source, found, data)
 
 
-def _list_json(context: Context, source: Source, found: Completion, data: dict[str, Any]) -> dict[str, Any]:
+def _list_json(
+    context: Context, source: Source, found: CompletionList, data: dict[str, Any]
+) -> dict[str, Any]:
     capabilities = context.capabilities
     defaults: dict[str, Any] = {}
     insert = range_json(source, found.insert, context.encoding)

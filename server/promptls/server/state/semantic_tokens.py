@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.ide.semantic_tokens import EMPTY, Run, change, file_run, run_of_lines
+from promptls.ide.semantic_tokens import EMPTY, TokenRun, change, file_run, run_of_lines
 from promptls.semantic.kind import Kind
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ class SemanticTokens:
 
     def __init__(self, context: Context) -> None:
         self._context: Final = context
-        self._answered: dict[str, tuple[str, Run]] = {}
+        self._answered: dict[str, tuple[str, TokenRun]] = {}
         self._next_result = 1
 
     def full(self, path: str) -> Json:
@@ -57,12 +57,12 @@ class SemanticTokens:
         """Forget a closed file."""
         self._answered.pop(path, None)
 
-    def _now(self, path: str) -> Run:
+    def _now(self, path: str) -> TokenRun:
         if self._context.kind(path) is Kind.OTHER:
             return EMPTY
         return file_run(self._context.snapshot, path, self._context.encoding)
 
-    def _taken(self, path: str, run: Run) -> str:
+    def _taken(self, path: str, run: TokenRun) -> str:
         result = str(self._next_result)
         self._next_result += 1
         self._answered[path] = (result, run)
