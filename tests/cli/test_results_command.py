@@ -56,12 +56,17 @@ async def test_a_page_is_shown_the_last_run_and_each_one_that_ends(folder: Folde
     async with reading(folder) as page:
         await page.send(type="ready")
         assert (await page.received("nothing"))["name"] == folder.prompt.name
+        first = await folder.ask()
+        await whole_view(page, rows=4)
         await folder.ask(rows=2)
-        first = await whole_view(page, rows=2)
+        partial = await whole_view(page, rows=2)
         await folder.ask()
         second = await whole_view(page, rows=4)
-    assert [run["path"] for run in second["runs"][:-1]] == [first["runs"][-1]["path"]]
-    assert second["comparisons"][0]["pairs"] == 2
+    # A partial run has no baseline, and is none.
+    assert len(partial["runs"]) == 1
+    assert [run["path"] for run in second["runs"][:-1]] == [first.results]
+    assert second["comparisons"][0]["pairs"] == 4
+    assert [run["isComparable"] for run in second["history"]] == [True, False, True]
 
 
 async def test_a_page_that_shows_an_older_run_stays_with_it(folder: Folder) -> None:
