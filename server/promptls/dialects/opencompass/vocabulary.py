@@ -53,12 +53,14 @@ MESSAGE_ROLES: Mapping[str, str] = {
 
 API_MODELS: frozenset[str] = frozenset(
     {
-        "AI360GPT", "BaiChuan", "BailingAPI", "BaseAPIModel", "BlueLMAPI", "ByteDance", "ClaudeAllesAPIN",
+        "AI360GPT", "BaiChuan", "BailingAPI", "BaseAPIModel", "BlueLMAPI", "ByteDance", "Claude",
+        "ClaudeAllesAPIN",
         "ClaudeSDK", "DeepseekAPI", "Doubao", "ERNIEBot", "Gemini", "GeminiSDK", "HuggingFaceChatGLM3",
         "Hunyuan", "KrGPT", "LLaMA2AccessoryModel", "LightllmChatAPI", "LiteLLMAPI", "Llama2", "Llama2Chat",
         "MiniMax", "MiniMaxChatCompletionV2", "Mistral", "Mixtral", "MoonShot", "Nanbeige", "OpenAI",
         "OpenAISDK", "OpenAISDKResponse", "OpenAISDKRollout", "OpenAISDKStreaming", "PanGu", "Qwen", "Rendu",
-        "SenseTime", "StepFun", "UniGPT", "XunFei", "XunFeiSpark", "Yayi", "YiAPI", "ZhiPuAI", "ZhiPuV2AI",
+        "SenseTime", "StepFun", "TeleChat", "TeleChatStream",
+        "UniGPT", "XunFei", "XunFeiSpark", "Yayi", "YiAPI", "ZhiPuAI", "ZhiPuV2AI",
     }
 )  # fmt: skip
 """Model classes that get messages, by the `api_role` of their meta template."""
