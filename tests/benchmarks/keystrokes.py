@@ -28,7 +28,7 @@ from pathlib import Path
 from client import Client, NoAnswerError
 from goals import REQUESTS, Times, percentile, print_goals
 from servers import EMPTY, PROMPTLS, Server, peers
-from templates import prompt_object, template, typing_place
+from templates import evaluation_prompt, prompt_object, saved_json, template, typing_place
 from typist import BURST, KINDS_OF_KEYSTROKES, Typist
 
 WARM_UP = 12
@@ -171,16 +171,18 @@ def print_in_process(sizes: list[int], count: int) -> None:
         print_analysis(f"{lines:>6} lines", template(lines), count)
         if lines <= MAX_OBJECT_LINES:
             print_analysis(f"{lines:>6} in an object", prompt_object(lines), count)
+            print_analysis(f"{lines:>6} in an evaluation", evaluation_prompt(lines), count)
+            print_analysis(f"{lines:>6} in saved JSON", saved_json(lines), count, "saved.json")
 
 
-def print_analysis(row: str, text: str, count: int) -> None:
+def print_analysis(row: str, text: str, count: int, name: str = "main.yml.j2") -> None:
     """Print what opening, editing and checking one text take: a tag in it breaks and is mended in turn."""
     from promptls.lint.runner import check
     from promptls.text.positions import Span
     from promptls.workspace.workspace import Workspace
 
     place = typing_place(text)
-    path = "/benchmark/main.yml.j2"
+    path = f"/benchmark/{name}"
     workspace = Workspace()
     started = time.perf_counter()
     workspace.open(path, text, 1)
@@ -194,7 +196,7 @@ def print_analysis(row: str, text: str, count: int) -> None:
         workspace.edit(path, version, [edit])
         edited = time.perf_counter()
         found = check(workspace.snapshot, path)
-        assert (found != before) is typed, found
+        assert (found != before) is typed or name.endswith(".json"), found
         edits.append(edited - started)
         checks.append(time.perf_counter() - edited)
     columns = (opening, statistics.median(edits), statistics.median(checks))

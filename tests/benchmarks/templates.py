@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 HEADER = """\
@@ -95,6 +96,62 @@ def template(lines: int) -> str:
 def prompt_object(lines: int) -> str:
     """A valid prompt object of at least `lines` lines, and at most five more."""
     return _grown(OBJECT, EXAMPLES, lines)
+
+
+EVALUATION = """\
+# an evaluation of sums
+abbr: sums
+reader_cfg:
+  input_columns: [question]
+  output_column: answer
+infer_cfg:
+  prompt_template:
+    type: PromptTemplate
+    template:
+      round:
+        - role: HUMAN
+          prompt: |
+            Answer in {{ limit }} words.
+"""
+
+TURNS = (
+    """\
+        - role: BOT
+          prompt: 'The sum {n} is known.'
+        - role: HUMAN
+          prompt: |
+            Question {n}: {{question}}
+            Take no more than {{{{ limit }}}} steps, as most prompts say.
+            A sentence of plain prose.
+""",
+)
+
+
+def evaluation_prompt(lines: int) -> str:
+    """Return a valid evaluation prompt of at least `lines` lines."""
+    behind = "  retriever: {type: ZeroRetriever}\n  inferencer: {type: GenInferencer}\n"
+    return _grown(EVALUATION, TURNS, lines) + behind
+
+
+def saved_json(lines: int) -> str:
+    """Return a prompt object as Ragas saves it, of at least `lines` lines; `limit` is in its texts."""
+    examples: list[object] = []
+    saved = {
+        "ragas_version": "0.3.0",
+        "language": "english",
+        "name": "benchmark",
+        "instruction": "Answer the question. {{ limit",
+        "examples": examples,
+    }
+    text = json.dumps(saved, indent=4)
+    while text.count("\n") < lines:
+        for _ in range(max((lines - text.count("\n")) // 9, 1)):
+            number = len(examples)
+            examples.append(
+                {"input": {"question": f"What is {number}? {{{{ limit"}, "output": {"number": number}}
+            )
+        text = json.dumps(saved, indent=4)
+    return text
 
 
 def _grown(beginning: str, pieces: Sequence[str], lines: int) -> str:

@@ -15,7 +15,7 @@ from promptls.semantic.types.shape import Shape, merged
 from promptls.syntax.chunk import cut
 from promptls.syntax.chunk_list import ChunkList
 from promptls.syntax.jinja.problems import expressions_in
-from promptls.syntax.source import Source
+from promptls.syntax.source import Layout, Source
 from promptls.text.positions import Span
 from support.shapes import input_shapes
 
@@ -253,7 +253,7 @@ PIECES = (
 
 def assert_shapes_are_those_of_one_piece(source: Source) -> None:
     """Assert that a file's shapes are the same as if it were one chunk."""
-    whole = Source(ChunkList(tuple(cut(source.text, at_items=False))), at_items=False)
+    whole = Source(ChunkList(tuple(cut(source.text, at_items=False))), Layout.WHOLE)
     assert used_shapes(Template(source)) == used_shapes(Template(whole))
 
 

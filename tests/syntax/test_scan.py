@@ -6,7 +6,7 @@ from promptls.syntax.jinja.scanner import Tag, scan
 
 
 def tags(text: str) -> list[Tag]:
-    return list(scan(text, 0, items=None, missing=set()).tags)
+    return list(scan(text, 0, next_start=lambda _offset: len(text), missing=set()).tags)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
+from promptls.syntax.language import PLAIN_TEXT
 from promptls.syntax.source import Source
 from promptls.text.positions import EditedLines, Unit, UnitPlace
 
@@ -18,7 +19,7 @@ def test_edits_leave_what_they_leave_of_a_source(
 ) -> None:
     lines = EditedLines(text)
     for first, last, new in edits:
-        source = Source.plain(text)
+        source = Source.of(text, PLAIN_TEXT)
         start, end = sorted(source.offset(*place, unit) for place in (first, last))
         text = text[:start] + new + text[end:]
         lines.edit(first, last, new, unit)

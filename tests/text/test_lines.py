@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.syntax.source import Source
+from promptls.syntax.source import Layout, Source
 from promptls.text.positions import (
     Unit,
     column_from_units,
@@ -61,7 +61,7 @@ def test_a_byte_order_mark_is_a_character_of_the_first_line() -> None:
     source = Source.of("\ufeff- name: a\n")
 
     assert source.offset(0, 1, Unit.UTF16) == 1
-    assert source.at_items
+    assert source.layout is Layout.LIST
 
 
 def test_positions_behind_the_text_are_clamped_to_its_end() -> None:

@@ -101,7 +101,7 @@ def define_experiment(
     dataset = _path_of(base, declared.dataset, prompt)
     named_metrics = {**settings.metrics, **(header.metrics or {})}
     judges, embedders = _judging(declared.metrics, named_metrics, project, prompt, base)
-    asked = evaluation_of(template.source.first_chunk) if template.kind is Kind.EVALUATION else None
+    asked = evaluation_of(template.source.whole) if template.kind is Kind.EVALUATION else None
     if asked is not None:
         refuse_labels(asked, prompt)
     chosen_models = _models(

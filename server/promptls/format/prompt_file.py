@@ -11,6 +11,7 @@ from promptls.semantic.parts import chunk_items
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.source import Layout
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
@@ -81,7 +82,7 @@ def _has_frame(template: Template, kind: Kind) -> bool:
     """Return whether the YAML is a frame around texts: a section may be text that only looks like YAML."""
     if kind in {Kind.OBJECT, Kind.EVALUATION}:
         return True
-    if not template.source.at_items:
+    if template.source.layout is not Layout.LIST:
         return False
     if kind is Kind.PARTS:
         return True

@@ -154,8 +154,9 @@ def format_edits(source: Source, *, frame: bool, within: Span | None = None) -> 
     With `frame` the YAML around the texts is laid out too, which only a prompt file's may be.
     Of the chunks that reach into `within` only edits inside it are given.
     """
-    if not source.has_jinja:
+    if not source.language.has_tags:
         return ()  # JSON has formatters of its own
+    source = source.uncut()  # entries and items are laid out alike
     found: list[Edit] = []
     frame = frame and not any(_keeps_line_ends(chunk) for chunk in source.chunks)
     chunks = zip(source.starts, source.chunks, _is_unsure(source), strict=False)

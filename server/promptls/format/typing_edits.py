@@ -64,7 +64,7 @@ def edits_after_newline(source: Source, offset: int) -> tuple[Edit, ...]:
 
 
 def _chunk_at(source: Source, offset: int) -> tuple[Chunk, int]:
-    found = source.located(offset)
+    found = source.uncut().located(offset)
     return found.chunk, found.start
 
 

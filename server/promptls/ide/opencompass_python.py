@@ -40,7 +40,6 @@ from promptls.semantic.template import Template
 from promptls.settings.project import Project
 from promptls.syntax.python_places import PythonPlaces
 from promptls.syntax.source import Source
-from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.errors import UserError
 from promptls.text.positions import Span, line_starts, place_of
 from promptls.workspace.configuration_files import ConfigurationFiles
@@ -487,7 +486,7 @@ class _Classes:
 
 def _found(written: WrittenDataset, project: Project, positions: PositionMap) -> Iterator[Finding]:
     template = Template(Source.of(written.text))
-    if chunk_yaml(template.source.first_chunk).problems:
+    if template.source.yaml.problems:
         return  # It has more brackets than are read.
     file = File(Workspace().snapshot, "", template, Kind.EVALUATION, project)
     for rule in _RULES:

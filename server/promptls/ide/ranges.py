@@ -198,7 +198,7 @@ def selections(snapshot: Snapshot, path: str, offset: int) -> tuple[Span, ...]:
 
 
 def _around(template: Template, offset: int) -> Iterator[Span]:
-    source = template.source
+    source = template.source.uncut()
     located = source.located(offset)
     inside = offset - located.start
     yield Span(0, len(source))

@@ -476,7 +476,7 @@ class _Colouring:
         else:
             meanings = self._meanings(piece, resolver, start)
         key = (meanings, self._unit)
-        known = piece.kept.get(_Colouring)
+        known = piece.facts.get(_Colouring)
         if isinstance(known, tuple) and known[:2] == key and known[2] is declared:
             if isinstance(piece, Chunk) and not _has_loose(piece):
                 pass_outline(resolver, piece, start)
@@ -493,7 +493,7 @@ class _Colouring:
                 (line, self._run(child, inside, start + begin))
                 for line, begin, child in zip(piece.first_lines, piece.starts, piece.chunks, strict=False)
             )
-        piece.kept[_Colouring] = (*key, declared, run)
+        piece.facts[_Colouring] = (*key, declared, run)
         return run
 
     def _meanings(self, piece: Piece, resolver: Resolver, start: int) -> tuple[object, ...]:

@@ -202,7 +202,10 @@ def each_chunk_given(
         @wraps(find)
         def check(file: File) -> Iterator[Finding]:
             given = basis(file)
-            for start, chunk in zip(file.chunks.starts, file.chunks.chunks, strict=False):
+            source = file.template.source
+            if file.kind is Kind.EVALUATION:
+                source = source.uncut()  # its entries mean nothing one by one
+            for start, chunk in zip(source.starts, source.chunks, strict=False):
                 for finding in in_chunk(chunk, given):
                     yield finding.shifted(start)
 
@@ -233,13 +236,12 @@ def each_example(
                 return
             text = file.template.source.text
             for example in examples:
-                core = example.node.core
-                if core.kept is None:
-                    core.kept = {}
-                known: Any = core.kept.get(find)
+                facts = example.chunk.facts if example.chunk is not None else {}
+                key = (find, example.place)
+                known: Any = facts.get(key)
                 if known is None or known[0] != given or (known[3] and known[1] != example.number):
                     found = tuple(find(text, example, given))
-                    known = core.kept[find] = (given, example.number, example.node.span.start, found)
+                    known = facts[key] = (given, example.number, example.node.span.start, found)
                 for finding in known[3]:
                     yield finding.shifted(example.node.span.start - known[2])
 

@@ -17,6 +17,7 @@ from promptls.semantic.kind import Kind
 from promptls.settings.project import Project
 from promptls.syntax.chunk_list import Memo, Step
 from promptls.syntax.facts import is_unchanged, summary
+from promptls.syntax.language import Host
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
@@ -69,7 +70,7 @@ def check(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> tuple[F
         for finding in _findings(rule, file, selection, asked)
     ]
     source = file.template.source
-    if findings and not source.has_jinja:
+    if findings and source.language.host is Host.JSON:
         findings = [replace(finding, fixes=json_fixes(finding.fixes, source)) for finding in findings]
     if findings and _has_conflict(file.chunks):
         findings = [replace(finding, fixes=()) for finding in findings]

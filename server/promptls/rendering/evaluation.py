@@ -228,7 +228,7 @@ def _line_at(text: str, at: ConfigPath) -> int | None:
 
     None if the path is empty, or Jinja prints its beginning.
     """
-    evaluation = evaluation_of(Source.of(text).first_chunk)
+    evaluation = evaluation_of(Source.of(text).whole)
     if evaluation is None or not at:
         return None
     node: Node = evaluation.root if at[0] in {"meta_template", "reader_cfg"} else evaluation.holder

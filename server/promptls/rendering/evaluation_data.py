@@ -51,7 +51,7 @@ def evaluation_data(template: Template, path: str) -> EvaluationData:
 
 def columns_of(template: Template) -> tuple[str, ...]:
     """Return the columns that an evaluation prompt reads: its reader's, and the fields of its texts."""
-    chunk = template.source.first_chunk
+    chunk = template.source.whole
     evaluation = evaluation_of(chunk)
     if evaluation is None:
         return ()

@@ -32,6 +32,6 @@ def _sentence_models(snapshot: Snapshot, path: str) -> Iterator[str]:
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is not Kind.EVALUATION or not is_package_there():
         return
-    evaluation = evaluation_of(template.source.first_chunk)
+    evaluation = evaluation_of(template.source.whole)
     if evaluation is not None and evaluation.retriever_class in EMBEDDING_RETRIEVERS:
         yield f"the sentence model of its {evaluation.retriever_class}"

@@ -148,7 +148,7 @@ def limits_for(snapshot: Snapshot, path: str) -> Limits:
     """Return what rendering the file may take, by its settings and by what its retriever has to do."""
     settings = snapshot.project(path).settings.rendering
     template = snapshot.template(path) if snapshot.kind(path) is Kind.EVALUATION else None
-    evaluation = evaluation_of(template.source.first_chunk) if template else None
+    evaluation = evaluation_of(template.source.whole) if template else None
     compares = evaluation is not None and evaluation.retriever_class in COMPARING_RETRIEVERS
     limits = limits_of(settings.timeout, settings.memory, trusted=snapshot.trusts(path))
     return replace(limits, seconds=limits.seconds + COMPARING_SECONDS) if compares else limits

@@ -20,8 +20,8 @@ from promptls.dialects.opencompass.vocabulary import (
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.projection import stands_alone
+from promptls.syntax.yaml.error_recovery import recovered_mapping
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
-from promptls.syntax.yaml.salvage import salvaged_mapping
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 
@@ -389,7 +389,7 @@ class Evaluation:
 
 @chunk_fact
 def evaluation_of(chunk: Chunk) -> Evaluation | None:
-    """Return the evaluation prompt in a file's one chunk, or None if its YAML is no mapping.
+    """Return the evaluation prompt in a whole file, or None if its YAML is no mapping.
 
     Of broken YAML, what can be read of its keys.
     """
@@ -397,7 +397,7 @@ def evaluation_of(chunk: Chunk) -> Evaluation | None:
     root = next((root for root in yaml.roots if isinstance(root, Mapping)), None)
     is_broken = root is None and bool(yaml.problems)
     if is_broken:
-        root = salvaged_mapping(chunk)
+        root = recovered_mapping(chunk)
     if root is None:
         return None
     inside = root.value("infer_cfg")

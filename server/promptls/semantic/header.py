@@ -16,10 +16,11 @@ from typing_extensions import TypeVarTuple, Unpack
 from promptls.semantic.object_data import holds_printed
 from promptls.settings.header import Header
 from promptls.settings.valid_part import MAX_PROBLEMS, Invalid, valid_part
+from promptls.syntax.chunk import Chunk
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.compose import compose
+from promptls.syntax.yaml.error_recovery import TOP_KEY, corrected_key, may_be_left_out
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
-from promptls.syntax.yaml.salvage import TOP_KEY, may_be_left_out, mended_key
 from promptls.text.format import plural
 from promptls.text.positions import NOWHERE, Span, line_end
 from promptls.text.suggest import did_you_mean, nearest
@@ -242,12 +243,15 @@ Fact = TypeVar("Fact")
 class Example(NamedTuple):
     """One of the examples: its number in the list, from 1, its keys with their places, and its data.
 
-    Only those that are mappings count.
+    Only those that are mappings count. `chunk` is where an example that is not in a header begins, and
+    `place` its offset there.
     """
 
     number: int
     node: Mapping
     data: dict[str, Any]
+    chunk: Chunk | None = None
+    place: int = 0
 
     @property
     def span(self) -> Span:
@@ -275,26 +279,25 @@ class Example(NamedTuple):
         return self.node.entries
 
 
-def kept_with_example(
-    derive: Callable[[Example, Unpack[Given]], Fact],
+def example_fact(
+    find: Callable[[Example, Unpack[Given]], Fact],
 ) -> Callable[[Example, Unpack[Given]], Fact]:
-    """`derive`, computed once for what is given beside an example, and kept for as long as nobody edits that.
+    """Make a function of an example's keys and data, and of other things, a fact of the example's chunk.
 
-    It is a function of the example's keys and data, and says nothing of its number and its place. Only what
-    was asked last is kept: what is given may be another text with each letter typed.
+    It must not use the example's number and place. Only the value for the last arguments is stored.
     """
 
-    def once(example: Example, *given: Unpack[Given]) -> Fact:
-        core = example.node.core
-        kept = core.kept
-        if kept is None:
-            kept = core.kept = {}
-        known: Any = kept.get(derive)
+    def fact(example: Example, *given: Unpack[Given]) -> Fact:
+        if example.chunk is None:
+            return find(example, *given)
+        facts = example.chunk.facts
+        key = (find, example.place)
+        known: Any = facts.get(key)
         if known is None or known[0] != given:
-            known = kept[derive] = (given, derive(example, *given))
+            known = facts[key] = (given, find(example, *given))
         return known[1]  # type: ignore[no-any-return]  # put there above
 
-    return once
+    return fact
 
 
 _BUT_LINE_BREAK: Final = re.compile(r"[^\n]")
@@ -422,7 +425,7 @@ def _without_broken_keys(text: str) -> tuple[str, _Growth] | None:
     for block in TOP_KEY.split(text):
         if _is_mapping(block):
             rest += block
-        elif grown is _NOT_GROWN and (mended := mended_key(block)) is not None:
+        elif grown is _NOT_GROWN and (mended := corrected_key(block)) is not None:
             number = len(mended) - len(block)
             if number:
                 grown = _Growth(len(rest) + len(mended.rstrip()), number)
@@ -448,9 +451,16 @@ def _is_inside_itself(value: Any, around: tuple[int, ...]) -> bool:
 
 
 def declarations_of(
-    tree: Mapping, data: dict[str, Any], span: Span, own_keys: frozenset[str]
+    tree: Mapping,
+    data: dict[str, Any],
+    span: Span,
+    own_keys: frozenset[str],
+    source: Source | None = None,
 ) -> Declarations:
-    """Return the declarations in a mapping whose other keys, `own_keys`, are those of a prompt object."""
+    """Return the declarations in a mapping whose other keys, `own_keys`, are those of a prompt object.
+
+    The mapping is in a header, or is all of `source`.
+    """
     settings, problems = _validated(tree, data, own_keys)
     return Declarations(
         span=span,
@@ -459,7 +469,7 @@ def declarations_of(
         settings=settings,
         problems=problems,
         inputs=_inputs(tree.merged("input_keys"), data.get("input_keys")),
-        examples=_examples(tree.merged("examples"), data.get("examples")),
+        examples=_examples(tree.merged("examples"), data.get("examples"), source),
     )
 
 
@@ -517,7 +527,7 @@ def _inputs(node: Node | None, data: Any) -> tuple[InputKey, ...] | None:
     return None
 
 
-def _examples(node: Node | None, data: Any) -> tuple[Example, ...]:
+def _examples(node: Node | None, data: Any, source: Source | None) -> tuple[Example, ...]:
     if not isinstance(node, Sequence) or not isinstance(data, list):
         return ()
     pairs = [
@@ -525,4 +535,14 @@ def _examples(node: Node | None, data: Any) -> tuple[Example, ...]:
         for item, value in zip(node.items, data, strict=False)
         if isinstance(item, Mapping) and isinstance(value, dict)
     ]
-    return tuple([Example(number, item, value) for number, (item, value) in enumerate(pairs, start=1)])
+    if source is None:
+        return tuple([Example(number, item, value) for number, (item, value) in enumerate(pairs, start=1)])
+    found = []
+    index = source.located(node.span.start).index
+    starts, chunks = source.starts, source.chunks
+    for number, (item, value) in enumerate(pairs, start=1):
+        start = item.span.start
+        while starts[index + 1] <= start:
+            index += 1
+        found.append(Example(number, item, value, chunks[index], start - starts[index]))
+    return tuple(found)

@@ -15,10 +15,11 @@ from promptls.semantic.header import begins_header
 from promptls.semantic.parts import Part, chunk_items
 from promptls.settings.header import HEADER_KEYS
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.facts import summary
+from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Filter, Name, walk
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.source import Source
+from promptls.syntax.language import Host
+from promptls.syntax.source import Layout, Source
 from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text, scalar_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.suggest import is_close
@@ -240,9 +241,9 @@ def kind_of(source: Source, *, has_header: bool) -> Kind:
 
     Only its includers can tell that it is a section of either kind.
     """
-    if not source.has_jinja:
+    if source.language.host is Host.JSON:
         return _json_kind(top_keys(source))
-    if source.at_items or any(isinstance(root, Sequence) for root in chunk_yaml(source.first_chunk).roots):
+    if source.layout is Layout.LIST or _is_list(source):
         return _list_kind(source, has_header=has_header)
     if not has_header and _is_header_open(source):
         # What stands below is the header that is being written, and no prompt object.
@@ -254,9 +255,13 @@ def kind_of(source: Source, *, has_header: bool) -> Kind:
         return Kind.EVALUATION
     if len(keys & _OBJECT_KEYS) > 1 or keys >= METRIC_FILE_KEYS:
         return Kind.OBJECT
-    if has_header or _DASHED_PART.search(source.first_chunk.text) or _has_indented_parts(source.first_chunk):
+    if has_header or _DASHED_PART.search(source.whole.text) or _has_indented_parts(source.whole):
         return Kind.PARTS
     return Kind.OTHER
+
+
+def _is_list(source: Source) -> bool:
+    return source.layout is Layout.WHOLE and any(isinstance(root, Sequence) for root in source.yaml.roots)
 
 
 def chosen_kind(source: Source) -> Kind:
@@ -274,8 +279,7 @@ def _is_evaluation(source: Source, keys: frozenset[str]) -> bool:
         return bool(keys & _EVALUATION_MARKS)
     values = [
         value
-        for chunk in source.chunks
-        for root in chunk_yaml(chunk).roots
+        for root in source.yaml.roots
         if isinstance(root, Mapping) and (value := root.merged("prompt_template")) is not None
     ]
     if any(isinstance(value, Mapping) for value in values):
@@ -318,15 +322,19 @@ def _json_kind(keys: frozenset[str]) -> Kind:
 
 def top_keys(source: Source) -> frozenset[str]:
     """Return the keys of the mapping under the Jinja; by their lines where its YAML is broken."""
-    found: set[str] = set()
-    for chunk in source.chunks:
-        yaml = chunk_yaml(chunk)
-        for root in yaml.roots:
-            if isinstance(root, Mapping):
-                found |= {key for entry in root.entries if (key := key_text(entry)) is not None}
-        if not yaml.roots:
-            found |= set(_TOP_KEY_LINE.findall(chunk.text))
-    return frozenset(found)
+    return _top_keys(source.root)
+
+
+def _keys_of(chunk: Chunk) -> frozenset[str]:
+    yaml = chunk_yaml(chunk)
+    if not yaml.roots:
+        return frozenset(_TOP_KEY_LINE.findall(chunk.text))
+    mappings = [root for root in yaml.roots if isinstance(root, Mapping)]
+    keys = [key_text(entry) for root in mappings for entry in root.entries]
+    return frozenset([key for key in keys if key is not None])
+
+
+_top_keys: Final = summary(_keys_of, union)
 
 
 def _list_kind(source: Source, *, has_header: bool) -> Kind:

@@ -4,22 +4,64 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from promptls.syntax.yaml.nodes import Collection, Mapping, Node, Scalar, Sequence, kept_with_node
+from promptls.syntax.chunk import Chunk, Role, chunk_fact, fact_values
+from promptls.syntax.facts import summary
+from promptls.syntax.source import Layout, Source
+from promptls.syntax.yaml.mapping_chunks import sound
+from promptls.syntax.yaml.nodes import Collection, Mapping, Node, Scalar, Sequence
+from promptls.syntax.yaml.under_jinja import chunk_yaml
 
 _WORDS: Final = {
     "yes": True, "true": True, "on": True, "no": False, "false": False, "off": False,
 }  # fmt: skip
 
 
-def plain_data(node: Node) -> Any:
-    """Return the data of `node`; scalars that Jinja takes part in are text, as far as they are known.
+def mapping_data(source: Source, root: Mapping) -> dict[str, Any]:
+    """Return the data of `root`, the mapping of a text; nobody may change the values, which are shared."""
+    is_apart = source.layout is Layout.MAPPING and not source.yaml.is_broken
+    if not is_apart or _is_nested(source.root):
+        return _collection(root)  # type: ignore[no-any-return]  # a mapping
+    found: dict[str, Any] = {}
+    last: str | None = None
+    is_own = False
+    for data in fact_values(_chunk_data, source.chunks):
+        if isinstance(data, dict):
+            found.update(data)
+            last = next(reversed(data), last)
+            is_own = False
+        elif isinstance(data, list) and last is not None:
+            if not is_own:
+                found[last] = list(found[last] or ())
+                is_own = True
+            found[last] += data
+    return found
 
-    It is kept with the node and shared by all who ask, so that nobody may change it.
-    """
+
+@chunk_fact
+def _chunk_data(chunk: Chunk) -> Any:
+    """Return the data of the chunk's tree."""
+    roots = chunk_yaml(chunk).roots
+    return plain_data(roots[0]) if roots else {}
+
+
+def _is_nested_in(chunk: Chunk) -> bool:
+    """Return whether the data of a chunk is merged into that of others, or belongs further inside."""
+    roots = chunk_yaml(chunk).roots
+    has_merge = any(isinstance(root, Mapping) and root.entry("<<") for root in roots)
+    known = sound(chunk)
+    return has_merge or chunk.role is Role.ENTRIES or (known is not None and len(known.open) > _FLAT)
+
+
+_FLAT: Final = 2
+"""How many lists and mappings are open behind a list right below a key of the outermost mapping."""
+_is_nested: Final = summary(_is_nested_in, any)
+
+
+def plain_data(node: Node) -> Any:
+    """Return the data of `node`; scalars that Jinja takes part in are text, as far as they are known."""
     return _scalar(node) if isinstance(node, Scalar) else _collection(node)
 
 
-@kept_with_node
 def _collection(node: Collection) -> Any:
     if isinstance(node, Sequence):
         return [plain_data(item) for item in node.items]
@@ -36,7 +78,6 @@ def _collection(node: Collection) -> Any:
     return own
 
 
-@kept_with_node
 def is_printed(node: Collection) -> bool:
     """Return whether Jinja prints anything into the list or mapping, so that its data is not known whole."""
     if isinstance(node, Sequence):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES
-from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk import Chunk, Role, chunk_fact
 from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.yaml.error_recovery import recovered_item
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
-from promptls.syntax.yaml.salvage import salvaged_item
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span, line_end
 from promptls.text.suggest import nearest
@@ -107,9 +107,11 @@ def _items(chunk: Chunk) -> ChunkItems:
     found: dict[int, dict[int, Entry]] = {}
     spans: dict[int, Span] = {}
     others: list[Node] = []
+    if chunk.role is not Role.BLOCK:
+        return ChunkItems((), ())
     yaml = chunk_yaml(chunk)
     if not yaml.roots:
-        return ChunkItems(tuple(_salvaged(chunk)), ())
+        return ChunkItems(tuple(_recovered(chunk)), ())
     for root in yaml.roots:
         if not isinstance(root, Sequence):
             continue
@@ -130,12 +132,12 @@ def _items(chunk: Chunk) -> ChunkItems:
     return ChunkItems(parts, tuple(others))
 
 
-def _salvaged(chunk: Chunk) -> Iterator[Part]:
+def _recovered(chunk: Chunk) -> Iterator[Part]:
     """Yield the part of a chunk whose YAML is broken.
 
     Behind the error only keys that parts have count as keys.
     """
-    found = salvaged_item(chunk)
+    found = recovered_item(chunk)
     if found is not None:
         entries = tuple(
             entry

@@ -11,16 +11,16 @@ from promptls.semantic.header import Declarations, declarations_of, header_of, t
 from promptls.semantic.kind import Kind, kind_of
 from promptls.semantic.names.file_names import FileNames, file_names
 from promptls.semantic.names.references import TemplateReference, template_references
-from promptls.semantic.object_data import plain_data
+from promptls.semantic.object_data import mapping_data
 from promptls.semantic.parts import Part, chunk_items
 from promptls.syntax.facts import placed_items, recorded_property, summary
 from promptls.syntax.jinja.block_problems import block_problems
 from promptls.syntax.jinja.file_blocks import named_block_problems
 from promptls.syntax.jinja.problems import meant_tag, tag_problems
 from promptls.syntax.problem import SyntaxProblem
-from promptls.syntax.source import Source
+from promptls.syntax.source import Layout, Source
+from promptls.syntax.yaml.error_recovery import recovered_file
 from promptls.syntax.yaml.nodes import Mapping, key_text
-from promptls.syntax.yaml.salvage import salvaged_mapping
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 
@@ -74,7 +74,8 @@ class Template:
             return self.header
         if self.kind in {Kind.OBJECT, Kind.EVALUATION} and (root := self.root) is not None:
             keys = frozenset(text for entry in root.entries if (text := key_text(entry)) is not None)
-            return declarations_of(root, plain_data(root), Span(0, 0), keys)
+            data = mapping_data(self.source, root)
+            return declarations_of(root, data, Span(0, 0), keys, self.source)
         return _NOTHING
 
     @recorded_property
@@ -82,12 +83,14 @@ class Template:
         """Return the mapping under the Jinja; of one with broken YAML the keys that can be read."""
         if self.source.refusal is not None:
             return None
-        yaml = chunk_yaml(self.source.first_chunk)
+        if self.source.layout is Layout.LIST:
+            return None
+        yaml = self.source.yaml
         for root in yaml.roots:
             if isinstance(root, Mapping):
                 return root
         if yaml.problems and self.kind in {Kind.OBJECT, Kind.EVALUATION}:
-            return salvaged_mapping(self.source.first_chunk)
+            return recovered_file(self.source.root)
         return None
 
     @recorded_property
@@ -127,7 +130,7 @@ class Template:
         problems = [
             *block_problems(self.source),
             *named_block_problems(self.source),
-            *_problems(self.source.root),
+            *self._problems_in_chunks,
         ]
         aliases = _aliases(self.source.root)
         if aliases and not self.references:
@@ -138,6 +141,12 @@ class Template:
                 if re.search(rf"&{re.escape(name)}(?![^\s,\]}}])", text) is None
             ]
         return tuple(_once(sorted(problems, key=lambda problem: problem.span)))
+
+    @property
+    def _problems_in_chunks(self) -> tuple[SyntaxProblem, ...]:
+        if self.source.layout is not Layout.MAPPING:
+            return _problems(self.source.root)
+        return _tag_problems(self.source.root) or self.source.yaml.problems
 
 
 def _once(problems: list[SyntaxProblem]) -> Iterator[SyntaxProblem]:
@@ -168,6 +177,7 @@ _problems: Final = placed_items(
     lambda chunk: tag_problems(chunk) or chunk_yaml(chunk).problems, SyntaxProblem.shifted
 )
 """The errors in the tags of a chunk, or, where there are none, in its YAML."""
+_tag_problems: Final = placed_items(tag_problems, SyntaxProblem.shifted)
 _aliases: Final = placed_items(
     lambda chunk: chunk_yaml(chunk).aliases, lambda alias, by: (alias[0], alias[1].shifted(by))
 )

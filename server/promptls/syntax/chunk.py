@@ -1,18 +1,19 @@
 """A file cut into chunks, so that an edit costs what it changes.
 
-A chunk reaches from one list item in the first column (`- …`) to the next, or over the
-whole text where the YAML under the Jinja is no list. Chunks are immutable, know nothing
-of where they stand, and keep what is derived from them: of an edited file all chunks but
-the edited ones are the same objects as before, with everything already known of them.
+A chunk is a list item in the first column of a parts template, an entry of a prompt object or of an
+evaluation prompt, an item of a list below such an entry, or a whole text. Chunks are immutable, do not know
+where they are, and store what is computed from them: all chunks of an edited file but the edited ones are
+the same objects as before, with everything that is known of them.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from functools import wraps
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from promptls.facts.reads import current
 from promptls.syntax.jinja.scanner import UNSEEN, Tag, items_pattern, scan
@@ -26,30 +27,47 @@ _DEFINED: Final = re.compile(r"end(?:macro|set)\b")
 _KEY_LINE: Final = re.compile(r"^[\w-]+[ \t]*:(?:\s|$)", re.MULTILINE)
 
 
+class Role(Enum):
+    """What the YAML of a chunk is in its file."""
+
+    BLOCK = "block"
+    """YAML of its own: a list item in the first column, entries of a mapping, or a whole text."""
+    ELEMENTS = "elements"
+    """Items of a list that begins, or whose key is, in a chunk above."""
+    ENTRIES = "entries"
+    """Entries of an inner mapping that begins in a chunk above."""
+    JSON_MEMBERS = "members of a JSON object"
+    """The first chunk has the brace that opens the object, the last one that which closes it."""
+    JSON_ELEMENTS = "elements of a JSON array"
+    """Elements of an array that is the value of a member in a chunk above."""
+
+
 class Chunk:
     """A piece of a text with its Jinja tags; spans inside it count from its start.
 
     `reach` is how many characters behind its end could change its tags: none, unless a tag
-    in it is not closed. `lines` are where its lines begin, for who knows. `kept` holds what is derived
-    from the chunk, by the function that `chunk_fact` wraps.
+    in it is not closed. `facts` holds what is computed from the chunk, by the function that `chunk_fact`
+    wraps.
     """
 
-    __slots__ = ("_tags", "_text", "before", "kept", "length", "line_ends", "line_starts", "reach")
-
-    count: Final = 1
-    """How many chunks the piece holds, as `Group.count` says it."""
+    __slots__ = ("_tags", "_text", "facts", "length", "line_ends", "line_starts", "reach", "role")
 
     def __init__(
-        self, text: str, tags: tuple[Tag, ...], *, reach: int, lines: list[int] | None = None
+        self,
+        text: str,
+        tags: tuple[Tag, ...],
+        *,
+        reach: int,
+        role: Role = Role.BLOCK,
     ) -> None:
         self._text: Final = text
         self._tags: Final = tags
         self.reach: Final = reach
+        self.role: Final = role
         self.length: Final = len(text)
-        self.line_starts: Final = line_starts(text) if lines is None else lines
+        self.line_starts: Final = line_starts(text)
         self.line_ends: Final = len(self.line_starts) - 1
-        self.kept: Final[dict[object, object]] = {}
-        self.before: Before | None = None
+        self.facts: Final[dict[object, object]] = {}
 
     @property
     def text(self) -> str:
@@ -71,11 +89,6 @@ class Chunk:
     def is_reaching(self) -> bool:
         """Whether the chunk depends on text behind it."""
         return self.reach > 0
-
-    @property
-    def has_same_tags(self) -> bool:
-        """Whether an edit made the chunk of another one and left the text of every tag as it was."""
-        return self.before is not None and self.before.has_same_tags
 
     def tags_at(self, span: Span) -> tuple[Tag, ...]:
         """Return the tags that stand in a span, or that part of it stands in."""
@@ -101,37 +114,6 @@ def _tag_end(tag: Tag) -> int:
     return tag.span.end
 
 
-class Before(NamedTuple):
-    """How a chunk came about: what it was, the span of that which was edited, and by how much it grew.
-
-    `has_same_tags` says that each tag has the same text as before.
-    """
-
-    chunk: Chunk
-    edited: Span
-    growth: int
-    has_same_tags: bool
-
-
-def succeed(old: Chunk, new: Chunk, edited: Span) -> None:
-    """Let `new`, which an edit of that span in `old` has made, use what is known of `old`.
-
-    Facts of tags alone are the same where no tag has another text. How it came about is told in
-    `Chunk.before`, for those who can make use of it.
-    """
-    old.before = None  # or each edit would hold on to all those before it
-    if new is old:
-        return
-    has_same_tags = len(old.tags) == len(new.tags) and all(map(Tag.is_same, old.tags, new.tags))
-    new.before = Before(old, edited, new.length - old.length, has_same_tags)
-    if has_same_tags:
-        for fact in FACTS_OF_TAGS & old.kept.keys():
-            new.kept[fact] = old.kept[fact]
-
-
-FACTS_OF_TAGS: Final[set[object]] = set()
-"""What is kept with chunks that depends on nothing but the texts of their tags."""
-
 Fact = TypeVar("Fact")
 _MISSING: Final = object()
 
@@ -142,21 +124,38 @@ def chunk_fact(find: Callable[[Chunk], Fact]) -> Callable[[Chunk], Fact]:
     @wraps(find)
     def fact(chunk: Chunk) -> Fact:
         reads = current.get()
-        found = chunk.kept.get(find, _MISSING)
+        found = chunk.facts.get(find, _MISSING)
         if reads is None:
             if found is _MISSING:
-                found = chunk.kept[find] = find(chunk)
+                found = chunk.facts[find] = find(chunk)
             return found  # type: ignore[return-value]  # put there above
         reads.columns[fact] = None
         if found is _MISSING:
             token = current.set(None)
             try:
-                found = chunk.kept[find] = find(chunk)
+                found = chunk.facts[find] = find(chunk)
             finally:
                 current.reset(token)
         return found  # type: ignore[return-value]  # put there above
 
     return fact
+
+
+def fact_values(fact: Callable[[Chunk], Fact], chunks: Iterable[Chunk]) -> list[Fact]:
+    """Return the values of a chunk fact, in the order of the chunks."""
+    find = fact.__wrapped__  # type: ignore[attr-defined]  # as `wraps` has it
+    reads = current.get()
+    if reads is not None:
+        reads.columns[fact] = None
+    return [
+        known if (known := chunk.facts.get(find, _MISSING)) is not _MISSING else fact(chunk)  # type: ignore[misc]
+        for chunk in chunks
+    ]
+
+
+def set_fact(chunk: Chunk, fact: Callable[[Chunk], Fact], value: Fact) -> None:
+    """Store the value of a chunk fact that is known otherwise."""
+    chunk.facts[fact.__wrapped__] = value  # type: ignore[attr-defined]  # as `wraps` has it
 
 
 @chunk_fact
@@ -200,15 +199,50 @@ def _texts(chunk: Chunk) -> Iterator[tuple[Tag | None, str]]:
 
 
 def cut(text: str, *, at_items: bool) -> list[Chunk]:
-    """Return the chunks of `text`, in order; at least one, and together the whole text."""
+    """Return the chunks of `text`, in order; at least one, and together the whole text.
+
+    They end ahead of list items in the first column, or, unless `at_items`, there is one.
+    """
+    items = items_pattern(text)
+
+    def next_item(offset: int) -> int:
+        match = items.search(text, offset)
+        return len(text) if match is None else match.start() + 1
+
+    return cut_at(text, next_item if at_items else lambda _offset: len(text))
+
+
+_NO_ROLES: Final[Mapping[int, Role]] = {}
+
+
+def cut_at(text: str, next_start: Callable[[int], int], roles: Mapping[int, Role] = _NO_ROLES) -> list[Chunk]:
+    """Return the chunks of `text`, which begin where `next_start` says, unless that is inside a tag.
+
+    `next_start` returns the next start behind an offset, or the length of the text. `roles` are the roles of
+    chunks by their starts, unless `BLOCK`.
+    """
     chunks = []
     start = 0
-    items = items_pattern(text) if at_items else None
     missing: set[re.Pattern[str]] = set()
     while True:
-        found = scan(text, start, items=items, missing=missing)
+        found = scan(text, start, next_start=next_start, missing=missing)
         reach = UNSEEN if found.seen >= UNSEEN else max(0, found.seen - found.end)
-        chunks.append(Chunk(text[start : found.end], found.tags, reach=reach))
+        role = roles.get(start, Role.BLOCK)
+        chunks.append(Chunk(text[start : found.end], found.tags, reach=reach, role=role))
         start = found.end
         if start >= len(text):
             return chunks
+
+
+def joined(chunks: Sequence[Chunk], role: Role | None = None) -> Chunk:
+    """Return chunks in a row as one, with the role of the first unless another one is given."""
+    if len(chunks) == 1 and role is None:
+        return chunks[0]
+    tags: list[Tag] = []
+    reached = end = 0
+    for chunk in chunks:
+        tags += [tag.shifted(end) for tag in chunk.tags]
+        end += chunk.length
+        reached = max(reached, end + chunk.reach)
+    text = "".join([chunk.text for chunk in chunks])
+    return Chunk(text, tuple(tags), reach=min(reached - end, UNSEEN), role=role or chunks[0].role)

@@ -60,15 +60,15 @@ class ChunkList:
     """Some chunks in a row, at least one: one version of a file.
 
     `starts` and `first_lines` say where each chunk begins, `steps` which edits led here from the last
-    versions. `memos` are facts of the file, also those that are known of earlier versions alone, and `kept`
-    is what is stored for this version only (`promptls.syntax.facts`).
+    versions. `memos` are facts of the file, also those that are known of earlier versions alone, and
+    `facts` what is stored for this version only (`promptls.syntax.facts`).
     """
 
     __slots__ = (
         "chunks",
+        "facts",
         "first_lines",
         "is_reaching",
-        "kept",
         "length",
         "line_ends",
         "memos",
@@ -90,7 +90,7 @@ class ChunkList:
         self.length: Final[int] = self.starts[-1]
         self.line_ends: Final[int] = self.first_lines[-1]
         self.is_reaching: Final[bool] = any(chunk.reach for chunk in chunks)
-        self.kept: Final[dict[object, object]] = {}
+        self.facts: Final[dict[object, object]] = {}
         self.memos: Final[dict[object, Memo]] = {} if memos is None else memos
         self.steps: Final = steps
 

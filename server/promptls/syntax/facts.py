@@ -26,7 +26,7 @@ from operator import eq, is_
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from promptls.facts.reads import Reads, current
-from promptls.syntax.chunk import FACTS_OF_TAGS, Chunk, chunk_fact
+from promptls.syntax.chunk import Chunk, chunk_fact, fact_values
 from promptls.syntax.chunk_list import ChunkList, Memo, Piece, Step
 from promptls.text.positions import Span
 
@@ -56,9 +56,9 @@ class _Given(Generic[Basis, Fact]):
     basis: Basis
 
     def __call__(self, chunk: Chunk) -> Fact:
-        known: tuple[Basis, Fact] | None = chunk.kept.get(self.find)  # type: ignore[assignment]  # put there below
+        known: tuple[Basis, Fact] | None = chunk.facts.get(self.find)  # type: ignore[assignment]  # put there below
         if known is None or not _is_same(known[0], self.basis):
-            known = chunk.kept[self.find] = (self.basis, self.find(chunk, self.basis))
+            known = chunk.facts[self.find] = (self.basis, self.find(chunk, self.basis))
         assert known is not None
         return known[1]
 
@@ -130,12 +130,12 @@ def placed_fact(
     @wraps(find)
     def fact(chunks: ChunkList, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Fact:
         key = (fact, arguments)
-        known: tuple[Any, Reads] | None = chunks.kept.get(key)  # type: ignore[assignment]  # put there below
+        known: tuple[Any, Reads] | None = chunks.facts.get(key)  # type: ignore[assignment]  # put there below
         if known is None or _is_off:
             inner = Reads(chunks.serial)
             token = current.set(inner)
             try:
-                known = chunks.kept[key] = (find(chunks, *arguments, **named), inner)
+                known = chunks.facts[key] = (find(chunks, *arguments, **named), inner)
             finally:
                 current.reset(token)
         known[1].pass_on()
@@ -241,15 +241,10 @@ def equal_but_places(one: object, other: object) -> bool:
 # -- facts that are joined from those of chunks -------------------------------------------------
 
 
-def summary(
-    of_chunk: Callable[[Chunk], Fact], join: Callable[[list[Fact]], Fact], *, of_tags: bool = False
-) -> Callable[[Piece], Fact]:
-    """Return a fact that a chunk has by itself, and a file by joining those of its chunks; it has no places.
-
-    A fact `of_tags` depends on nothing but the texts of the tags in a chunk.
-    """
-    in_chunk = chunk_fact(of_chunk if of_tags is False else _copied(of_chunk))
-    in_file = file_fact(lambda chunks: join([in_chunk(chunk) for chunk in chunks.chunks]))
+def summary(of_chunk: Callable[[Chunk], Fact], join: Callable[[list[Fact]], Fact]) -> Callable[[Piece], Fact]:
+    """Return a fact of a chunk that a file has, too, by joining those of its chunks; it has no places."""
+    in_chunk = chunk_fact(of_chunk)
+    in_file = file_fact(lambda chunks: join(fact_values(in_chunk, chunks.chunks)))
 
     def fact(piece: Piece) -> Fact:
         return in_chunk(piece) if isinstance(piece, Chunk) else in_file(piece)
@@ -257,22 +252,12 @@ def summary(
     return fact
 
 
-def _copied(of_chunk: Callable[[Chunk], Fact]) -> Callable[[Chunk], Fact]:
-    """Return a function that does the same, whose values go over to a chunk with the same tags."""
-
-    def find(chunk: Chunk) -> Fact:
-        return of_chunk(chunk)
-
-    FACTS_OF_TAGS.add(find)
-    return find
-
-
 def placed_items(
     of_chunk: Callable[[Chunk], Iterable[Item]], shifted: Callable[[Item, int], Item]
 ) -> Callable[[ChunkList], tuple[Item, ...]]:
     """Return a placed fact: all items of a file in order, at offsets from its beginning."""
     in_chunk = chunk_fact(lambda chunk: tuple(of_chunk(chunk)))
-    has_any = file_fact(lambda chunks: any(in_chunk(chunk) for chunk in chunks.chunks))
+    has_any = file_fact(lambda chunks: any(fact_values(in_chunk, chunks.chunks)))
 
     @placed_fact
     def items(chunks: ChunkList) -> tuple[Item, ...]:
@@ -281,8 +266,8 @@ def placed_items(
         return tuple(
             [
                 shifted(item, start) if start else item
-                for start, chunk in zip(chunks.starts, chunks.chunks, strict=False)
-                for item in in_chunk(chunk)
+                for start, found in zip(chunks.starts, fact_values(in_chunk, chunks.chunks), strict=False)
+                for item in found
             ]
         )
 

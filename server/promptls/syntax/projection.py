@@ -9,8 +9,8 @@ Every place of a projection leads back to its place in the chunk.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -223,50 +223,36 @@ def text_span(projection: Projection, start: int, end: int) -> Span:
     return Span(origin, max(origin, projection.origin_end(end)))
 
 
-def projected_again(chunk: Chunk, former: Projection) -> Projection | None:
-    """Return the projection of a chunk with all its branches, by that of the chunk that it was.
+def span_map(projection: Projection) -> Callable[[int, int], Span]:
+    """Return how the spans of a projection's YAML lead back to the chunk."""
+    text, starts, origins, ends = projection.text, projection.starts, projection.origins, projection.ends
 
-    None if a tag may take white space away or stand by itself now, or no longer.
-    """
-    if chunk.before is None or not chunk.before.has_same_tags:
-        return None
-    old, (start, end), growth, _ = chunk.before
-    if not _is_apart(old, Span(start, end), chunk, growth):
-        return None
-    number = bisect_right(former.origins, start) - 1
-    if number < 0 or former.ends[number] < end or former.origins[number] == former.ends[number]:
-        return None
-    place = former.starts[number] + start - former.origins[number]
-    typed = chunk.text[start : end + growth]
-    behind = number + 1
-    return Projection(
-        former.text[:place] + typed + former.text[place + end - start :],
-        (*former.starts[:behind], *[each + growth for each in former.starts[behind:]]),
-        (*former.origins[:behind], *[each + growth for each in former.origins[behind:]]),
-        (*former.ends[:number], *[each + growth for each in former.ends[number:]]),
-    )
+    def origin(offset: int) -> int:
+        number = bisect_right(starts, offset) - 1
+        return min(origins[number] + offset - starts[number], ends[number]) if number >= 0 else 0
+
+    def span(start: int, end: int) -> Span:
+        if end > start and text[end - 1 : end].isspace():
+            end = start + len(text[start:end].rstrip())
+        first = origin(start)
+        last = origin(end - 1) + 1 if end > 0 else origin(end)
+        return Span(first, max(first, last))
+
+    return span
 
 
-def _is_apart(old: Chunk, span: Span, new: Chunk, growth: int) -> bool:
-    """Return whether whole lines with text are between an edited span and the tags around it."""
-    number = bisect_right(old.tags, span.start, key=_end)
-    begin, until = 0, old.length
-    if number > 0:
-        begin = old.tags[number - 1].span.end
-        if new.tags[number - 1].span.end != begin:
+def dynamic_spans(chunk: Chunk) -> Callable[[Span], bool]:
+    """Return whether a Jinja tag stands in a span of the chunk, or is all that stands behind an empty one."""
+    tags = [tag.span for tag in chunk.tags if tag.kind not in {"comment", "raw"}]
+    starts = [tag.start for tag in tags]
+
+    def is_dynamic(place: Span) -> bool:
+        before = bisect_left(starts, place.end)
+        if before and tags[before - 1].end > place.start:
+            return True
+        if not place.is_empty():
             return False
-    if number < len(old.tags):
-        until = old.tags[number].span.start
-        if until < span.end or new.tags[number].span.start != until + growth:
-            return False
-    return _has_line(old.text[begin : span.start]) and _has_line(old.text[span.end : until])
+        behind = bisect_left(starts, place.start)
+        return behind < len(tags) and not chunk.text[place.end : starts[behind]].strip()
 
-
-def _has_line(text: str) -> bool:
-    """Return whether two lines end in a text, with more than white space between them."""
-    first, last = text.find("\n"), text.rfind("\n")
-    return bool(text[first:last].strip()) if 0 <= first < last else False
-
-
-def _end(tag: Tag) -> int:
-    return tag.span.end
+    return is_dynamic

@@ -84,7 +84,7 @@ def _joined(pieces: list[_Nesting]) -> _Nesting:
 
 
 _STEPS: Final = {"open": 1, "close": -1}
-_nesting: Final = summary(_nesting_of, _joined, of_tags=True)
+_nesting: Final = summary(_nesting_of, _joined)
 
 
 def _is_unclosed(tag: Tag) -> bool:
@@ -100,12 +100,8 @@ def _sum(numbers: list[int]) -> int:
 
 
 _NAMING: Final = frozenset({"include", "import", "from", "extends"})
-_unclosed: Final[Callable[[Piece], int]] = summary(
-    lambda chunk: sum(map(_is_unclosed, chunk.tags)), _sum, of_tags=True
-)
-_references: Final[Callable[[Piece], int]] = summary(
-    lambda chunk: sum(map(_is_reference, chunk.tags)), _sum, of_tags=True
-)
+_unclosed: Final[Callable[[Piece], int]] = summary(lambda chunk: sum(map(_is_unclosed, chunk.tags)), _sum)
+_references: Final[Callable[[Piece], int]] = summary(lambda chunk: sum(map(_is_reference, chunk.tags)), _sum)
 
 
 def _first(root: ChunkList, number: Callable[[Piece], int], is_one: Callable[[Tag], bool]) -> Span:

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from enum import Enum
 from functools import cached_property
 from itertools import islice
 from typing import Final
 
 from promptls.facts.reads import current, ignoring_reads
-from promptls.syntax.chunk import Chunk, cut, succeed
+from promptls.syntax.chunk import Chunk, Role, cut, joined, set_fact
 from promptls.syntax.chunk_list import ChunkList, Located
+from promptls.syntax.cutting import (
+    ANCHOR,
+    cut_json,
+    cut_mapping,
+    ends_alike,
+    json_pieces,
+    pieces,
+    shared,
+    spans_blocks,
+)
 from promptls.syntax.facts import recorded_property
-from promptls.syntax.jinja.scanner import Tag, items_pattern, next_tag, retyped
+from promptls.syntax.jinja.scanner import retyped
+from promptls.syntax.language import JINJA_YAML, Host, Language
 from promptls.syntax.refusal import MAX_CHARACTERS, Refusal, refusal_of
+from promptls.syntax.yaml.mapping_chunks import first_unsound, has_entries, mapping_yaml, sound
+from promptls.syntax.yaml.under_jinja import ChunkYaml, chunk_yaml
 from promptls.text.positions import Place, Span, Unit, column_from_units, place_of, units_from_column
 
 
@@ -52,14 +65,8 @@ def recut(root: ChunkList, first: int, last: int, text: str) -> ChunkList:
         step *= 4
         chunks = cut(text, at_items=True)
     before = islice(root.placed(first), last - first + 1)
-    shared = {located.chunk.text: located.chunk for located in before}
-    fresh = tuple(
-        known
-        if (known := shared.pop(chunk.text, None)) and (known.tags, known.reach) == (chunk.tags, chunk.reach)
-        else chunk
-        for chunk in chunks
-    )
-    return root.replaced(first, last, fresh)
+    known = {(located.chunk.text, located.chunk.role): located.chunk for located in before}
+    return root.replaced(first, last, tuple(shared(chunks, known)))
 
 
 def _is_settled(chunks: list[Chunk]) -> bool:
@@ -72,119 +79,41 @@ def _is_settled(chunks: list[Chunk]) -> bool:
     return True
 
 
-_LINE: Final = re.compile(r"^[A-Za-z_\"'][^\r\n]*\n", re.MULTILINE)
-"""A line that certainly is more than a comment or a part of a tag, and no list item."""
-
-_DEFINES: Final = re.compile(r"macro|set[^=]*\Z")
-"""What may begin a block whose text is printed elsewhere, and so says nothing of the list."""
-
-
-def says_no_list(chunk: Chunk, offset: int) -> bool:
-    """Return whether the text ahead of an offset alone says that the YAML under the Jinja is no list.
-
-    Then a line with content stands there, ahead of every line that could begin an item.
-    """
-    position = 0
-    line = None
-    for tag in chunk.tags:
-        if tag.unclosed or tag.span.start >= offset:
-            break
-        if tag.kind == "statement" and _DEFINES.search(tag.text):
-            return False
-        line = _LINE.search(chunk.text, position, tag.span.start)
-        if line is not None:
-            break
-        position = tag.span.end
-    if line is None and position < offset:
-        until = next((tag.span.start for tag in chunk.tags if tag.span.start >= position), chunk.length)
-        line = _LINE.search(chunk.text, position, min(until, offset))
-    if line is None or line.end() > offset:
-        return False
-    return not chunk.text.startswith("-") and not items_pattern(chunk.text).search(
-        chunk.text, 0, line.start()
-    )
-
-
-def rescanned(chunk: Chunk, span: Span, text: str) -> Chunk | None:
-    """Return the chunk with `span` replaced by `text`.
-
-    None if a tag may depend on what stands behind it.
-    """
-    if chunk.is_reaching or any(tag.unclosed for tag in chunk.tags):
-        return None
-    whole = chunk.text[: span.start] + text + chunk.text[span.end :]
-    growth = len(text) - (span.end - span.start)
-    kept = bisect_right(chunk.tags, span.start, key=_end)
-    tags = list(chunk.tags[:kept])
-    position = tags[-1].span.end if tags else 0
-    following = bisect_left(chunk.tags, span.end, key=_start)
-    starts = {tag.span.start + growth: number for number, tag in enumerate(chunk.tags[following:], following)}
-    while (found := next_tag(whole, position)) is not None:
-        tag, is_sure = found
-        if tag.span.start in starts:
-            tags += [each.shifted(growth) for each in chunk.tags[starts[tag.span.start] :]]
-            break
-        if not is_sure or tag.unclosed:
-            return None
-        tags.append(tag)
-        position = tag.span.end
-    return Chunk(whole, tuple(tags), reach=0, lines=_line_starts(chunk, span, text))
-
-
-def _start(tag: Tag) -> int:
-    return tag.span.start
-
-
-def _end(tag: Tag) -> int:
-    return tag.span.end
-
-
-def _line_starts(chunk: Chunk, span: Span, text: str) -> list[int] | None:
-    """Return where the lines begin after the edit; None if line ends of two characters may break or join."""
-    if "\r" in chunk.text or "\r" in text:
-        return None
-    before = chunk.line_starts
-    growth = len(text) - (span.end - span.start)
-    typed = [span.start + offset + 1 for offset, letter in enumerate(text) if letter == "\n"]
-    behind = before[bisect_right(before, span.end) :]
-    return [*before[: bisect_right(before, span.start)], *typed, *[start + growth for start in behind]]
-
-
 _PLAIN: Final = re.compile(r"[^{}%#\n\r-]*")
 """Text in which no tag, no line and no list item begins or ends."""
 _SHORTEST_ITEM: Final = 3
 """Edits nearer to the beginning of a chunk may take its dash away."""
 
 
+class Layout(Enum):
+    """How a text is cut into chunks."""
+
+    LIST = "list"
+    """At list items in the first column."""
+    MAPPING = "mapping"
+    """At entries of the outermost mapping, and at items of lists right below these."""
+    WHOLE = "whole"
+    """Not at all."""
+
+
 class Source:
     """One text and its chunks; `edited` gives a new one that shares the unchanged chunks.
 
-    `root` holds the chunks. `at_items` says that the YAML under the Jinja is a list,
-    whose items begin chunks; it is a fact of the text, found from what stands before the first item.
+    `root` holds the chunks. Their `layout` is a fact of the text.
     """
 
-    __slots__ = ("__dict__", "at_items", "has_jinja", "root")
+    __slots__ = ("__dict__", "language", "layout", "root")
 
-    def __init__(self, root: ChunkList, *, at_items: bool, has_jinja: bool = True) -> None:
+    def __init__(self, root: ChunkList, layout: Layout, language: Language = JINJA_YAML) -> None:
         self.root: Final = root
-        self.at_items: Final = at_items
-        self.has_jinja: Final = has_jinja
-        """Whether tags are looked for: a JSON file has none, whatever its texts look like."""
+        self.layout: Final = layout
+        self.language: Final = language
 
     @classmethod
-    def of(cls, text: str) -> Source:
+    def of(cls, text: str, language: Language = JINJA_YAML) -> Source:
         """Return the source of `text`; one that is too large to be analysed is a chunk without tags."""
-        if len(text) > MAX_CHARACTERS:
-            return cls(ChunkList((Chunk(text, (), reach=0),)), at_items=False)
-        chunks = cut(text, at_items=True)
-        if chunks[0].has_printed_content and not _begins_with_item(chunks[0]):
-            return cls(ChunkList(tuple(cut(text, at_items=False))), at_items=False)
-        return cls(ChunkList(tuple(chunks)), at_items=True)
-
-    @classmethod
-    def plain(cls, text: str) -> Source:
-        """Return the source of a text that is no Jinja: one chunk without tags."""
-        return cls(ChunkList((Chunk(text, (), reach=0),)), at_items=False, has_jinja=False)
+        chunks, layout = _cut(text, language, {})
+        return cls(ChunkList(tuple(chunks)), layout, language)
 
     @property
     def serial(self) -> int:
@@ -228,6 +157,39 @@ class Source:
     def first_chunk(self) -> Chunk:
         """The chunk that the text begins with."""
         return self.root.at_index(0).chunk
+
+    @property
+    def whole(self) -> Chunk:
+        """The whole text as one chunk; whoever reads it depends on all of the text."""
+        if len(self.root.chunks) == 1:
+            return self.first_chunk
+        reads = current.get()
+        if reads is not None:
+            reads.is_whole = True
+        return self._whole
+
+    @cached_property
+    def _whole(self) -> Chunk:
+        with ignoring_reads():
+            chunk = joined(self.root.chunks, Role.BLOCK)
+            if self.layout is Layout.MAPPING:
+                set_fact(chunk, chunk_yaml, mapping_yaml(self.root))
+            return chunk
+
+    def uncut(self) -> Source:
+        """Return a mapping as one chunk, for what looks at all around a place; any other source as it is."""
+        if self.layout is not Layout.MAPPING:
+            return self
+        return self._uncut
+
+    @cached_property
+    def _uncut(self) -> Source:
+        return Source(ChunkList((self.whole,)), Layout.WHOLE, self.language)
+
+    @property
+    def yaml(self) -> ChunkYaml:
+        """The YAML of a text that is no list of parts; spans count from the start of the text."""
+        return mapping_yaml(self.root) if self.layout is Layout.MAPPING else chunk_yaml(self.whole)
 
     def located(self, offset: int) -> Located:
         """Return the chunk that holds `offset`, clamped to the text; of two that meet there, the second."""
@@ -301,25 +263,77 @@ class Source:
     def edited(self, span: Span, text: str) -> Source:
         """Return the source with `span` replaced by `text`; unchanged chunks are shared."""
         length = len(self) + len(text) - (span.end - span.start)
-        if self.has_jinja and max(len(self), length) > MAX_CHARACTERS:
-            return Source.of(self.text[: span.start] + text + self.text[span.end :])
-        typed = self._typed(span, text)
-        if typed is not None:
-            return typed
-        made = self._edited(span, text)
-        old = self.located(span.start)
-        if len(made.root.chunks) == len(self.root.chunks) and span.end <= old.start + old.chunk.length:
-            new = made.root.at_index(old.index).chunk
-            place = span.shifted(-old.start)
-            if new.text == old.chunk.text[: place.start] + text + old.chunk.text[place.end :]:
-                succeed(old.chunk, new, place)
+        made = None
+        if max(len(self), length) <= MAX_CHARACTERS:
+            if self.layout is Layout.LIST:
+                made = self._typed(span, text) or self._edited_list(span, text)
+            elif self.layout is Layout.MAPPING:
+                made = self._edited_mapping(span, text)
+        return made or self._cut_again(self._text_with(span, text))
+
+    def _text_with(self, span: Span, text: str) -> str:
+        whole = self._whole_text
+        return whole[: span.start] + text + whole[span.end :]
+
+    def _cut_again(self, text: str) -> Source:
+        """Return the source of another text; chunks that are in both are shared."""
+        old = self.root.chunks
+        chunks, layout = _cut(text, self.language, {(chunk.text, chunk.role): chunk for chunk in old})
+        first = 0
+        while first < min(len(old), len(chunks)) - 1 and old[first] is chunks[first]:
+            first += 1
+        behind = 0
+        while behind < min(len(old), len(chunks)) - first - 1 and old[-1 - behind] is chunks[-1 - behind]:
+            behind += 1
+        if layout is not self.layout:  # which is nowhere recorded
+            return Source(ChunkList(tuple(chunks)), layout, self.language)
+        fresh = tuple(chunks[first : len(chunks) - behind])
+        return Source(self.root.replaced(first, len(old) - behind - 1, fresh), layout, self.language)
+
+    def _edited_mapping(self, span: Span, text: str) -> Source | None:
+        """Return the source after an edit that concerns a few chunks; None if it may concern others."""
+        first, last = self.located(span.start), self.located(span.end)
+        if span.start == first.start and first.index:
+            first = self.root.at_index(first.index - 1)
+        if self.root.is_reaching or not self._is_sound:
+            return None
+        old = self.root.chunks[first.index : last.index + 1]
+        new = text_with(self.root, first, last.index, span, text)
+        behind = self.root.chunks[last.index + 1 : last.index + 2]
+        if (behind and not new.endswith("\n")) or any(map(spans_blocks, old)):
+            return None
+        if ANCHOR.search(new):
+            return None
+        known = {(chunk.text, chunk.role): chunk for chunk in old}
+        if self.language.host is Host.JSON:
+            fresh = json_pieces(new, first.chunk, self.root.chunks[1], known) if first.index else []
+        elif behind and not ends_alike("".join([chunk.text for chunk in old]), new, old[0]):
+            return None
+        else:
+            fresh = pieces(new, first.chunk if first.index else None, known)
+        above = self.root.chunks[: first.index]
+        is_local = not any(chunk.reach or chunk_yaml(chunk).aliases or spans_blocks(chunk) for chunk in fresh)
+        if not fresh or not is_local or not (first.index or has_entries(fresh[0])):
+            return None
+        around = (*above, *fresh, *behind)
+        is_end = last.index + len(behind) == len(self.root.chunks) - 1
+        if not _are_alike(old, fresh) and first_unsound(around, len(above), is_end=is_end) is not None:
+            return None
+        made = Source(self.root.replaced(first.index, last.index, tuple(fresh)), self.layout, self.language)
+        vars(made)["_is_sound"] = True
         return made
+
+    @cached_property
+    def _is_sound(self) -> bool:
+        """Whether the chunks of a mapping are read apart."""
+        with ignoring_reads():
+            return first_unsound(self.root.chunks) is None
 
     def _typed(self, span: Span, text: str) -> Source | None:
         """Return the source after an edit that moves tags or stays inside one; None if it may do more."""
         located = self.located(span.start)
         chunk, begin, end = located.chunk, span.start - located.start, span.end - located.start
-        if not self.at_items or self.root.is_reaching or located.index == 0:
+        if self.root.is_reaching or located.index == 0:
             return None
         if begin < _SHORTEST_ITEM or end >= chunk.length or chunk.text[begin - 1] in "{-\n\r":
             return None
@@ -338,40 +352,46 @@ class Source:
             else:
                 tags.append(tag if tag.span.end <= begin else tag.shifted(growth))
         new = Chunk(chunk.text[:begin] + text + chunk.text[end:], tuple(tags), reach=0)
-        succeed(chunk, new, Span(begin, end))
-        return Source(self.root.replaced(located.index, located.index, (new,)), at_items=True)
+        return Source(self.root.replaced(located.index, located.index, (new,)), Layout.LIST)
 
-    def _edited(self, span: Span, text: str) -> Source:
+    def _edited_list(self, span: Span, text: str) -> Source | None:
+        """Return the source after any edit; None if it may be no list any more."""
         first, last = depending_on(self.root, span), self.located(span.end).index
         if span.start <= first.start + 1 and first.index > 0:
             first = self.root.at_index(first.index - 1)  # its dash may be what the edit takes away
-        if not self.at_items or first.index == 0:
-            return self._edited_from_start(span, last, text)
         new = text_with(self.root, first, last, span, text)
-        return Source(recut(self.root, first.index, last, new), at_items=True)
+        made = Source(recut(self.root, first.index, last, new), Layout.LIST)
+        return made if first.index or _is_list(made.first_chunk) else None
 
-    def _edited_from_start(self, span: Span, last: int, text: str) -> Source:
-        new = text_with(self.root, self.root.at_index(0), last, span, text)
-        if not self.at_items:
-            return self._edited_whole(span, new, text)
-        made = Source(recut(self.root, 0, last, new), at_items=True)
-        head = made.first_chunk
-        if head.has_printed_content and not _begins_with_item(head):
-            return Source.of(made.text)
-        return made
 
-    def _edited_whole(self, span: Span, new: str, typed: str) -> Source:
-        """Return the source after an edit of a text that is one chunk; `new` is what it is then."""
-        if not self.has_jinja:
-            plain = Chunk(new, (), reach=0)
-            last = len(self.root.chunks) - 1
-            return Source(self.root.replaced(0, last, (plain,)), at_items=False, has_jinja=False)
-        chunk = self.first_chunk
-        if not says_no_list(chunk, min(span.start, chunk.length)):
-            return Source.of(new)
-        again = rescanned(chunk, Span(min(span.start, chunk.length), min(span.end, chunk.length)), typed)
-        chunks = cut(new, at_items=False) if again is None else [again]
-        return Source(self.root.replaced(0, len(self.root.chunks) - 1, tuple(chunks)), at_items=False)
+def _are_alike(old: tuple[Chunk, ...], fresh: list[Chunk]) -> bool:
+    """Return whether chunks do the same to a mapping as others."""
+    return len(old) == len(fresh) and all(
+        sound(before) is not None and sound(before) == sound(chunk)
+        for before, chunk in zip(old, fresh, strict=True)
+    )
+
+
+def _cut(text: str, language: Language, known: dict[tuple[str, Role], Chunk]) -> tuple[list[Chunk], Layout]:
+    """Return the chunks of a text; those that are `known` are used again."""
+    whole = [Chunk(text, (), reach=0)]
+    if len(text) > MAX_CHARACTERS or language.host is Host.TEXT:
+        return whole, Layout.WHOLE
+    if language.host is Host.JSON:
+        members = cut_json(text, known)
+        return (members, Layout.MAPPING) if members is not None else (whole, Layout.WHOLE)
+    chunks = cut(text, at_items=True)
+    if _is_list(chunks[0]):
+        return shared(chunks, known), Layout.LIST
+    mapping = cut_mapping(text, known)
+    if mapping is not None:
+        return mapping, Layout.MAPPING
+    return shared(cut(text, at_items=False), known), Layout.WHOLE
+
+
+def _is_list(first: Chunk) -> bool:
+    """Return whether the YAML under the Jinja is a list, by what is ahead of its second item."""
+    return not first.has_printed_content or _begins_with_item(first)
 
 
 def _begins_with_item(chunk: Chunk) -> bool:

@@ -118,7 +118,7 @@ def _scopes_before(names: FileNames, end: int, reference: TemplateReference) -> 
     return resolver
 
 
-_has_references: Final = summary(lambda chunk: bool(template_references(chunk)), any, of_tags=True)
+_has_references: Final = summary(lambda chunk: bool(template_references(chunk)), any)
 
 
 def _scopes_at_references(template: Template) -> Iterator[tuple[TemplateReference, Resolver]]:

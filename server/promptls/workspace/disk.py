@@ -9,6 +9,7 @@ from typing import Final
 
 from promptls.security.files import Stamp, read_bytes, stamp_of
 from promptls.semantic.template import Template
+from promptls.syntax.language import JINJA_YAML, JSON_FIELDS
 from promptls.syntax.source import Source
 from promptls.text.packed import is_json_file, unpacked
 
@@ -74,7 +75,7 @@ def text_on_disk(path: str) -> str | None:
 
 def source_of(path: str, text: str) -> Source:
     """Return the text of the file at `path`; in JSON nothing is Jinja."""
-    return Source.plain(text) if is_json_file(path) else Source.of(text)
+    return Source.of(text, JSON_FIELDS if is_json_file(path) else JINJA_YAML)
 
 
 class DiskFiles:

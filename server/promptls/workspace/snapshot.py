@@ -22,6 +22,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.chunk_list import ChunkList
 from promptls.syntax.facts import placed_fact
 from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.source import Layout
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.workspace.disk import MAX_KEPT, DiskFiles
 from promptls.workspace.include_graph import IncludeGraph, ancestors, path_in
@@ -331,7 +332,9 @@ class Snapshot:
             return False
         if template.kind is Kind.PARTS:
             return True
-        if template.kind is not Kind.OTHER or template.parts or template.source.first_chunk.has_content:
+        source = template.source
+        first = source.first_chunk if source.layout is Layout.LIST else source.whole
+        if template.kind is not Kind.OTHER or template.parts or first.has_content:
             return False
         seen.add(path)
         return any(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from promptls.semantic.template import Template
+from promptls.syntax.language import PLAIN_TEXT
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.workspace.disk import DiskFiles, is_below, prompt_paths_by_folder, source_of, text_on_disk
@@ -65,7 +66,7 @@ class Workspace:
 
     def hold(self, path: str, text: str, version: int) -> None:
         """Take `text` for a program or a file of data until it is let go; it is read as no prompt."""
-        held = OpenFile(Template(Source.plain(text)), version)
+        held = OpenFile(Template(Source.of(text, PLAIN_TEXT)), version)
         self._swap(held={**self.snapshot.held, path: held})
         if path.endswith(".py"):
             self.python_changed(path)

@@ -26,6 +26,7 @@ from promptls.semantic.header import OPENING
 from promptls.semantic.kind import Kind
 from promptls.syntax.jinja.expected import Expected, expected_in_tag
 from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.source import Layout
 from promptls.syntax.yaml.expected import ITEM, YamlPlace
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
@@ -53,7 +54,7 @@ def complete(
     if template is None:
         return None
     inside = min(max(offset, 0), len(template.source))
-    if not template.source.has_jinja:
+    if not template.source.language.has_tags:
         return in_json(Request(snapshot, path, template, Kind.OTHER, inside, latest), trigger)
     kind = snapshot.kind(path)
     if kind is Kind.OTHER:
@@ -80,7 +81,7 @@ def _may_become_prompt(snapshot: Snapshot, path: str) -> bool:
     if not any(chunk.has_content for chunk in source.chunks) or is_one_word(source.text):
         return True
     keys_there = set(_KEY_LINE.findall(source.text))
-    return source.at_items and keys_there <= set(PART_KEYS)
+    return source.layout is Layout.LIST and keys_there <= set(PART_KEYS)
 
 
 _MEANT_BY: Final = {

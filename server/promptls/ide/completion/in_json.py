@@ -15,6 +15,7 @@ from promptls.ide.key_facts import keys_at
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.syntax.json_place import JsonPlace, json_place
+from promptls.syntax.language import JSON_FIELDS
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.expected import ITEM
 from promptls.text.positions import Span
@@ -59,7 +60,7 @@ def _without_word(request: Request, place: JsonPlace) -> Request:
     whole = request.template
     if place.is_key or whole.kind is Kind.OTHER:
         blank = '"",' if place.needs_comma and not place.has_colon else '""'
-        whole = Template(Source.plain(text[: place.word.start] + blank + text[place.word.end :]))
+        whole = Template(Source.of(text[: place.word.start] + blank + text[place.word.end :], JSON_FIELDS))
     return replace(request, template=whole, kind=whole.kind)
 
 

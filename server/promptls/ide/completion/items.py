@@ -268,7 +268,7 @@ _TAGS: Final = frozenset({"output", "statement"})
 
 def place_in(template: Template, offset: int) -> TagPlace | YamlPosition | Nowhere:
     """Return where `offset` is, by the chunk that holds it and what is in front of it there."""
-    located = template.source.located(offset)
+    located = template.source.uncut().located(offset)
     inside = offset - located.start
     if inside == 0 and located.index > 0 and offset == len(template.source):
         # Behind the last line end the text is that of the chunk above, and not of one to come.

@@ -183,9 +183,7 @@ def key_items(request: Request, place: YamlPlace, *, in_header: bool) -> Iterato
 
 def _fitting(request: Request, place: YamlPlace, facts: Mapping[str, KeyFact]) -> Mapping[str, KeyFact]:
     """Return the keys that the class of a retriever or template takes; all of them where it is not known."""
-    evaluation = (
-        evaluation_of(request.template.source.first_chunk) if request.kind is Kind.EVALUATION else None
-    )
+    evaluation = evaluation_of(request.template.source.whole) if request.kind is Kind.EVALUATION else None
     if evaluation is None or not place.path:
         return facts
     if facts is RETRIEVER_KEYS and evaluation.retriever is not None:

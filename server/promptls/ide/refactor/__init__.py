@@ -38,7 +38,7 @@ def offers(snapshot: Snapshot, path: str, span: Span) -> Iterator[tuple[str, Off
     place = place_at(snapshot, path, span)
     if place is not None:
         for name, look in REFACTORINGS.items():
-            if not place.template.source.has_jinja and name != "convert-file":
+            if not place.template.source.language.has_tags and name != "convert-file":
                 continue  # what the others write is YAML, and the file is JSON
             offer = look(place)
             if offer is not None:

@@ -26,6 +26,7 @@ from promptls.ide.symbols.symbol import Occurrence, Symbol
 from promptls.lint.analysis.experiments import taken_by
 from promptls.semantic.template import Template
 from promptls.settings.header import NamedMetric
+from promptls.syntax.language import PLAIN_TEXT
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.text.steps import Steps, finished
@@ -216,7 +217,7 @@ def _row_keys(text: str, function: str, column: str) -> tuple[Span, ...]:
     node = _function(text, function)
     if node is None or _ROW not in _arguments(node):
         return ()
-    source = Source.plain(text)
+    source = Source.of(text, PLAIN_TEXT)
     found = []
     for each in ast.walk(node):
         key = _key_of_row(each)

@@ -206,7 +206,7 @@ def column_places(template: Template, path: str, name: str | None) -> Iterator[O
     """Yield the places of a column, or of every column, in an evaluation prompt; none in another file."""
     if template.kind is not Kind.EVALUATION:
         return
-    chunk = template.source.first_chunk
+    chunk = template.source.whole
     evaluation = evaluation_of(chunk)
     if evaluation is None:
         return

@@ -54,9 +54,7 @@ def _chunk_blocks(chunk: Chunk) -> tuple[str, ...]:
     return tuple(each.name for each in statements if each.keyword == "block" and each.name)
 
 
-_blocks: Final = summary(
-    _chunk_blocks, lambda found: tuple(name for each in found for name in each), of_tags=True
-)
+_blocks: Final = summary(_chunk_blocks, lambda found: tuple(name for each in found for name in each))
 """The names of the blocks that a piece of a file defines."""
 
 

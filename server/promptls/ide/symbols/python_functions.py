@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.ide.symbols.symbol import Occurrence, Use
+from promptls.syntax.language import PLAIN_TEXT
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.text.steps import Steps
@@ -180,7 +181,7 @@ def _uses(text: str, name: str, modules: tuple[_Module, ...] | None) -> PythonUs
     tree = parsed(text)
     if tree is None:
         return PythonUses()
-    source, nodes = Source.plain(text), list(ast.walk(tree))
+    source, nodes = Source.of(text, PLAIN_TEXT), list(ast.walk(tree))
     if modules is None:
         has_name = True
         certain: list[tuple[Span, Use]] = [

@@ -386,4 +386,4 @@ def _all_values(pieces: list[_Comparisons]) -> _Comparisons:
     return frozenset[tuple[Path, object]]().union(*pieces)
 
 
-_compared: Final = summary(_values, _all_values, of_tags=True)
+_compared: Final = summary(_values, _all_values)

@@ -210,9 +210,7 @@ def _words_in(chunk: Chunk) -> tuple[tuple[str, str], ...]:
     )
 
 
-_words: Final = summary(
-    lambda chunk: _Words(_words_in(chunk)), lambda pieces: _Words().union(*pieces), of_tags=True
-)
+_words: Final = summary(lambda chunk: _Words(_words_in(chunk)), lambda pieces: _Words().union(*pieces))
 """The same, each once."""
 
 

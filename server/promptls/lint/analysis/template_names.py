@@ -290,9 +290,7 @@ def _members(chunk: Chunk) -> tuple[_Member, ...]:
     return tuple(found)
 
 
-owner_names: Final = summary(
-    lambda chunk: frozenset(member.owner for member in _members(chunk)), union, of_tags=True
-)
+owner_names: Final = summary(lambda chunk: frozenset(member.owner for member in _members(chunk)), union)
 """The names of which a piece asks attributes."""
 
 

@@ -80,13 +80,10 @@ class Unknown:
         self._in_tag = lru_cache(maxsize=1024)(self._find_in_tag)
         """What is found in a tag, kept by the tag's text as its tree is."""
         self._in_chunk: Final = chunk_fact(lambda chunk: tuple(self._find(chunk)))
-        self._uses: Callable[[Piece], bool] = summary(
-            lambda chunk: bool(self._in_chunk(chunk)), any, of_tags=True
-        )
+        self._uses: Callable[[Piece], bool] = summary(lambda chunk: bool(self._in_chunk(chunk)), any)
         self._names: Callable[[Piece], tuple[object, ...]] = summary(
             lambda chunk: tuple((use.name, use.is_soft) for use in self._in_chunk(chunk)),
             tuple[object, ...],
-            of_tags=True,
         )
 
     def check(self, file: File) -> Iterator[Finding]:

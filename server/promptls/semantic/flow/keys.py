@@ -76,7 +76,7 @@ def _names_in(chunk: Chunk) -> frozenset[str]:
     return frozenset(key.name for tag in chunk_keys(chunk) for key in (*tag.keys, *tag.keys_inside))
 
 
-key_names: Final = summary(_names_in, union, of_tags=True)
+key_names: Final = summary(_names_in, union)
 """The names of all keys that a piece of a file reads."""
 
 

@@ -216,9 +216,9 @@ def _loose(events: Sequence[Piece | Use]) -> frozenset[int]:
     return frozenset((*loose, *(index for _, indexes in stack for index in indexes)))
 
 
-stretches: Final = summary(_of_chunk, _joined_pieces, of_tags=True)
+stretches: Final = summary(_of_chunk, _joined_pieces)
 """The uses of a piece of the file, summed up between what the text around it takes part in."""
-_bindings: Final = summary(_bindings_of, _joined_pieces, of_tags=True)
+_bindings: Final = summary(_bindings_of, _joined_pieces)
 """Of those stretches what is bound for the text behind, and the blocks that begin or end there."""
 _flow: Final = file_fact(lambda chunks: _flow_of(stretches(chunks)))
 _uses: Final = file_fact(lambda chunks: shapes_of_inputs(_flow(chunks), {}))

@@ -83,7 +83,7 @@ def _bare_of_group(children: list[Outline]) -> Outline:
     return _reduced([step for each in children for step in each])
 
 
-bare_outline: Final = summary(_bare_of_chunk, _bare_of_group, of_tags=True)
+bare_outline: Final = summary(_bare_of_chunk, _bare_of_group)
 """The outline of a piece without the places, which is the same where an edit only moves tags."""
 
 
@@ -306,7 +306,7 @@ def _chunk_read_names(chunk: Chunk) -> frozenset[str]:
     return frozenset(event.name for event in chunk_events(chunk) if event.action == "read")
 
 
-_read_names: Final = summary(_chunk_read_names, union, of_tags=True)
+_read_names: Final = summary(_chunk_read_names, union)
 """Every name that a piece reads."""
 
 
@@ -315,7 +315,6 @@ _called_names: Final = summary(
         event.name for event in chunk_events(chunk) if event.action == "read" and event.detail == "call"
     ),
     union,
-    of_tags=True,
 )
 """Every name that a piece calls."""
 
@@ -332,7 +331,7 @@ def _merged(each: list[dict[str, frozenset[str]]]) -> dict[str, frozenset[str]]:
     return {kind: union([names[kind] for names in each if kind in names]) for kind in kinds}
 
 
-_bound_names: Final = summary(_chunk_bound_names, _merged, of_tags=True)
+_bound_names: Final = summary(_chunk_bound_names, _merged)
 """The names that a piece binds, by the way in which it does."""
 
 
@@ -345,7 +344,7 @@ def _without_places(chunk: Chunk) -> tuple[object, ...]:
     )
 
 
-name_steps: Final = summary(_without_places, tuple[object, ...], of_tags=True)
+name_steps: Final = summary(_without_places, tuple[object, ...])
 """What a piece binds and reads, how, in which order and in which blocks, without the places."""
 
 

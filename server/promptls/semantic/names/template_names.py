@@ -312,7 +312,7 @@ def _joined(texts: list[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple([text for each in texts for text in each])
 
 
-_tags: Final = summary(_tag_texts, _joined, of_tags=True)
+_tags: Final = summary(_tag_texts, _joined)
 
 
 def _names(template: Template, reference: TemplateReference) -> _Names:

@@ -97,6 +97,14 @@ def _loose_in_file(chunks: ChunkList) -> tuple[BlockTag, ...]:
     return _match([tag._replace(place=number) for number, tag in enumerate(placed)], [])
 
 
+def spanning_blocks(chunks: Iterable[Chunk]) -> list[tuple[int, int]]:
+    """Return the blocks that begin in one of the chunks and end in another, by the numbers of both."""
+    loose = [(number, tag) for number, chunk in enumerate(chunks) for tag in chunk_blocks(chunk).loose]
+    pairs: list[Pair] = []
+    _match([tag._replace(place=place) for place, (_, tag) in enumerate(loose)], pairs)
+    return [(loose[pair.opening][0], loose[pair.closing][0]) for pair in pairs]
+
+
 def _match(tags: Iterable[BlockTag], pairs: list[Pair]) -> tuple[BlockTag, ...]:
     """Return the tags that have no partner among the others, in order.
 
@@ -134,7 +142,7 @@ def _joined_words(pieces: list[tuple[tuple[str, str], ...]]) -> tuple[tuple[str,
     return _words(_match([BlockTag(*word, NOWHERE, number) for number, word in enumerate(words)], []))
 
 
-_loose_words: Final = summary(lambda chunk: _words(chunk_blocks(chunk).loose), _joined_words, of_tags=True)
+_loose_words: Final = summary(lambda chunk: _words(chunk_blocks(chunk).loose), _joined_words)
 """What the tags of a piece whose partner is outside of it do, and to which blocks, without their places."""
 
 

@@ -226,7 +226,7 @@ def _text_of(chunk: Chunk, raw: Tag) -> str:
     return chunk.text[raw.body.start : raw.body.end]
 
 
-has_blocks: Final = summary(lambda chunk: bool(block_names(chunk)), any, of_tags=True)
+has_blocks: Final = summary(lambda chunk: bool(block_names(chunk)), any)
 """Whether a piece has `block` tags."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -34,10 +35,6 @@ class Tag:
     trims_after: bool = False
     unclosed: str = ""
     body: Span = NOWHERE
-
-    def is_same(self, other: Tag) -> bool:
-        """Return whether the other tag is the same one, wherever the two stand."""
-        return self.text == other.text and self.kind == other.kind and self.unclosed == other.unclosed
 
     def shifted(self, by: int) -> Tag:
         """Return the same tag in a text that begins `by` characters earlier."""
@@ -296,23 +293,20 @@ def items_pattern(text: str) -> re.Pattern[str]:
     return _ITEM_BEHIND_ANY_LINE_END if "\r" in text else _ITEM
 
 
-def scan(text: str, start: int, *, items: re.Pattern[str] | None, missing: set[re.Pattern[str]]) -> Scan:
+def scan(text: str, start: int, *, next_start: Callable[[int], int], missing: set[re.Pattern[str]]) -> Scan:
     """Return the tags of `text` from `start` on, their spans counted from `start`.
 
-    With `items`, the `items_pattern` of the text, the scan ends before the next line that begins a
-    list item in the first column (`- …`) outside every tag; else at the end of the text. `missing`
-    remembers, from one scan of the text to the next, which ends were looked for and stand nowhere
-    further on.
+    The scan ends at the first offset outside every tag that `next_start` returns for an offset ahead of it.
+    `missing` remembers, from one scan of the text to the next, which ends of tags were searched for and are
+    nowhere further on.
     """
     tags: list[Tag] = []
     position = start
     seen = 0
-    end = start if items is not None else len(text)
+    end = start
     while True:
-        if items is not None and end <= position:
-            item = items.search(text, max(position - 1, start))
-            end = len(text) if item is None else item.start() + 1
-            items = items if item is not None else None
+        if end <= position and end < len(text):
+            end = next_start(max(position - 1, start))
         match = _NEXT.search(text, position, end)
         if match is None:
             return Scan(tuple(tags), end, seen)

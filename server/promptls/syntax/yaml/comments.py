@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.yaml.error_recovery import recovered_item, recovered_mapping
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar
-from promptls.syntax.yaml.salvage import salvaged_item, salvaged_mapping
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span, line_end
 
@@ -49,10 +49,10 @@ def _roots(chunk: Chunk) -> tuple[Node, ...]:
     yaml = chunk_yaml(chunk)
     if yaml.roots or not yaml.problems:
         return yaml.roots
-    item = salvaged_item(chunk)
+    item = recovered_item(chunk)
     if item is not None:
         return tuple([node for entry in item.entries for node in (entry.key, entry.value)])
-    mapping = salvaged_mapping(chunk)
+    mapping = recovered_mapping(chunk)
     return () if mapping is None else (mapping,)
 
 

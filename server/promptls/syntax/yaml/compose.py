@@ -95,11 +95,15 @@ _PLAIN_WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class YamlError:
-    """What libyaml refuses; offsets count in the text that was composed."""
+    """What libyaml refuses; offsets count in the text that was composed.
+
+    `is_at_end` says that it was found at the end of the text, so that more text could correct it.
+    """
 
     offset: int
     message: str
     alias: str = ""
+    is_at_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,32 +206,18 @@ def nesting_of(text: str) -> int:
     return deepest
 
 
-def error_behind(context: str, text: str, begin: int) -> tuple[YamlError, int] | None:
-    """Return the first error of a text behind a place, with `context` for all that stands ahead of it.
-
-    With it, up to where libyaml has read then. None if there is none, or it has to do with the context.
-    """
-    by = begin - len(context)
-    try:
-        yaml.compose(context + text[begin:], Loader=_Loader)
-    except yaml.MarkedYAMLError as error:
-        marks = [mark.index + by for mark in (error.problem_mark, error.context_mark) if mark]
-        is_behind = bool(error.problem_mark) and error.problem != json_escapes.REFUSED
-        if not is_behind or (error.problem in _AT_CONTEXT and min(marks) < begin):
-            return None
-        return _placed(error, text, by), max(marks)
-    except (yaml.YAMLError, RecursionError, UnicodeEncodeError, ValueError):
-        return None
-    return None
+def _placed(error: yaml.MarkedYAMLError, text: str) -> YamlError:
+    """Return the error as it is reported."""
+    is_at_end = error.problem_mark is None or error.problem_mark.index >= len(text.rstrip())
+    return replace(_located(error, text), is_at_end=is_at_end)
 
 
-def _placed(error: yaml.MarkedYAMLError, text: str, by: int = 0) -> YamlError:
-    """Return the error as it is told; its marks are `by` characters ahead of where they count in the text."""
+def _located(error: yaml.MarkedYAMLError, text: str) -> YamlError:
     problem = error.problem or "not valid YAML"
     mark = error.problem_mark or error.context_mark
     if error.context_mark and problem in _AT_CONTEXT:
         mark = error.context_mark
-    offset = min(mark.index + by, len(text)) if mark else 0
+    offset = min(mark.index, len(text)) if mark else 0
     if (error.context or "").startswith("while parsing a flow"):
         offset = _bracket_above(text, offset)
     elif "<document start>" in problem:
@@ -238,7 +228,7 @@ def _placed(error: yaml.MarkedYAMLError, text: str, by: int = 0) -> YamlError:
     message = _PLAIN_WORDS.get(problem, problem)
     if "<document start>" in problem and text.startswith("%", offset):
         message = "a directive needs a line with `---` behind it"
-    opened = quote_opened_above(text, mark.index + by) if mark else None
+    opened = quote_opened_above(text, mark.index) if mark else None
     if opened is not None:
         return YamlError(opened, _PLAIN_WORDS["found unexpected end of stream"])
     line = _line_at(text, offset)

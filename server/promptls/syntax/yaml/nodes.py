@@ -1,15 +1,13 @@
 """The YAML tree under the Jinja, with spans in the chunk.
 
-A list or a mapping that an edit moves is moved as a whole: its children take their new places when
-somebody asks for them. It has the `core` of the one that it was, and what is known of that holds on.
+A list or a mapping is moved as a whole: its children are moved when somebody asks for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import wraps
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 from promptls.text.positions import Span
 
@@ -41,32 +39,27 @@ class Scalar:
 class Sequence:
     """A list; two are equal that have equal spans and items."""
 
-    __slots__ = ("_by", "_core", "_items", "kept", "span")
+    __slots__ = ("_by", "_items", "_unmoved", "span")
 
     def __init__(self, span: Span, items: tuple[Node, ...]) -> None:
         self.span: Final = span
-        self.kept: dict[object, object] | None = None
         self._items: tuple[Node, ...] | None = items
-        self._core: Sequence | None = None
+        self._unmoved: Sequence | None = None
         self._by = 0
 
     @property
     def items(self) -> tuple[Node, ...]:
         """The items, in order."""
         if self._items is None:
+            assert self._unmoved is not None
             by = self._by
-            self._items = tuple([item.moved(by) for item in self.core.items])
+            self._items = tuple([item.moved(by) for item in self._unmoved.items])
         return self._items
-
-    @property
-    def core(self) -> Sequence:
-        """The list as it was read: the same object however far edits ahead of it have moved it."""
-        return self if self._core is None else self._core
 
     def moved(self, by: int) -> Sequence:
         """Return the same list, that many characters further on."""
         made = Sequence(self.span.shifted(by), ())
-        made._items, made._core, made._by = None, self.core, self._by + by
+        made._items, made._unmoved, made._by = None, self._unmoved or self, self._by + by
         return made
 
     def __eq__(self, other: object) -> bool:
@@ -97,32 +90,27 @@ class Mapping:
     Two are equal that have equal spans and entries.
     """
 
-    __slots__ = ("_by", "_core", "_entries", "kept", "span")
+    __slots__ = ("_by", "_entries", "_unmoved", "span")
 
     def __init__(self, span: Span, entries: tuple[Entry, ...]) -> None:
         self.span: Final = span
-        self.kept: dict[object, object] | None = None
         self._entries: tuple[Entry, ...] | None = entries
-        self._core: Mapping | None = None
+        self._unmoved: Mapping | None = None
         self._by = 0
 
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The keys with their values, in order."""
         if self._entries is None:
+            assert self._unmoved is not None
             by = self._by
-            self._entries = tuple([entry.moved(by) for entry in self.core.entries])
+            self._entries = tuple([entry.moved(by) for entry in self._unmoved.entries])
         return self._entries
-
-    @property
-    def core(self) -> Mapping:
-        """The mapping as it was read: the same object however far edits ahead of it have moved it."""
-        return self if self._core is None else self._core
 
     def moved(self, by: int) -> Mapping:
         """Return the same mapping, that many characters further on."""
         made = Mapping(self.span.shifted(by), ())
-        made._entries, made._core, made._by = None, self.core, self._by + by
+        made._entries, made._unmoved, made._by = None, self._unmoved or self, self._by + by
         return made
 
     def entry(self, key: str) -> Entry | None:
@@ -154,28 +142,6 @@ class Mapping:
 
 Node: TypeAlias = "Scalar | Sequence | Mapping"
 Collection: TypeAlias = "Sequence | Mapping"
-
-Fact = TypeVar("Fact")
-_MISSING: Final = object()
-
-
-def kept_with_node(derive: Callable[[Collection], Fact]) -> Callable[[Collection], Fact]:
-    """`derive`, computed once a list or mapping and kept with its core.
-
-    It is asked of the core, so that what it says of places counts from where that was read.
-    """
-
-    @wraps(derive)
-    def once(node: Collection) -> Fact:
-        core = node.core
-        if core.kept is None:
-            core.kept = {}
-        found = core.kept.get(derive, _MISSING)
-        if found is _MISSING:
-            found = core.kept[derive] = derive(core)
-        return found  # type: ignore[return-value]  # put there above
-
-    return once
 
 
 def node_at(node: Node, way: Iterable[str | int]) -> Node:

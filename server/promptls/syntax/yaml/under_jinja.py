@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk import Chunk, Role, chunk_fact
 from promptls.syntax.jinja.blocks import Pair, chunk_blocks
 from promptls.syntax.jinja.nodes import Name, walk
 from promptls.syntax.jinja.problems import tag_tree
@@ -21,18 +21,15 @@ from promptls.syntax.projection import (
     Projection,
     begins_text,
     branches,
+    dynamic_spans,
     has_else,
     project,
-    projected_again,
+    span_map,
     stands_alone,
     text_span,
 )
-from promptls.syntax.yaml.compose import Composed, YamlError, compose, nesting_of, yaml_problem
-from promptls.syntax.yaml.leading_back import dynamics, spans
-from promptls.syntax.yaml.nodes import Mapping, Node
-from promptls.syntax.yaml.reread import reread
-from promptls.syntax.yaml.retyped import retyped
-from promptls.syntax.yaml.stretches import LastReading, Written
+from promptls.syntax.yaml.compose import Composed, compose, yaml_problem
+from promptls.syntax.yaml.nodes import Mapping, Node, Sequence
 from promptls.text.positions import Span
 
 _MAX_READINGS: Final = 6
@@ -42,17 +39,17 @@ _MAX_ALIASES: Final = 100
 class ChunkYaml(NamedTuple):
     """The trees of a chunk's readings, their errors, and the anchors that other chunks must define.
 
-    `is_read_together` says that the branches of its `if` blocks stand in one tree. `retyped` is the key
-    whose text is all that an edit has changed, where that is certain. `is_plain` says that there is one tree,
-    read with all branches from what `project` gives, without aliases.
+    `is_plain` says that there is one tree, read with all branches from what `project` gives, without aliases.
+    `is_broken` says that no reading is without an error, also if none is certain enough to be reported, and
+    `is_cut_off` that the error is at the end, so that more text could correct it.
     """
 
     roots: tuple[Node, ...]
     problems: tuple[SyntaxProblem, ...]
     aliases: tuple[tuple[str, Span], ...]
-    is_read_together: bool = False
-    retyped: str | None = None
     is_plain: bool = False
+    is_broken: bool = False
+    is_cut_off: bool = False
 
 
 class _Reading(NamedTuple):
@@ -68,109 +65,86 @@ class _Reading(NamedTuple):
         return is_plain and self.composed.root is not None
 
 
-def _chunk_yaml(chunk: Chunk) -> ChunkYaml:
-    """Return what YAML the chunk holds; every span counts from the chunk's start."""
-    again = _again(chunk)
-    if again is not None:
-        return again
-    before = _last_reading(chunk)
-    found: ChunkYaml | None = None
-    if before is not None:
-        now = projection_of(chunk)
-        known = reread(before, Written(chunk.text, chunk.tags, now, spans(now), dynamics(chunk)))
-        if known is not None:
-            chunk.kept[_nesting_of] = known.nesting
-            if isinstance(known.found, Mapping):
-                return ChunkYaml((known.found,), (), (), is_read_together=True, is_plain=True)
-            found = _with_error(chunk, now, known.found)
-            if found is not None:
-                chunk.kept[error_seen] = known.until
-    if found is None:
-        found = _read(chunk)
-    if before is not None and not found.is_plain:
-        chunk.kept[_last_reading] = before
-    return found
-
-
-def _with_error(chunk: Chunk, projection: Projection, error: YamlError) -> ChunkYaml | None:
-    """Return what is known of a chunk with that error; None if another reading of it may be without it."""
-    if any(pair.keyword == "if" for pair in chunk_blocks(chunk).pairs) or _may_begin_texts(chunk):
-        return None
-    return ChunkYaml((), yaml_problem(chunk, projection, error), ())
-
-
-def _again(chunk: Chunk) -> ChunkYaml | None:
-    """Return the YAML of a chunk in which somebody typed where nothing else of it can change; else None."""
-    known = chunk.before.chunk.kept.get(_chunk_yaml) if chunk.before is not None else None
-    if not isinstance(known, ChunkYaml) or not known.roots or known.problems or known.aliases:
-        return None
-    # Which branches count depends on their conditions, where they are not read together.
-    if not chunk.has_same_tags and not known.is_read_together:
-        return None
-    again = retyped(chunk, known.roots, is_plain=known.is_plain, is_read_together=known.is_read_together)
-    return None if again is None else known._replace(roots=again.roots, retyped=again.key)
-
-
-def _last_reading(chunk: Chunk) -> LastReading | None:
-    """Return the last text that became this one and was a mapping without an error; None if there is none."""
-    if chunk.before is None:
-        return None
-    former = chunk.before.chunk
-    known = former.kept.get(_chunk_yaml)
-    if isinstance(known, ChunkYaml) and known.is_plain:
-        (root,) = known.roots
-        if not isinstance(root, Mapping) or not root.entries:
-            return None
-        return LastReading(former.length, former.tags, projection_of(former), root, _nesting(former))
-    return last_reading(former)
-
-
-def last_reading(chunk: Chunk) -> LastReading | None:
-    """Return the last text without an error that became that of a chunk with one.
-
-    None if none is known.
-    """
-    earlier = chunk.kept.get(_last_reading)
-    return earlier if isinstance(earlier, LastReading) else None
-
-
-def error_seen(chunk: Chunk) -> int | None:
-    """Up to where libyaml reads what the chunk gives until it sees an error; None if that is unknown."""
-    seen = chunk.kept.get(error_seen)
-    return seen if isinstance(seen, int) else None
-
-
-def _projection_of(chunk: Chunk) -> Projection:
+@chunk_fact
+def projection_of(chunk: Chunk) -> Projection:
     """Return what the chunk gives with all its branches."""
-    former = chunk.before.chunk.kept.get(_projection_of) if chunk.before is not None else None
-    again = projected_again(chunk, former) if isinstance(former, Projection) else None
-    return project(chunk) if again is None else again
+    return project(chunk)
 
 
-def _nesting_of(chunk: Chunk) -> int:
-    """Return how deep brackets stand in one another in what the chunk gives, or more."""
-    return nesting_of(projection_of(chunk).text)
-
-
-projection_of: Final = chunk_fact(_projection_of)
-_nesting: Final = chunk_fact(_nesting_of)
-chunk_yaml: Final = chunk_fact(_chunk_yaml)
-
-
-def _read(chunk: Chunk) -> ChunkYaml:
+@chunk_fact
+def chunk_yaml(chunk: Chunk) -> ChunkYaml:
+    """Return what YAML the chunk holds; every span counts from the chunk's start."""
+    if chunk.role in {Role.JSON_MEMBERS, Role.JSON_ELEMENTS}:
+        return json_chunk(chunk).yaml
     together = _reading(chunk, {})
     if together.composed.error is None:
-        found = _without_error([together])
-        return found._replace(is_read_together=True, is_plain=together.is_plain)
+        return _without_error([together])._replace(is_plain=together.is_plain)
     ifs = [pair for pair in chunk_blocks(chunk).pairs if pair.keyword == "if"]
     if not ifs:
-        return ChunkYaml((), _problem_in(chunk, together), together.aliases)
+        return _broken(chunk, together)
     readings = [_reading(chunk, choices) for choices in _choices(chunk, ifs)]
     right = [reading for reading in readings if reading.composed.error is None]
     if not right:
-        return ChunkYaml((), _problem_in(chunk, readings[0]), readings[0].aliases)
-    result = _without_error(right)
-    return result._replace(problems=_branch_problem(chunk, ifs, readings))
+        return _broken(chunk, readings[0])
+    return _without_error(right)._replace(problems=_branch_problem(chunk, ifs, readings))
+
+
+class JsonChunk(NamedTuple):
+    """The YAML of a chunk of a JSON object, with the brackets that are open behind it.
+
+    The root is a mapping of members, or a list of elements.
+    """
+
+    yaml: ChunkYaml
+    is_open: str = ""
+
+
+_BROKEN_JSON: Final = JsonChunk(ChunkYaml((), (), (), is_broken=True))
+
+
+@chunk_fact
+def json_chunk(chunk: Chunk) -> JsonChunk:
+    """Return the YAML of a chunk of a JSON object, read in brackets that make it complete."""
+    is_elements = chunk.role is Role.JSON_ELEMENTS
+    opened = '{"":[' if is_elements else "{"
+    if chunk.text.lstrip("\ufeff \t\r\n").startswith("{") and not is_elements:
+        opened = ""
+    for is_open in ("]}", "}", "") if is_elements else ("}", "]}", ""):
+        root = _framed(chunk.text, opened, is_open)
+        if root is None:
+            continue
+        node: Node = root.entries[0].value if is_elements else root
+        if is_elements and not (len(root.entries) == 1 and isinstance(node, Sequence)):
+            return _BROKEN_JSON
+        return JsonChunk(ChunkYaml((node,), (), (), is_plain=True), is_open)
+    return _BROKEN_JSON
+
+
+def _framed(text: str, opened: str, closing: str) -> Mapping | None:
+    """Return the mapping of a text between brackets; None if it does not end with them."""
+    written = f"{opened}{text}{closing}"
+    places: list[int] = []
+
+    def span(start: int, end: int) -> Span:
+        places.append(end)
+        by = len(opened)
+        return Span(min(max(start - by, 0), len(text)), min(max(end - by, 0), len(text)))
+
+    composed = compose(written, span, lambda _span: False)
+    root = composed.root
+    is_whole = bool(places) and places[0] == len(written.rstrip()) and not composed.has_aliases
+    return root if isinstance(root, Mapping) and is_whole else None
+
+
+def _broken(chunk: Chunk, reading: _Reading) -> ChunkYaml:
+    error = reading.composed.error
+    return ChunkYaml(
+        (),
+        _problem_in(chunk, reading),
+        reading.aliases,
+        is_broken=True,
+        is_cut_off=error is not None and error.is_at_end,
+    )
 
 
 def _without_error(readings: list[_Reading]) -> ChunkYaml:
@@ -204,7 +178,7 @@ def _reading_of(chunk: Chunk, projection: Projection) -> _Reading:
 
     Aliases of anchors elsewhere are noted and read as plain text.
     """
-    span, has_jinja = spans(projection), dynamics(chunk)
+    span, has_jinja = span_map(projection), dynamic_spans(chunk)
     text = projection.text
     aliases: list[tuple[str, Span]] = []
 

@@ -45,7 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, RelatedPlace, Rule
-from promptls.semantic.header import Example, kept_with_example
+from promptls.semantic.header import Example, example_fact
 from promptls.semantic.object_data import is_printed
 from promptls.semantic.types.schemas import canonical_text
 
@@ -56,7 +56,7 @@ def check(file: File) -> Iterator[Finding]:
     output = output if isinstance(output, str) else None
     seen: dict[str, Example] = {}
     for example in file.template.declarations.examples:
-        if is_printed(example.node):
+        if _is_printed(example):
             continue  # what Jinja prints may differ from one to the other
         inputs = _inputs(example, output)
         earlier = seen.setdefault(inputs, example)
@@ -66,7 +66,12 @@ def check(file: File) -> Iterator[Finding]:
             yield Finding(example.first_key, message, related=(related,))
 
 
-@kept_with_example
+@example_fact
+def _is_printed(example: Example) -> bool:
+    return is_printed(example.node)
+
+
+@example_fact
 def _inputs(example: Example, output: str | None) -> str:
     """Return the inputs of an example as one text; empty where it has none."""
     inputs = {key: value for key, value in example.data.items() if key != output}

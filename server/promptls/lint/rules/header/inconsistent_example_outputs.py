@@ -48,7 +48,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
-from promptls.semantic.header import Example, kept_with_example
+from promptls.semantic.header import Example, example_fact
 from promptls.syntax.yaml.nodes import key_text
 
 
@@ -72,7 +72,7 @@ def check(file: File) -> Iterator[Finding]:
             yield Finding(entry.value.span, message)
 
 
-@kept_with_example
+@example_fact
 def _output_form(example: Example, output: str, is_json: bool) -> str | None:
     """Return the form of the example's output; None if it has none, or Jinja prints anything into it."""
     if all(key_text(entry) != output for entry in example.entries) or example.is_printed(output):

@@ -144,9 +144,7 @@ def _assigned(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     )
 
 
-_assigned_names: Final = summary(
-    lambda chunk: frozenset(name for name, _ in _assigned(chunk)), union, of_tags=True
-)
+_assigned_names: Final = summary(lambda chunk: frozenset(name for name, _ in _assigned(chunk)), union)
 """The names whose attributes a piece sets."""
 
 

@@ -86,7 +86,7 @@ def _foreign(chunk: Chunk) -> tuple[tuple[Attribute, Call | None, int], ...]:
     return tuple(found)
 
 
-_has_foreign: Final = summary(lambda chunk: bool(_foreign(chunk)), any, of_tags=True)
+_has_foreign: Final = summary(lambda chunk: bool(_foreign(chunk)), any)
 
 
 def check(file: File) -> Iterator[Finding]:

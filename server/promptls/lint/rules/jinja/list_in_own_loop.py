@@ -67,10 +67,8 @@ def _looped(chunk: Chunk) -> frozenset[str]:
     )
 
 
-_printed_names: Final = summary(
-    lambda chunk: frozenset(name for name, _ in _printed(chunk)), union, of_tags=True
-)
-_looped_names: Final = summary(_looped, union, of_tags=True)
+_printed_names: Final = summary(lambda chunk: frozenset(name for name, _ in _printed(chunk)), union)
+_looped_names: Final = summary(_looped, union)
 
 
 def check(file: File) -> Iterator[Finding]:

@@ -59,7 +59,7 @@ def _names_asked(chunk: Chunk) -> tuple[str, ...]:
     )
 
 
-_asked: Final = summary(lambda chunk: frozenset(_names_asked(chunk)), union, of_tags=True)
+_asked: Final = summary(lambda chunk: frozenset(_names_asked(chunk)), union)
 """The blocks that a piece asks of `self`."""
 
 

@@ -103,7 +103,7 @@ _ELSEWHERE: Final = {
 }
 """What the loops of other template languages have, and the same of Jinja's."""
 _OWN_BINDINGS: Final = ("set", "for", "macro", "import", "with", "parameter")
-_unknown: Final = summary(lambda chunk: frozenset(name for name, *_ in _asked(chunk)), union, of_tags=True)
+_unknown: Final = summary(lambda chunk: frozenset(name for name, *_ in _asked(chunk)), union)
 """The attributes that a piece asks of a `loop` and that no loop has."""
 
 

@@ -75,7 +75,7 @@ def _is_role(node: object) -> bool:
     return isinstance(node, Name) and node.name == "role"
 
 
-_names: Final = summary(lambda chunk: frozenset(name for name, *_ in _doubtful(chunk)), union, of_tags=True)
+_names: Final = summary(lambda chunk: frozenset(name for name, *_ in _doubtful(chunk)), union)
 
 
 def _keys(chunk: Chunk) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _keys(chunk: Chunk) -> Iterator[str]:
             yield str(node.key.value)
 
 
-_attributes: Final = summary(lambda chunk: frozenset(_keys(chunk)), union, of_tags=True)
+_attributes: Final = summary(lambda chunk: frozenset(_keys(chunk)), union)
 
 
 def check(file: File) -> Iterator[Finding]:

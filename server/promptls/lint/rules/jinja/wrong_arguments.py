@@ -156,9 +156,7 @@ def chunk_calls(chunk: Chunk) -> tuple[tuple[int, str, Call], ...]:
     return tuple(found)
 
 
-called_names: Final = summary(
-    lambda chunk: frozenset(name for _, name, _ in chunk_calls(chunk)), union, of_tags=True
-)
+called_names: Final = summary(lambda chunk: frozenset(name for _, name, _ in chunk_calls(chunk)), union)
 """The names that a piece calls, or calls something of."""
 
 
@@ -282,7 +280,7 @@ def _joined_macros(macros: list[dict[str, Callee | None]]) -> dict[str, Callee |
     return joined
 
 
-_own_macros: Final = summary(_chunk_macros, _joined_macros, of_tags=True)
+_own_macros: Final = summary(_chunk_macros, _joined_macros)
 """The macros of a piece by name; None for those that cannot be told apart, or reach over several chunks."""
 
 

@@ -32,22 +32,23 @@ output_key: answer
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from promptls.lint.fixes.mappings import removed_item
 from promptls.lint.rule import YAML_KINDS, File, Finding, Fix, Rule
 from promptls.semantic.branches import chunk_branches
 from promptls.semantic.kind import Kind
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import placed_items
+from promptls.syntax.source import Layout, Source
 from promptls.syntax.yaml.nodes import (
-    Collection,
     Mapping,
     Node,
-    Scalar,
     Sequence,
-    kept_with_node,
     key_text,
     scalar_text,
 )
+from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 
 
@@ -68,10 +69,11 @@ def check(file: File) -> Iterator[Finding]:
     tree = file.template.declarations.tree
     if tree is None:
         return
-    twice = _placed(tree)
+    source = file.template.source
+    twice = _in(tree) if file.template.header is not None else _twice(source, tree)
     branches = None
     if twice and file.kind in {Kind.OBJECT, Kind.EVALUATION}:
-        branches = chunk_branches(file.template.source.first_chunk)
+        branches = chunk_branches(source.whole)
     for key, first, again in twice:
         if branches is None or not branches.exclude(first.start, again.start):
             yield Finding(again, f"`{key}` stands twice; YAML drops the first one")
@@ -80,32 +82,48 @@ def check(file: File) -> Iterator[Finding]:
         yield from _in_list(file, names)
 
 
-def _placed(node: Node) -> tuple[_Twice, ...]:
-    """Return the keys that stand twice anywhere in a node, where they stand now."""
-    if isinstance(node, Scalar):
-        return ()
-    found = _in(node)
-    by = node.span.start - node.core.span.start
-    return tuple([each.shifted(by) for each in found]) if found and by else found
+def _twice(source: Source, tree: Mapping) -> list[_Twice]:
+    """Return the keys that are twice in one mapping of what the file declares."""
+    if source.layout is not Layout.MAPPING or source.yaml.is_broken:
+        return _in(tree)
+    found = _in_entries(tree)
+    return found + list(_below_entries(source.root))
 
 
-@kept_with_node
-def _in(node: Collection) -> tuple[_Twice, ...]:
+@chunk_fact
+def _in_chunk(chunk: Chunk) -> tuple[_Twice, ...]:
+    """Return the keys that are twice in one mapping, below the entries or items of the chunk."""
+    roots = chunk_yaml(chunk).roots
+    values = _values(roots[0]) if roots else ()
+    return tuple([each for value in values for each in _in(value)])
+
+
+_below_entries: Final = placed_items(_in_chunk, _Twice.shifted)
+
+
+def _values(node: Node) -> list[Node]:
+    if isinstance(node, Sequence):
+        return list(node.items)
+    return [entry.value for entry in node.entries] if isinstance(node, Mapping) else []
+
+
+def _in(node: Node) -> list[_Twice]:
+    found = _in_entries(node) if isinstance(node, Mapping) else []
+    for value in _values(node):
+        found += _in(value)
+    return found
+
+
+def _in_entries(node: Mapping) -> list[_Twice]:
     found: list[_Twice] = []
-    if isinstance(node, Mapping):
-        seen: dict[str, Span] = {}
-        for entry in node.entries:
-            key = key_text(entry)
-            if key is not None and key != "<<":
-                first = seen.setdefault(key, entry.key.span)
-                if first != entry.key.span:
-                    found.append(_Twice(key, first, entry.key.span))
-            found += _placed(entry.value)
-    else:
-        for item in node.items:
-            if not isinstance(item, Scalar) and _in(item):
-                found += _placed(item)
-    return tuple(found)
+    seen: dict[str, Span] = {}
+    for entry in node.entries:
+        key = key_text(entry)
+        if key is not None and key != "<<":
+            first = seen.setdefault(key, entry.key.span)
+            if first != entry.key.span:
+                found.append(_Twice(key, first, entry.key.span))
+    return found
 
 
 def _in_list(file: File, names: Sequence) -> Iterator[Finding]:

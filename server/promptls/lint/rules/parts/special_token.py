@@ -145,7 +145,7 @@ def _printing(chunk: Chunk) -> frozenset[tuple[str, str]]:
     return frozenset(found)
 
 
-_names: Final = summary(_printing, lambda pieces: frozenset[tuple[str, str]]().union(*pieces), of_tags=True)
+_names: Final = summary(_printing, lambda pieces: frozenset[tuple[str, str]]().union(*pieces))
 
 
 _has_markers: Final = summary(lambda chunk: bool(marked_elsewhere(chunk)), any)

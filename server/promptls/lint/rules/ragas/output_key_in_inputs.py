@@ -64,7 +64,7 @@ def _without(file: File, name: str) -> Edit | None:
     entry = keys.entry(name) if isinstance(keys, Mapping) else None
     if not isinstance(keys, Mapping) or entry is None:
         return None
-    return without_entry(file.template.source.first_chunk, keys.span, keys.entries, entry)
+    return without_entry(file.template.source.whole, keys.span, keys.entries, entry)
 
 
 RULE = Rule(check, severity="warning", kinds=DECLARING_KINDS)

@@ -53,14 +53,17 @@ def check(file: File) -> Iterator[Finding]:
     declared = file.template.declarations.inputs
     if root is None or declared is None:
         return
-    chunk = file.template.source.first_chunk
     inputs = [key.name for key in declared]
+    scalars: list[Scalar] = []
     instruction = root.value("instruction")
     if isinstance(instruction, Scalar):
-        yield from _in_text(chunk, instruction, inputs)
+        scalars.append(instruction)
     if scalar_text(root.value("output_type")) == "str":
-        for scalar in _scalars(root.value("examples")):
-            yield from _in_text(chunk, scalar, inputs)
+        scalars += _scalars(root.value("examples"))
+    for scalar in scalars:
+        located = file.template.source.located(scalar.span.start)
+        for finding in _in_text(located.chunk, scalar.moved(-located.start), inputs):
+            yield finding.shifted(located.start)
 
 
 def _in_text(chunk: Chunk, scalar: Scalar, inputs: list[str]) -> Iterator[Finding]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from promptls.syntax.chunk import cut
+from promptls.syntax.yaml.error_recovery import recovered_item
 from promptls.syntax.yaml.nodes import Scalar, key_text
-from promptls.syntax.yaml.salvage import salvaged_item
 
 
 def entries(text: str) -> list[tuple[str | None, str]]:
     """The keys of the item and the places of their values, `?` ahead of those that nobody knows."""
     (chunk,) = cut(text, at_items=True)
-    found = salvaged_item(chunk)
+    found = recovered_item(chunk)
     return [
         (
             key_text(entry),

@@ -1,4 +1,4 @@
-"""What can still be read of a list item whose YAML is broken: its keys, one after the other.
+"""What can still be read of broken YAML: the keys of a list item or of a mapping, one after the other.
 
 Each key with the lines below it is read by itself, so that an error in one value hides no other.
 """
@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.projection import Projection, project, text_span
+from promptls.syntax.chunk import Chunk, Role, chunk_fact, joined
+from promptls.syntax.chunk_list import ChunkList
+from promptls.syntax.facts import placed_fact
+from promptls.syntax.projection import Projection, dynamic_spans, project, span_map, text_span
 from promptls.syntax.yaml.compose import compose, is_one_entry
-from promptls.syntax.yaml.known_entries import KnownEntries, known_entries
-from promptls.syntax.yaml.leading_back import dynamics, spans
+from promptls.syntax.yaml.mapping_chunks import first_unsound, has_entries, mapping_of
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar
 from promptls.syntax.yaml.under_jinja import projection_of
 from promptls.text.positions import Span
@@ -36,7 +37,7 @@ _WAITING: Final = re.compile(r"(?::|(?:^|[ ])-|[: ][|>][-+0-9]*)\s*\Z", re.MULTI
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 
 
-class Salvaged(NamedTuple):
+class RecoveredItem(NamedTuple):
     """The entries of a broken item, in order, with its span; `broken` is where the first error stands.
 
     The value of an entry that cannot be read counts as printed by Jinja: nobody knows it.
@@ -48,7 +49,7 @@ class Salvaged(NamedTuple):
 
 
 @chunk_fact
-def salvaged_item(chunk: Chunk) -> Salvaged | None:
+def recovered_item(chunk: Chunk) -> RecoveredItem | None:
     """Return what can be read of the chunk's list item; None if the chunk begins with none."""
     projection = project(chunk)
     item = _ITEM.match(projection.text)
@@ -73,7 +74,7 @@ def salvaged_item(chunk: Chunk) -> Salvaged | None:
         return None
     first = projection.origin(item.end())
     last = max(entry.value.span.end for entry in entries)
-    return Salvaged(
+    return RecoveredItem(
         Span(first, max(first, last)), tuple(entries), len(chunk.text) if broken is None else broken
     )
 
@@ -87,7 +88,7 @@ def may_be_left_out(key: str, above: str) -> bool:
     return bool(is_key) and not _WAITING.search(above)
 
 
-def mended_key(block: str) -> str | None:
+def corrected_key(block: str) -> str | None:
     """Return the broken text of a key that decides what others mean, with what it lacks put in; else None.
 
     Quotes and brackets that are open are closed at the end of its text, and nowhere else: all other
@@ -140,45 +141,75 @@ def _without_broken_value(line: str) -> str:
     return line
 
 
+class _Stretch(NamedTuple):
+    """The lines from one key in the first column to the next, and the entries that can be read there.
+
+    `is_lost` says that a key that decides what others mean cannot be read, or what may be its value.
+    """
+
+    text: str
+    entries: tuple[Entry, ...]
+
+    def is_lost(self, above: str) -> bool:
+        return not self.entries and bool(self.text.strip()) and not may_be_left_out(self.text, above)
+
+
 @chunk_fact
-def salvaged_mapping(chunk: Chunk) -> Mapping | None:
+def _stretches(chunk: Chunk) -> tuple[_Stretch, ...]:
+    projection = projection_of(chunk)
+    found = []
+    start = 0
+    for text in TOP_KEY.split(projection.text):
+        end = start + len(text)
+        entries = _read(chunk, projection, start, end)
+        if not entries and (corrected := corrected_key(text)):
+            entries = _read(chunk, projection, start, end, corrected)
+        found.append(_Stretch(text, entries))
+        start = end
+    return tuple(found)
+
+
+@chunk_fact
+def recovered_mapping(chunk: Chunk) -> Mapping | None:
     """Return the keys of a chunk's mapping that can be read.
 
-    None if a key that decides what others mean cannot be, and where what is broken may be the
-    value that the key above it waits for.
+    None if a key that decides what others mean cannot be, or if what is broken may be the value that the key
+    above it waits for.
     """
-    projection = projection_of(chunk)
-    known = known_entries(chunk)
+    return _mapping([(0, _stretches(chunk))])
+
+
+@placed_fact
+def recovered_file(chunks: ChunkList) -> Mapping | None:
+    """Return the same of a mapping that is cut into chunks."""
+    groups: list[list[tuple[Chunk, int]]] = []
+    for chunk, start in zip(chunks.chunks, chunks.starts, strict=False):
+        if chunk.role is Role.BLOCK or not groups:
+            groups.append([])
+        groups[-1].append((chunk, start))
+    found: list[tuple[int, tuple[_Stretch, ...]]] = []
+    for group in groups:
+        if first_unsound([chunk for chunk, _ in group]) is None:
+            entries = mapping_of(group).entries if has_entries(group[0][0]) else ()
+            found.append((0, (_Stretch(projection_of(group[-1][0]).text, entries),)))
+        else:
+            found.append((group[0][1], _stretches(joined([chunk for chunk, _ in group], Role.BLOCK))))
+    return _mapping(found)
+
+
+def _mapping(groups: list[tuple[int, tuple[_Stretch, ...]]]) -> Mapping | None:
+    """Return the mapping of stretches, each with the place that its spans count from."""
     entries: list[Entry] = []
-    start, above = 0, ""
-    for stretch in TOP_KEY.split(projection.text):
-        end = start + len(stretch)
-        found = known.at(start, end)
-        if not found and not known.is_broken(start, end):
-            found = _read(chunk, projection, start, end)
-        if not found:
-            found = _mended(chunk, projection, known, start, end)
-        if not found and stretch.strip() and not may_be_left_out(stretch, above):
-            return None
-        entries += found
-        start, above = end, stretch
+    above = ""
+    for start, stretches in groups:
+        for stretch in stretches:
+            if stretch.is_lost(above):
+                return None
+            entries += [entry.moved(start) for entry in stretch.entries] if start else stretch.entries
+            above = stretch.text
     if not entries:
         return None
     return Mapping(Span(entries[0].key.span.start, entries[-1].value.span.end), tuple(entries))
-
-
-def _mended(
-    chunk: Chunk, projection: Projection, known: KnownEntries, start: int, end: int
-) -> tuple[Entry, ...]:
-    """Return the entry of a broken key that decides what others mean; none if it cannot be read."""
-    stretch = projection.text[start:end]
-    if not _DECIDING_KEY.match(stretch):
-        return ()
-    blanked = _without_broken_values(stretch)
-    found = known.with_text(start, blanked)
-    if not found and (mended := mended_key(stretch)):
-        found = _read(chunk, projection, start, end, mended)
-    return found
 
 
 def _segments(text: str, first: int) -> Iterator[tuple[int, int]]:
@@ -198,20 +229,20 @@ def _segments(text: str, first: int) -> Iterator[tuple[int, int]]:
 
 
 def _read(
-    chunk: Chunk, projection: Projection, start: int, end: int, mended: str | None = None
+    chunk: Chunk, projection: Projection, start: int, end: int, corrected: str | None = None
 ) -> tuple[Entry, ...]:
-    """Return the entries in a stretch, or in what it was mended to, read by itself.
+    """Return the entries in a stretch, or in what it was corrected to, read by itself.
 
     None if it cannot be.
     """
     column = start - (projection.text.rfind("\n", 0, start) + 1)
     padding = " " * column
-    placed = spans(projection)
+    placed = span_map(projection)
 
     def span(first: int, last: int) -> Span:
         return placed(min(max(first - column, 0) + start, end), min(max(last - column, 0) + start, end))
 
-    composed = compose(padding + (mended or projection.text[start:end]), span, dynamics(chunk))
+    composed = compose(padding + (corrected or projection.text[start:end]), span, dynamic_spans(chunk))
     root = composed.root
     return root.entries if isinstance(root, Mapping) else ()
 

@@ -1,0 +1,235 @@
+"""Where a mapping is cut into chunks: at its entries, and at the items of lists right below these.
+
+A cut must not change what is reported. So lines are kept in one chunk if a Jinja block spans them, if a tag
+takes the line end between them away, and if their YAML is only complete together.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+
+from promptls.syntax.chunk import Chunk, Role, cut_at, joined
+from promptls.syntax.jinja.blocks import chunk_blocks, spanning_blocks
+from promptls.syntax.yaml.mapping_chunks import (
+    column_of,
+    first_unsound,
+    has_entries,
+    in_context,
+    trims_behind,
+)
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+
+Known: TypeAlias = dict[tuple[str, Role], Chunk]
+
+_START: Final = re.compile(
+    r"""^(?P<lead>[ ]*)(?:
+        (?P<key>(?:[A-Za-z_][\w.-]*|"[^"\\\r\n]*"|'[^'\r\n]*')[ \t]*:)(?=[ \t\r\n]|\Z)
+        (?:(?P<open>[ \t]*(?:[ \t]\#[^\r\n]*)?(?=[\r\n]|\Z)) | (?P<text>[ \t]+[|>]))?
+        | -(?=[ \t\r\n])
+    )""",
+    re.MULTILINE | re.VERBOSE,
+)
+"""The beginning of a line at which a chunk may begin: a key, or the dash of an item."""
+_FIRST_ITEM: Final = re.compile(r"(?:[ \t]*(?:(?:#|\{[%#])[^\r\n]*)?\r?\n)*([ ]*)-(?=[ \t\r\n])")
+"""What is between the line of a key without a value and its first item."""
+ANCHOR: Final = re.compile(r"(?<![^\s\[{,:?-])&[^\s\[\]{},]")
+_MAX_JOINED: Final = 8
+"""How many chunks are tried together if they are not complete by themselves."""
+
+
+def cut_mapping(text: str, known: Known) -> list[Chunk] | None:
+    """Return the chunks of a mapping; None for other texts, and those that cannot be cut.
+
+    A text whose YAML is broken is cut, too, as long as its first entry is sound.
+    """
+    chunks = pieces(text, None, known)
+    if len(chunks) < 2 or _has_shared_nodes(text, chunks):  # noqa: PLR2004 - or there is nothing to cut
+        return None
+    number = first_unsound(chunks)
+    while number is not None:
+        if not any(map(has_entries, chunks[:number])):
+            return None
+        start, yaml = in_context(chunks, number)
+        if yaml.is_broken:
+            return chunks
+        chunks = _completed(chunks, start, known)
+        number = first_unsound(chunks, start)
+        if number == start:
+            return None
+    return chunks if len(chunks) > 1 else None
+
+
+def _has_shared_nodes(text: str, chunks: list[Chunk]) -> bool:
+    """Return whether a chunk may have to do with an anchor in another one."""
+    anchors = len(ANCHOR.findall(text))
+    return anchors > 1 or (anchors > 0 and any(chunk_yaml(chunk).aliases for chunk in chunks))
+
+
+_JSON_START: Final = re.compile(
+    r"""^(?P<lead>[ \t]*)(?:
+        (?P<key>"(?:[^"\\\r\n]|\\.)*"[ \t]*:)(?P<open>[ \t]*\[[ \t]*(?=[\r\n]|\Z))?
+        | ["{\[\w-]
+    )""",
+    re.MULTILINE | re.VERBOSE,
+)
+_LEAD: Final = re.compile(r"(?:[ \t]*\r?\n)*([ \t]*)(?=[^\s\]])")
+
+
+def cut_json(text: str, known: Known) -> list[Chunk] | None:
+    """Return the chunks of a JSON object with one member a line; None for other texts."""
+    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return None
+    chunks = json_pieces(text, None, None, known)
+    if len(chunks) < 2 or first_unsound(chunks[:1], is_end=False) is not None:  # noqa: PLR2004 - as above
+        return None
+    number = first_unsound(chunks)
+    return chunks if number is None or in_context(chunks, number)[1].is_broken else None
+
+
+def json_pieces(text: str, first: Chunk | None, member: Chunk | None, known: Known) -> list[Chunk]:
+    """Return the chunks of a stretch of JSON by its lines; `member` is a chunk that begins with a member.
+
+    `first` is the chunk that the stretch begins with now; None at the beginning of a text. Empty if the
+    stretch begins no chunk any more.
+    """
+    lead = _lead_of(member) if member is not None else None
+    column = _lead_of(first) if first is not None and first.role is Role.JSON_ELEMENTS else None
+    starts, elements = [0], {0} if column is not None else set()
+    begins = first is None
+    for match in _JSON_START.finditer(text):
+        start = match.start()
+        if match["key"] is not None and (lead is None or match["lead"] == lead):
+            lead = match["lead"]
+            column = None
+            if match["open"] is not None:
+                item = _LEAD.match(text, _behind_line_end(text, match.end()))
+                column = item[1] if item is not None else None
+            begins = begins or (start == 0 and not elements)
+            starts += [start] if start else []
+        elif match["lead"] == column:
+            begins = begins or (start == 0 and 0 in elements)
+            starts += [start] if start else []
+            elements.add(start)
+    if not begins:
+        return []
+    roles = [Role.JSON_ELEMENTS if start in elements else Role.JSON_MEMBERS for start in starts]
+    ends = [*starts[1:], len(text)]
+    return shared(
+        [Chunk(text[a:b], (), reach=0, role=role) for a, b, role in zip(starts, ends, roles, strict=True)],
+        known,
+    )
+
+
+def _lead_of(chunk: Chunk) -> str:
+    return chunk.text[: len(chunk.text) - len(chunk.text.lstrip(" \t"))]
+
+
+def _completed(chunks: list[Chunk], start: int, known: Known) -> list[Chunk]:
+    """Return the chunks with those from number `start` on joined that are complete together only."""
+    for end in range(start + 2, min(start + _MAX_JOINED, len(chunks)) + 1):
+        made = [*chunks[:start], *shared([joined(chunks[start:end])], known), *chunks[end : end + 1]]
+        if first_unsound(made, start) is None:
+            return [*made, *chunks[end + 1 :]]
+    return [*chunks[:start], *shared([joined(chunks[start:])], known)]
+
+
+def pieces(text: str, first: Chunk | None, known: Known) -> list[Chunk]:
+    """Return the chunks of a stretch of text by its lines and tags, before anything is known of their YAML.
+
+    `first` is the chunk that the stretch begins with now; None at the beginning of a text. Empty if the
+    stretch begins no such chunk any more.
+    """
+    roles, _ = _starts(text, first)
+    if first is not None and (roles.get(0) is not first.role or column_of(first) != _lead(text)):
+        return []
+    starts = list(roles)
+
+    def next_start(offset: int) -> int:
+        number = bisect_right(starts, offset)
+        return starts[number] if number < len(starts) else len(text)
+
+    chunks = shared(cut_at(text, next_start, roles), known)
+    ranges = spanning_blocks(chunks)
+    ranges += [(number, number + 1) for number, chunk in enumerate(chunks[:-1]) if trims_behind(chunk)]
+    return shared(_merged(chunks, ranges), known) if ranges else chunks
+
+
+def ends_alike(old: str, new: str, first: Chunk | None) -> bool:
+    """Return whether what begins a chunk behind a stretch of text is the same behind another one."""
+    return _starts(old, first)[1] == _starts(new, first)[1]
+
+
+def _starts(text: str, first: Chunk | None) -> tuple[dict[int, Role], int | None]:
+    """Return the starts of chunks by the lines of a text, and the column of the list that is open at its end.
+
+    The items of a list are those in the column of its first one. Chunks begin at items of lists that are
+    below keys alone, and at the keys behind such a list. `first` is the chunk that the text begins with.
+    """
+    roles: dict[int, Role] = {}
+    column: int | None = None
+    text_column: int | None = None
+    if first is not None and first.role is not Role.BLOCK:
+        column = column_of(first)
+    for match in _START.finditer(text):
+        start, lead = match.start(), len(match["lead"])
+        if text_column is not None and lead > text_column:
+            continue  # a line of a block scalar
+        text_column = None
+        if match["key"] is None:
+            if lead == column:
+                roles[start] = Role.ELEMENTS
+            continue
+        if column is not None and lead > column:
+            continue  # a key of an item
+        if lead == 0 or column is not None:
+            roles[start] = Role.BLOCK if lead == 0 else Role.ENTRIES
+        column = None
+        if match["open"] is not None:
+            item = _FIRST_ITEM.match(text, _behind_line_end(text, match.end()))
+            column = len(item[1]) if item is not None and len(item[1]) >= lead else None
+        elif match["text"] is not None:
+            text_column = lead
+    return roles, column
+
+
+def _lead(text: str) -> int:
+    return len(text) - len(text.lstrip(" "))
+
+
+def _behind_line_end(text: str, offset: int) -> int:
+    return offset + (2 if text.startswith("\r\n", offset) else 1)
+
+
+def _merged(chunks: list[Chunk], ranges: Iterable[tuple[int, int]]) -> list[Chunk]:
+    """Return the chunks with those in each range, from first to last number, as one."""
+    united: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if united and first <= united[-1][1]:
+            united[-1] = (united[-1][0], max(united[-1][1], last))
+        else:
+            united.append((first, last))
+    found: list[Chunk] = []
+    position = 0
+    for first, last in united:
+        found += [*chunks[position:first], joined(chunks[first : last + 1])]
+        position = last + 1
+    return found + chunks[position:]
+
+
+def shared(chunks: Sequence[Chunk], known: Known) -> list[Chunk]:
+    """Return the chunks, and for those that are known already, the known ones."""
+    return [
+        old
+        if (old := known.get((chunk.text, chunk.role))) is not None
+        and (old.tags, old.reach) == (chunk.tags, chunk.reach)
+        else chunk
+        for chunk in chunks
+    ]
+
+
+def spans_blocks(chunk: Chunk) -> bool:
+    """Return whether a Jinja block begins in the chunk and ends in another one, or the other way round."""
+    return bool(chunk_blocks(chunk).loose)
