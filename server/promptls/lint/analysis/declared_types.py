@@ -31,6 +31,7 @@ _PYTHON: Final[dict[str, tuple[type, ...]]] = {
     "object": (dict,),
 }
 """The Python types that data of a JSON type has."""
+_MAX_MESSAGE: Final = 160
 _PLAIN: Final = frozenset({"type", "description", "default", "examples", "title", "format"})
 _ALLOWED: Final = {
     "iterated": frozenset({"string", "array", "object"}),
@@ -233,6 +234,8 @@ def _of_default(schema: Node) -> Iterator[Finding]:
     wrong, way = schema_fault(value, {key: each for key, each in data.items() if key != "default"})
     if wrong:
         span = node_at(entry.value, way).span
+        if len(wrong) > _MAX_MESSAGE:  # it quotes the value
+            wrong = f"{wrong[: _MAX_MESSAGE // 2]}…{wrong[-_MAX_MESSAGE // 2 :]}"
         message = f"the default is not what its schema allows: {wrong}"
         yield Finding(entry.key.span if span.is_empty() else span, message, severity="warning")
 

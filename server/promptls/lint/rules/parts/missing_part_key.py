@@ -4,7 +4,8 @@
 
 Reports parts that have no `name`, or neither `content` nor `sections`, in any branch, and `sections`
 without `name` or `content`. A part whose keys come from a loop, an include or a printed expression
-is left alone.
+is left alone. Of a list of chat messages, each of which has a `role` and a `content` and nothing else, it is one
+hint.
 
 ## Why is this bad?
 
@@ -31,15 +32,16 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
 from promptls.lint.fixes.mappings import BLANK, is_flow, key_behind
-from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
 from promptls.lint.rules.parts.unknown_part_key import meant_key
 from promptls.semantic.branches import chunk_branches
 from promptls.semantic.parts import Part, chunk_items
 from promptls.syntax.chunk import Chunk
+from promptls.syntax.facts import summary
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.projection import stands_alone
@@ -49,9 +51,53 @@ from promptls.text.positions import Span
 _TEXTS: Final = frozenset({"content", "sections"})
 
 
+def check(file: File) -> Iterator[Finding]:
+    """Yield the required keys that the file's parts lack; of chat messages, all of which lack a name, one hint."""
+    form = _form(file.chunks)
+    if form.are_messages and form.parts > 1:
+        yield from _messages(file)
+    else:
+        yield from _in_chunk(file)
+
+
+class _Form(NamedTuple):
+    """How many parts there are, and whether each has `role` and `content` and no other key."""
+
+    parts: int
+    are_messages: bool
+
+
+def _form_of_chunk(chunk: Chunk) -> _Form:
+    parts = chunk_items(chunk).parts
+    keys = [sorted(key_text(entry) or "" for entry in part.entries) for part in parts]
+    return _Form(len(parts), all(each == ["content", "role"] for each in keys))
+
+
+_form: Final = summary(
+    _form_of_chunk,
+    lambda forms: _Form(sum(form.parts for form in forms), all(form.are_messages for form in forms)),
+)
+
+
+def _messages(file: File) -> Iterator[Finding]:
+    """Yield one hint about a list of chat messages, with a name for each."""
+    edits = []
+    for number, placed in enumerate(file.template.parts, start=1):
+        located = file.template.source.located(placed.start)
+        place = _place(placed.part)
+        behind = (
+            ", " if is_flow(located.chunk.text, placed.part.span) else f"\n{_indent(located.chunk, place)}"
+        )
+        start = placed.start + place.start
+        edits.append(Edit(Span(start, start), f"name: message_{number}{behind}"))
+    first = file.template.parts[0]
+    fix = Fix("Add a name to each message", tuple(edits))
+    message = "these are chat messages; for Prompt Poet, each needs a `name`"
+    yield Finding(_place(first.part).shifted(first.start), message, (fix,), severity="hint")
+
+
 @each_chunk
-def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the required keys that the chunk's parts lack."""
+def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
     for part in chunk_items(chunk).parts:
         if part.has_dynamic_keys or part.entry("<<") or _may_be_completed(chunk, part):
             continue
