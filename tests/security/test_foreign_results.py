@@ -13,6 +13,7 @@ from promptls.experiments.history import last_run, read_run
 from promptls.experiments.run_index import known_runs
 from promptls.experiments.store import FILE, FOLDER, Store
 from promptls.experiments.unfinished import unfinished_runs
+from promptls.results_view.results_client import ResultsProcess
 from promptls.security.files import reading_within, scope_of
 from promptls.text.errors import UserError
 from security.hostile import Hostile
@@ -155,6 +156,24 @@ def test_the_table_of_a_run_does_not_lead_outside(
     written = "".join(file.read_text("utf-8") for file in hostile.folder.glob("*.html"))
     assert "PLANTED" not in done.stdout + done.stderr + written
     assert done.returncode != 0
+
+
+async def test_the_process_that_reads_results_reads_where_its_client_may(
+    results: Path, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("number,response\n1,PLANTED\n", "utf-8")
+    table = results / f"{NAME}.csv"
+    table.unlink()
+    table.symlink_to(secret)
+    process = ResultsProcess()
+
+    try:
+        with reading_within(lambda: scope_of([results.parent])), pytest.raises(UserError) as refused:
+            await process.ask("report", {"run": str(table)})
+    finally:
+        await process.close()
+    assert "PLANTED" not in str(refused.value)
 
 
 def test_a_trusted_folder_may_keep_its_results_elsewhere(

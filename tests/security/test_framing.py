@@ -149,6 +149,14 @@ def test_the_error_quotes_nothing_of_the_stream(line: bytes) -> None:
     assert framing.error == "a header line is neither `Content-Length` nor `Content-Type`"
 
 
+@pytest.mark.parametrize("name", [b"Content-Length", b"content-length"])
+def test_a_header_behind_a_length_that_never_arrives_is_found(name: bytes) -> None:
+    framing = Framing()
+
+    assert framing.bodies(b"Content-Length: 60000000\r\n\r\n{}" + name + b": 2\r\n\r\n{}") == []
+    assert framing.error is not None
+
+
 def test_a_document_about_headers_is_no_header() -> None:
     body = json.dumps({"text": "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello" * 99}).encode()
     frame = b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
