@@ -42,13 +42,16 @@ def test_a_sound_prompt_exits_0(folder: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("content", [b"", b"\0\xff\xfe\x80" * 50, ANSIBLE.encode()])
-def test_a_file_that_is_no_prompt_is_silently_fine(
+def test_a_named_file_that_is_no_prompt_is_said_to_be_none(
     folder: Path, content: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "a.yml.j2").write_bytes(content)
     assert main(["check", "a.yml.j2"]) == 0
     shown = capsys.readouterr()
-    assert shown.out == "There is no prompt here (1 other file left alone).\n"
+    assert shown.out == (
+        "a.yml.j2: not a prompt: no list of parts, and no mapping with `instruction` or `infer_cfg`\n"
+        "There is no prompt here (1 other file left alone).\n"
+    )
     assert shown.err == ""
 
 
@@ -192,7 +195,10 @@ def test_a_program_that_is_no_configuration_is_left_alone(
     (folder / "a.py").write_text("- name: a\n  role: usr\n")
     (folder / "b.py").write_text("instruction: str = ''\nexamples: list = []\n")
     assert main(["check", "a.py", "b.py"]) == 0
-    assert capsys.readouterr().out == "There is no prompt here (2 other files left alone).\n"
+    why = "not checked: no OpenCompass configuration, and no calls that load prompts"
+    assert capsys.readouterr().out == (
+        f"a.py: {why}\nb.py: {why}\nThere is no prompt here (2 other files left alone).\n"
+    )
 
 
 def test_a_comment_of_python_silences_a_rule(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,3 +64,49 @@ def test_functions_are_run_where_that_is_allowed(folder: Path, capsys: pytest.Ca
     shown = capsys.readouterr()
     assert "rendered-yaml" in shown.out
     assert shown.err == ""
+
+
+def test_every_sample_is_rendered(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "samples.yml").write_text("one: {q: fine}\ntwo: {q: 'a: b'}\n")
+    (folder / "a.yml.j2").write_text(
+        "{#---\ninput_keys: [q]\nsamples: samples.yml\n---#}\n- name: a\n  content: {{ q }}\n"
+    )
+
+    assert main(["check", "--select", "rendered-yaml"]) == 1
+
+    assert "a.yml.j2:6:12: error rendered-yaml: with the sample `two`" in capsys.readouterr().out
+
+
+def test_rows_of_a_declared_dataset_are_rendered(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "rows.csv").write_text("q,expected\nfine,x\nfine too,x\na: b,x\n")
+    (folder / "a.yml.j2").write_text(
+        "{#---\ninput_keys: [q]\nexperiments:\n  e: {dataset: rows.csv, metrics: [exact_match]}\n---#}\n"
+        "- name: a\n  content: {{ q }}\n"
+    )
+
+    assert main(["check", "--select", "rendered-yaml"]) == 1
+
+    assert "error rendered-yaml: with row 3" in capsys.readouterr().out
+
+
+def test_a_value_in_the_first_column_of_a_block_is_found_without_data(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a.yml.j2").write_text(
+        "- name: a\n  content: |\n    Hello to all\n{{ question }}\n    Good bye\n"
+    )
+
+    assert main(["check", "--select", "rendered-yaml"]) == 1
+
+    assert "a.yml.j2:4:1: warning rendered-yaml" in capsys.readouterr().out
+
+
+def test_a_text_that_the_settings_include_is_no_list_of_parts(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "promptls.toml").write_text('include = ["*.j2"]\n')
+    (folder / "text.j2").write_text("You are helpful. {{ question }}\n")
+
+    assert main(["check", "."]) == 1
+
+    assert "text.j2:1:1: error rendered-yaml" in capsys.readouterr().out

@@ -121,3 +121,8 @@ def test_around_a_file_in_no_project_only_what_is_near_is_read(
 
     names = {Path(each).name.removesuffix(".yml.j2") for each in graph.paths}
     assert sorted(names & {"near", "far"}) == found
+
+
+def test_files_that_the_settings_include_are_found_in_folders(folder: Path) -> None:
+    (folder / "promptls.toml").write_text('include = ["*.txt"]\n')
+    assert "notes.txt" in shown(folder, choose(["."]).found)

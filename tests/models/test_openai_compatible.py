@@ -225,3 +225,31 @@ async def test_an_address_is_shown_without_the_password_in_it() -> None:
         await model.complete(MESSAGES, parameters={}, json_schema=None)
     assert "planted" not in f"{failure.value} {failure.value.remedy}"
     await model.close()
+
+
+async def test_an_answer_arrives_in_pieces_and_is_the_same_as_a_whole(server: ModelServer) -> None:
+    events = (
+        b'data: {"choices": [{"delta": {"role": "assistant"}}], "model": "small"}\r\n\r\n'
+        b'data: {"choices": [{"delta": {"content": "a b"}}]}\r\n\r\n'
+        b'data: {"choices": [{"delta": {"content": " c"}, "finish_reason": "length"}]}\r\n\r\n'
+        b'data: {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}'
+    )
+    server.reply = lambda _body: Reply(raw=events)
+    pieces: list[str] = []
+    model = OpenAiCompatible("small", base_url=server.url, key=KEY)
+    completion = await model.stream(MESSAGES, parameters={}, json_schema=None, on_text=pieces.append)
+    await model.close()
+
+    assert pieces == ["a b", " c"]
+    assert (completion.text, completion.input_tokens, completion.output_tokens) == ("a b c", 7, 3)
+    assert completion.finish_reason == "length"
+
+
+async def test_a_server_that_sends_no_pieces_is_taken_at_its_answer(server: ModelServer) -> None:
+    server.reply = lambda _body: Reply("hi")
+    pieces: list[str] = []
+    model = OpenAiCompatible("small", base_url=server.url, key=KEY)
+    completion = await model.stream(MESSAGES, parameters={}, json_schema=None, on_text=pieces.append)
+    await model.close()
+
+    assert (pieces, completion.text) == (["hi"], "hi")

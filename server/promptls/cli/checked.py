@@ -60,6 +60,8 @@ class Checked:
     baseline: Path | None = None
     gone: tuple[BaselineEntry, ...] = ()
     verbose: bool = False
+    named: frozenset[str] = frozenset()
+    """The paths of files that the caller named, as opposed to those found in folders."""
     left_out: str | None = None
     """What was not checked because the folder is not trusted, why, and what includes it."""
 
@@ -72,6 +74,18 @@ class Checked:
     def is_grave(self, finding: Finding) -> bool:
         """Return whether a finding fails the check."""
         return self.fail_on is not None and at_least(finding.severity or "error", self.fail_on)
+
+    def why_unchecked(self, file: CheckedFile) -> str | None:
+        """Return why a file that the caller named was not checked; None if it was, or was not named."""
+        from promptls.semantic.kind import Kind
+
+        if file.path not in self.named or file.kind is not Kind.OTHER or file.findings:
+            return None
+        if self.snapshot.project(file.path).excludes(file.path):
+            return "not checked: the settings exclude it"
+        if file.path.endswith(".py"):
+            return "not checked: no OpenCompass configuration, and no calls that load prompts"
+        return "not a prompt: no list of parts, and no mapping with `instruction` or `infer_cfg`"
 
     def text(self, path: str) -> str | None:
         """Return the text of a file that a finding speaks of, or None if it cannot be read."""

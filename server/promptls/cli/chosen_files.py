@@ -13,7 +13,7 @@ from promptls.datasets.atomic import replaced
 from promptls.security.files import reading_within, restrict_reading, scope_of
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import nearest
-from promptls.workspace.disk import MAX_BYTES, prompt_paths
+from promptls.workspace.disk import MAX_BYTES, has_prompt_name, prompt_paths
 from promptls.workspace.settings import folder_to_trust, project_folder
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
@@ -40,7 +40,7 @@ class ChosenFiles:
 def choose(words: Sequence[str]) -> ChosenFiles:
     """Return the files at the paths `words`, with folders walked for prompt files.
 
-    Without words, this folder.
+    Without words, this folder. What the settings name in `include` is a prompt file, too.
 
     The snapshot's roots are the projects around the files, because includes are found from there.
     The workspace is not trusted; `cli.permission` decides that.
@@ -50,7 +50,12 @@ def choose(words: Sequence[str]) -> ChosenFiles:
     paths = [existing(word) for word in words or ["."]]
     workspace = _around(paths)
     named = tuple(str(path) for path in paths if not path.is_dir())
-    found = tuple(file for path in paths if path.is_dir() for file in prompt_paths(path))
+    snapshot = workspace.snapshot
+
+    def is_prompt(path: str) -> bool:
+        return has_prompt_name(path) or snapshot.project(path).includes(path)
+
+    found = tuple(file for path in paths if path.is_dir() for file in prompt_paths(path, is_prompt))
     return ChosenFiles(workspace, named, found)
 
 

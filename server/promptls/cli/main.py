@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "tokens": "count the tokens of prompts",
     "truncate": "find a good truncation step for a growing chat",
     "contract": "show the inputs of a prompt",
+    "ask": "ask a model with a prompt and one sample",
     "run": "run an experiment over a dataset",
     "generate": "generate a test dataset from documents",
     "compare": "compare runs of an experiment",

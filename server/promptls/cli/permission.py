@@ -220,21 +220,32 @@ def _grant(text: str) -> KeyGrant:
 
 
 def ask_before_spending(plans: Iterable[Planned], less: str = "`--rows 20`") -> None:
-    """Raise `UsageError` where much is to be spent, and nobody says that it may be.
+    """Raise `UsageError` if much is to be spent and nobody allows it.
 
     `less` is the option of a smaller run.
     """
     questions = [plan.question for plan in plans if plan.question is not None]
-    if not questions:
-        return
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        sys.stderr.write(f"{' '.join(questions)} [y/N] ")
+    if questions:
+        confirm_spending(
+            " ".join(questions),
+            f"a smaller run: {less}, or a budget: `--max-cost 0.5`",
+            f"run less: {less}, `--max-cost 0.5`",
+        )
+
+
+def confirm_spending(question: str, less: str, alone: str) -> None:
+    """Ask the question, which ends in `Run it?`; raise `UsageError` if the answer is not yes.
+
+    `less` is the remedy after a no, `alone` the one where nobody can be asked.
+    """
+    if can_ask():
+        sys.stderr.write(f"{question} [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() in {"y", "yes"}:
             return
-        raise UsageError("nothing was run", remedy=f"a smaller run: {less}, or a budget: `--max-cost 0.5`")
+        raise UsageError("nothing was run", remedy=less)
     raise UsageError(
-        " ".join(questions).removesuffix(" Run it?"),
-        remedy=f"say `--yes` to run it, or run less: {less}, `--max-cost 0.5`; "
+        question.removesuffix(" Run it?"),
+        remedy=f"say `--yes` to run it, or {alone}; "
         "`ask_above` in the settings says what is run without a question",
     )

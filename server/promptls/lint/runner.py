@@ -18,7 +18,9 @@ from promptls.settings.project import Project
 from promptls.syntax.chunk_list import Memo, Step
 from promptls.syntax.facts import is_unchanged, summary
 from promptls.syntax.language import Host
+from promptls.text.packed import is_json_file
 from promptls.text.positions import Span
+from promptls.workspace.disk import has_prompt_name
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -90,7 +92,14 @@ def check_rendering(snapshot: Snapshot, path: str, rendering: FileRendering) -> 
     file = _file(snapshot, path)
     if file is None or file.template.source.text != rendering.job.text:
         return ()
-    return _check_later(replace(file, rendering=rendering, found=check(snapshot, path)), RENDERING_RULES)
+    found = check(snapshot, path)
+    # Of several samples that fail at one place, the first is reported.
+    at_places = {
+        (finding.rule, finding.span): finding
+        for each in reversed([rendering, *(rendering.failing or ())])
+        for finding in _check_later(replace(file, rendering=each, found=found), RENDERING_RULES)
+    }
+    return _sorted(at_places.values())
 
 
 def check_runs(snapshot: Snapshot, path: str, runs: Sequence[RunSummary]) -> tuple[Finding, ...]:
@@ -121,7 +130,8 @@ def _file(snapshot: Snapshot, path: str) -> File | None:
     if template is None:
         return None
     kind = snapshot.kind(path)
-    if kind is Kind.OTHER and template.source.refusal is None:
+    may_be_prompt = has_prompt_name(path) or is_json_file(path) or template.source.refusal is not None
+    if kind is Kind.OTHER and not may_be_prompt:
         return None
     return File(snapshot, path, template, kind, snapshot.project(path).settings)
 

@@ -12,7 +12,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -131,12 +131,24 @@ class LocalModel:
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
         """Return the model's answer, held to `json_schema`; requests are answered one after the other."""
+        return await self.stream(messages, parameters=parameters, json_schema=json_schema, on_text=None)
+
+    async def stream(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        parameters: Mapping[str, Any],
+        json_schema: Mapping[str, Any] | None,
+        on_text: Callable[[str], None] | None,
+    ) -> Completion:
+        """Return the answer as `complete`; `on_text` gets the pieces of its text as they arrive."""
         request = {
             "messages": list(messages),
             "parameters": {"max_tokens": MAX_TOKENS, **parameters},
             "json_schema": json_schema,
+            "stream": on_text is not None,
         }
-        answer, seconds = await self._answered(request)
+        answer, seconds = await self._answered(request, on_text)
         return self._completion(answer, seconds)
 
     async def score_prompt(self, prompt: str) -> PromptScore:
@@ -145,13 +157,15 @@ class LocalModel:
         self._check(answer)
         return PromptScore(answer["log_probabilities"], answer["tokens"])
 
-    async def _answered(self, request: dict[str, Any]) -> tuple[dict[str, Any], float]:
+    async def _answered(
+        self, request: dict[str, Any], on_text: Callable[[str], None] | None = None
+    ) -> tuple[dict[str, Any], float]:
         """Return what the process answers, and the seconds that it took."""
         async with self._turn:
             process = await self._running()
             began = time.perf_counter()
             try:
-                answer = await self._ask(process, request)
+                answer = await self._ask(process, request, on_text)
             except BaseException:
                 # Cancelled, timed out or broken: the process would go on with an answer for nobody.
                 await self._end()
@@ -197,13 +211,23 @@ class LocalModel:
             )
         return self._process
 
-    async def _ask(self, process: asyncio.subprocess.Process, request: dict[str, Any]) -> dict[str, Any]:
+    async def _ask(
+        self,
+        process: asyncio.subprocess.Process,
+        request: dict[str, Any],
+        on_text: Callable[[str], None] | None = None,
+    ) -> dict[str, Any]:
         assert process.stdin is not None
         process.stdin.write(json.dumps(request).encode() + b"\n")
         # A process that has died is noticed by its missing answer.
         with contextlib.suppress(ConnectionError):
             await process.stdin.drain()
-        return await self._answer(process)
+        while True:
+            answer = await self._answer(process)
+            if "piece" not in answer:
+                return answer
+            if on_text is not None:
+                on_text(answer["piece"])
 
     async def _answer(self, process: asyncio.subprocess.Process) -> dict[str, Any]:
         assert process.stdout is not None

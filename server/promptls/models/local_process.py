@@ -3,7 +3,8 @@
 One JSON request a line on standard input, `{"messages", "parameters", "json_schema"}` or `{"prompt"}`; one
 JSON answer a line on standard output: `{"ready": true}` first, then for each request what llama.cpp's
 chat completions give, for a prompt `{"log_probabilities", "tokens"}`, or `{"error": {"message", "type"}}`.
-It ends when its input ends, in the middle of an answer too.
+With `"stream": true` in a request, lines `{"piece": text}` come before its answer. It ends when its input
+ends, in the middle of an answer too.
 """
 
 from __future__ import annotations
@@ -40,9 +41,10 @@ def main() -> None:
     scorer = _PromptScorer(server)
     while True:
         request = json.loads(requests.get())
-        _answer(
-            answers, scorer.score(request["prompt"]) if "prompt" in request else _complete(server, request)
-        )
+        if "prompt" in request:
+            _answer(answers, scorer.score(request["prompt"]))
+        else:
+            _answer(answers, _complete(server, request, answers))
 
 
 def _own_output() -> TextIO:
@@ -87,7 +89,7 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _complete(server: Any, request: dict[str, Any]) -> Any:
+def _complete(server: Any, request: dict[str, Any], answers: TextIO) -> Any:
     body: dict[str, Any] = {**request["parameters"], "messages": request["messages"]}
     if request["json_schema"] is not None:
         try:
@@ -95,9 +97,34 @@ def _complete(server: Any, request: dict[str, Any]) -> Any:
         except Exception as error:  # noqa: BLE001 - as below
             return {"error": {"message": f"the JSON Schema cannot be used: {error}", "type": "schema"}}
     try:
+        if request.get("stream"):
+            return _in_pieces(server, body, answers)
         return server.handle_chat_completions(body)
     except Exception as error:  # noqa: BLE001 - llama.cpp's errors are many, and all mean that there is no answer
         return {"error": {"message": str(error), "type": type(error).__name__}}
+
+
+def _in_pieces(server: Any, body: dict[str, Any], answers: TextIO) -> dict[str, Any]:
+    """Return the whole answer; its pieces are written as they arrive."""
+    pieces: list[str] = []
+    whole: dict[str, Any] = {"finish_reason": None}
+
+    def take(event: dict[str, Any]) -> None:
+        whole.update({key: event[key] for key in ("usage", "model", "error") if event.get(key)})
+        for choice in event.get("choices") or ():
+            whole["finish_reason"] = choice.get("finish_reason") or whole["finish_reason"]
+            piece = (choice.get("delta") or {}).get("content")
+            if piece:
+                pieces.append(piece)
+                _answer(answers, {"piece": piece})
+
+    refused = server.handle_chat_completions(
+        {**body, "stream": True, "stream_options": {"include_usage": True}}, take
+    )
+    if isinstance(refused, dict) and "error" in refused:
+        return refused
+    choice = {"message": {"content": "".join(pieces)}, "finish_reason": whole.pop("finish_reason")}
+    return {**whole, "choices": [choice]}
 
 
 class _PromptScorer:

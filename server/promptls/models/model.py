@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 from promptls.text.errors import UserError
 
@@ -138,6 +138,21 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Frees what the model holds: connections, a process."""
+
+
+@runtime_checkable
+class StreamingModel(Model, Protocol):
+    """A model that can send its answer in pieces."""
+
+    async def stream(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        parameters: Mapping[str, Any],
+        json_schema: Mapping[str, Any] | None,
+        on_text: Callable[[str], None],
+    ) -> Completion:
+        """Return the answer as `complete`; `on_text` gets the pieces of its text as they arrive."""
 
 
 class EmbeddingModel(Protocol):

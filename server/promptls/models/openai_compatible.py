@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -161,6 +161,45 @@ def _is_strict(schema: Any) -> bool:
     return all(map(_is_strict, schema.values()))
 
 
+class _Pieces:
+    """The pieces of an answer that a server sends as events."""
+
+    def __init__(self, on_text: Callable[[str], None]) -> None:
+        self.events = 0
+        self._on_text = on_text
+        self._unread = b""
+        self._text: list[str] = []
+        self._answer: dict[str, Any] = {}
+        self._finish_reason: Any = None
+
+    def add(self, content: bytes) -> None:
+        """Read the lines that are complete."""
+        *lines, self._unread = (self._unread + content).split(b"\n")
+        for line in lines:
+            if line.startswith(b"data:") and line[5:].strip() != b"[DONE]":
+                self._add_event(line[5:])
+
+    def _add_event(self, data: bytes) -> None:
+        try:
+            event = json.loads(data)
+            choice: dict[str, Any] = next(iter(event.get("choices") or ()), {})
+            text = (choice.get("delta") or {}).get("content") or ""
+        except (ValueError, AttributeError, TypeError, RecursionError):
+            return
+        self.events += 1
+        self._answer.update({key: event[key] for key in ("usage", "model", "error") if event.get(key)})
+        self._finish_reason = choice.get("finish_reason") or self._finish_reason
+        if isinstance(text, str) and text:
+            self._text.append(text)
+            self._on_text(text)
+
+    def answer(self) -> bytes:
+        """Return the same answer in the form of one that is not sent in pieces."""
+        choice = {"message": {"content": "".join(self._text)}, "finish_reason": self._finish_reason}
+        choices = {} if "error" in self._answer else {"choices": [choice]}
+        return json.dumps({**self._answer, **choices}).encode()
+
+
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_KEY_ENV = "OPENAI_API_KEY"
 
@@ -214,13 +253,48 @@ class OpenAiCompatible:
 
         One request is sent, and an error says whether another may be answered.
         """
+        body = self._body(messages, parameters, json_schema)
+        content, seconds = await self._request("chat/completions", body)
+        return self._completion(content, seconds)
+
+    def _body(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        parameters: Mapping[str, Any],
+        json_schema: Mapping[str, Any] | None,
+    ) -> dict[str, Any]:
         named = self._dialect.parameters(parameters)
         body: dict[str, Any] = {**named, "model": self.name, "messages": list(messages)}
         form = None if json_schema is None else self._dialect.response_format(json_schema, messages)
         if form is not None:
             body["response_format"] = form
-        content, seconds = await self._request("chat/completions", body)
-        return self._completion(content, seconds)
+        return body
+
+    async def stream(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        parameters: Mapping[str, Any],
+        json_schema: Mapping[str, Any] | None,
+        on_text: Callable[[str], None],
+    ) -> Completion:
+        """Return the server's answer as `complete`; `on_text` gets the pieces as they arrive.
+
+        A server that sends no pieces is taken at its one answer.
+        """
+        pieces = _Pieces(on_text)
+        body = {
+            **self._body(messages, parameters, json_schema),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        content, seconds = await self._request("chat/completions", body, pieces.add)
+        pieces.add(b"\n")
+        if not pieces.events:
+            completion = self._completion(content, seconds)
+            on_text(completion.text)
+            return completion
+        return self._completion(pieces.answer(), seconds)
 
     async def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return a vector for each text; one request is sent."""
@@ -270,8 +344,10 @@ class OpenAiCompatible:
         """Close the connections."""
         await self._clients.close()
 
-    async def _request(self, path: str, body: Mapping[str, Any]) -> tuple[bytes, float]:
-        """Return the content of the answer, and the seconds that it took."""
+    async def _request(
+        self, path: str, body: Mapping[str, Any], on_bytes: Callable[[bytes], None] | None = None
+    ) -> tuple[bytes, float]:
+        """Return the content of the answer and its seconds; `on_bytes` gets the content as it arrives."""
         import httpx
 
         began = time.perf_counter()
@@ -280,7 +356,7 @@ class OpenAiCompatible:
                 self._clients.taken() as client,
                 client.stream("POST", f"{self._base_url}/{path}", json=body) as response,
             ):
-                content = await self._read(response)
+                content = await self._read(response, on_bytes)
         except httpx.HTTPError as error:
             raise self._unreachable(error) from None
         except (httpx.InvalidURL, UnicodeError):
@@ -296,10 +372,12 @@ class OpenAiCompatible:
             raise self._refusal(status, response.headers.get("retry-after"), content)
         return content, seconds
 
-    async def _read(self, response: httpx.Response) -> bytes:
+    async def _read(self, response: httpx.Response, on_bytes: Callable[[bytes], None] | None = None) -> bytes:
         content = bytearray()
         async for piece in response.aiter_bytes():
             content += piece
+            if on_bytes is not None and response.is_success:
+                on_bytes(piece)
             if len(content) > LONGEST_ANSWER:
                 raise ModelError(
                     f"`{self._shown_url}` sent an answer without an end",

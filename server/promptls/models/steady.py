@@ -10,7 +10,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptls.models.keys import KeyMask
-from promptls.models.model import Completion, Model, ModelError, compares_labels, likeliest_label
+from promptls.models.model import (
+    Completion,
+    Model,
+    ModelError,
+    StreamingModel,
+    compares_labels,
+    likeliest_label,
+)
 
 if TYPE_CHECKING:
     from aiolimiter import AsyncLimiter
@@ -198,9 +205,54 @@ class SteadyModel:
             else replace(completion, text=text, finish_reason=reason, model=model)
         )
 
+    async def stream(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        parameters: Mapping[str, Any],
+        json_schema: Mapping[str, Any] | None,
+        on_text: Callable[[str], None],
+    ) -> Completion:
+        """Return the model's answer as `complete`; `on_text` gets its pieces as they arrive.
+
+        A model that cannot send pieces sends one. What has been shown is not asked for a second time.
+        """
+        if not isinstance(self._model, StreamingModel) or compares_labels(messages):
+            completion = await self.complete(messages, parameters=parameters, json_schema=json_schema)
+            on_text(completion.text)
+            return completion
+        words = _Words(self._mask, on_text)
+        completion = await self._model.stream(
+            messages, parameters=parameters, json_schema=json_schema, on_text=words.add
+        )
+        words.close()
+        return replace(completion, text=self._mask.mask(completion.text))
+
     async def close(self) -> None:
         """Free the model's memory."""
         await self._model.close()
+
+
+class _Words:
+    """Passes a text on in whole words, so that secrets in it are recognized."""
+
+    def __init__(self, mask: KeyMask, on_text: Callable[[str], None]) -> None:
+        self._mask = mask
+        self._on_text = on_text
+        self._rest = ""
+
+    def add(self, piece: str) -> None:
+        """Pass on what is complete."""
+        text = self._rest + piece
+        end = max(text.rfind(" "), text.rfind("\n")) + 1
+        self._rest = text[end:]
+        if end:
+            self._on_text(self._mask.mask(text[:end]))
+
+    def close(self) -> None:
+        """Pass on the rest."""
+        if self._rest:
+            self._on_text(self._mask.mask(self._rest))
 
 
 def _wait(state: RetryCallState) -> float:

@@ -73,7 +73,8 @@ class Culprit:
     `span` is the tag that printed the value to blame, and `value` that value; both are None if it is
     the template's own text. `include_line` is the line of the rendered file whose include led there.
     `mended` says that the value would do no harm behind `escape_special_characters`, and `whatever` that
-    the text fails at the same place whatever its values print, be it nothing or a word.
+    the text fails at the same place whatever its values print, be it nothing or a word. `any_word` says
+    that it fails there with a word, and perhaps not with nothing.
     """
 
     path: str
@@ -84,6 +85,7 @@ class Culprit:
     value: str | None = None
     mended: bool = False
     whatever: bool = False
+    any_word: bool = False
 
 
 def culprit_of(error: PromptPoetError, source_map: RenderedMap) -> Culprit | None:
@@ -146,8 +148,9 @@ def _own_text(source_map: RenderedMap, stops: int) -> Culprit | None:
     culprit = _at(source_map, stops)
     if culprit is None or culprit.span is not None:
         return culprit
-    same = all(_fails_there(source_map, instead, culprit) for instead in ("", _WORD))
-    return replace(culprit, whatever=same)
+    any_word = _fails_there(source_map, _WORD, culprit)
+    whatever = any_word and _fails_there(source_map, "", culprit)
+    return replace(culprit, whatever=whatever, any_word=any_word)
 
 
 def _fails_there(source_map: RenderedMap, instead: str, culprit: Culprit) -> bool:
@@ -287,6 +290,7 @@ def placed_failure(failure: RenderFailure, error: PromptPoetError, source_map: R
         value=culprit.value,
         mended=culprit.mended,
         whatever=culprit.whatever,
+        any_word=culprit.any_word,
         turns=culprit.turns,
         include_line=culprit.include_line,
     )

@@ -157,6 +157,8 @@ class FileRendering:
 
     ranges: tuple[PartRange, ...] = ()
     """How the tokens of the parts differ with other samples and rows; empty before they were tried."""
+    failing: tuple[FileRendering, ...] | None = None
+    """The renderings with other samples and rows that fail; None before they were tried."""
     last: FileRendering | None = None
     """If this one failed: the last one with the same sample that did not, whose counts are still shown."""
 

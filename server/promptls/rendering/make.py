@@ -134,6 +134,8 @@ log = logging.getLogger(__name__)
 
 Render: TypeAlias = Callable[[RenderJob], Awaitable[Rendering | RenderFailure]]
 
+MAX_FAILING = 5
+"""How many samples and rows that do not render are reported."""
 MAX_WEIGHED_PARTS = 200
 """Of a template with more parts, the rows' tokens are not told part by part."""
 MAX_WEIGHING_SECONDS = 10.0
@@ -202,9 +204,9 @@ def _at_its_name(outcome: Rendering | RenderFailure, path: str) -> Rendering | R
 async def weigh_rows(
     worker: RenderWorker, snapshot: Snapshot, made: FileRendering, go_on: Callable[[], bool] = lambda: True
 ) -> FileRendering:
-    """Return the same rendering, with what the dataset's rows come to.
+    """Return the same rendering, with what the dataset's rows come to, and the data that does not render.
 
-    They are tried as long as `go_on` says so.
+    Samples and rows are tried as long as `go_on` says so.
 
     The rows are those that can be chosen as samples, as many as there is time for. Without rows, or
     where rendering them would say nothing certain, the rendering has none.
@@ -212,7 +214,8 @@ async def weigh_rows(
     path = made.job.path
     template = snapshot.template(path)
     if template is None or made.job.stand_ins or made.rendering is None:
-        return replace(made, rows=None) if made.rows else made
+        return replace(made, rows=None, failing=())
+    failing = await _failing_samples(worker, snapshot, made)
     has_parts = snapshot.kind(path) is Kind.PARTS and len(template.parts) <= MAX_WEIGHED_PARTS
     foreign = included_part_names(snapshot, path) if has_parts else frozenset()
     counts: list[tuple[int, int, int]] = []
@@ -226,8 +229,12 @@ async def weigh_rows(
             return made
         if time.monotonic() > deadline:
             break
-        outcome = await worker.render(replace(made.job, data=sample.data))
-        if isinstance(outcome, Rendering):
+        job = replace(made.job, data=sample.data)
+        outcome = await worker.render(job)
+        if isinstance(outcome, RenderFailure):
+            if len(failing) < MAX_FAILING:
+                failing.append(FileRendering(job, sample, outcome))
+        else:
             number = int(sample.name.removeprefix("row "))
             counts.append((number, outcome.tokens, outcome.tokens_kept))
             if has_parts:
@@ -235,7 +242,7 @@ async def weigh_rows(
                 of_parts.append([sum(part.tokens for part in its) for its in became])
                 of_included.append([sum(tokens_of((name,), outcome)) for name in names])
     if not counts:
-        return replace(made, rows=None) if made.rows else made
+        return replace(made, rows=None, failing=tuple(failing))
     limit = made.token_limit or math.inf
     totals = [tokens for _, tokens, _ in counts]
     rows = RowTokens(
@@ -252,7 +259,30 @@ async def weigh_rows(
             if any(its)
         },
     )
-    return replace(made, rows=rows)
+    return replace(made, rows=rows, failing=tuple(failing))
+
+
+async def _failing_samples(
+    worker: RenderWorker, snapshot: Snapshot, made: FileRendering
+) -> list[FileRendering]:
+    """Return the renderings with other samples that fail; the rows of datasets are not among them."""
+    if snapshot.kind(made.job.path) is Kind.EVALUATION:
+        return []  # its samples are its rows
+    failing: list[FileRendering] = []
+    try:
+        given = given_samples(snapshot, made.job.path)
+    except UserError:  # the rendering reports it
+        return []
+    deadline = time.monotonic() + _MAX_SECONDS
+    for sample in given:
+        is_tried = sample.name.startswith("row ") or sample.data == made.sample.data
+        if is_tried or time.monotonic() > deadline or len(failing) == MAX_FAILING:
+            continue
+        job = replace(made.job, data=sample.data)
+        outcome = await worker.render(job)
+        if isinstance(outcome, RenderFailure):
+            failing.append(FileRendering(job, sample, outcome))
+    return failing
 
 
 def _counts(known: FileRendering | None, encoding: str, texts: Mapping[str, None]) -> dict[str, int]:

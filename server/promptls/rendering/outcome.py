@@ -141,6 +141,8 @@ class RenderFailure:
     """Whether the value would do no harm behind `escape_special_characters`."""
     whatever: bool = False
     """Whether it is the template's own text that fails, whatever its values print."""
+    any_word: bool = False
+    """Whether it fails as soon as each value prints a word."""
     turns: tuple[str, ...] = ()
     """The turns of loops that it happened in, such as ``turn 3 of `for x in y` ``, the outermost first."""
     reason: str = ""

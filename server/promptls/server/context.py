@@ -68,13 +68,14 @@ class Context:
         return Kind.OTHER
 
     def is_checked(self, path: str) -> bool:
-        """Return whether a file is a prompt, or would be one if it could be analysed."""
+        """Return whether a file is a prompt, or something is wrong that keeps it from being one."""
         if self.kind(path) is not Kind.OTHER:
             return True
         if not has_prompt_name(path) and path not in self.snapshot.open_files:
             return False
-        template = self.snapshot.template(path)
-        return template is not None and template.source.refusal is not None
+        from promptls.lint.runner import check
+
+        return bool(check(self.snapshot, path))
 
     def prompt_path(self, uri: str) -> str | None:
         """Return the path of a prompt file; None if the URI is of anything else."""

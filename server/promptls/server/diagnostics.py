@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
@@ -19,7 +20,7 @@ from promptls.server.to_proto import SEVERITIES, path_of, range_json, uri_of
 from promptls.workspace.snapshot import read_included
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from promptls.lint.rule import Finding
     from promptls.rendering.file_rendering import FileRendering
@@ -317,6 +318,8 @@ class RenderedFindings:
         self.on_change: Event[[list[str]]] = Event()
         """The findings of these files have changed."""
         self._found: dict[str, tuple[Finding, ...]] = {}
+        self._of_failing: dict[str, tuple[Finding, ...]] = {}
+        """Those of other samples and rows, which are tried after the rendering."""
 
     def latest(self, path: str) -> tuple[Finding, ...]:
         """Return the findings of the last rendering of a file."""
@@ -324,18 +327,9 @@ class RenderedFindings:
 
     def on_did_edit(self, path: str, span: Span, length: int) -> None:
         """Move the findings behind an edit, and remove those that it touches until the next rendering."""
-        known = self._found.get(path)
-        if not known:
-            return
-        by = length - (span.end - span.start)
-        remaining = []
-        for finding in known:
-            spans = [finding.span, *(edit.span for fix in finding.fixes for edit in fix.edits)]
-            if max(each.end for each in spans) < span.start:
-                remaining.append(finding)
-            elif min(each.start for each in spans) > span.end:
-                remaining.append(finding.shifted(by))
-        self._found[path] = tuple(remaining)
+        for findings in (self._found, self._of_failing):
+            if path in findings:
+                findings[path] = tuple(_moved(findings[path], span, length))
 
     def on_render(self, snapshot: Snapshot, path: str, made: FileRendering) -> None:
         """Take the findings of a rendering, unless it is of a former text of the file or of its includes."""
@@ -350,9 +344,16 @@ class RenderedFindings:
             return
         try:
             found = () if current.kind(path) is Kind.OTHER else check_rendering(current, path, made)
+            if made.failing:
+                alone = check_rendering(current, path, replace(made, failing=()))
+                self._of_failing[path] = tuple(finding for finding in found if finding not in alone)
         except Exception:
             log.exception("the findings of the rendering of %s cannot be made", path)
             return
+        if made.failing is None and made.rendering is not None:
+            found = tuple(dict.fromkeys([*found, *self._of_failing.get(path, ())]))
+        elif not made.failing:
+            self._of_failing.pop(path, None)
         if found != self._found.get(path, ()):
             self._found[path] = found
             self.on_change.emit([path])
@@ -360,3 +361,14 @@ class RenderedFindings:
     def on_did_close(self, path: str) -> None:
         """Forget the file."""
         self._found.pop(path, None)
+        self._of_failing.pop(path, None)
+
+
+def _moved(findings: Iterable[Finding], span: Span, length: int) -> Iterator[Finding]:
+    by = length - (span.end - span.start)
+    for finding in findings:
+        spans = [finding.span, *(edit.span for fix in finding.fixes for edit in fix.edits)]
+        if max(each.end for each in spans) < span.start:
+            yield finding
+        elif min(each.start for each in spans) > span.end:
+            yield finding.shifted(by)

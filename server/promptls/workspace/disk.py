@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -28,16 +28,19 @@ def has_prompt_name(path: str) -> bool:
     return path.lower().endswith(ENDINGS)
 
 
-def prompt_paths(folder: Path) -> Iterator[str]:
+def prompt_paths(folder: Path, is_prompt: Callable[[str], bool] = has_prompt_name) -> Iterator[str]:
     """Yield the absolute paths of the files below `folder` whose names end as a prompt file's, sorted.
 
-    Hidden folders and those of package managers are left out; what cannot be read is skipped.
+    `is_prompt` may choose other paths. Hidden folders and those of package managers are left out;
+    what cannot be read is skipped.
     """
-    for paths in prompt_paths_by_folder(folder):
+    for paths in prompt_paths_by_folder(folder, is_prompt=is_prompt):
         yield from paths
 
 
-def prompt_paths_by_folder(folder: Path, *, is_shallow: bool = False) -> Iterator[list[str]]:
+def prompt_paths_by_folder(
+    folder: Path, *, is_shallow: bool = False, is_prompt: Callable[[str], bool] = has_prompt_name
+) -> Iterator[list[str]]:
     """Yield the paths of `prompt_paths`, folder by folder: also of those that hold no prompt file.
 
     No deeper than the folders right in it where it `is_shallow`.
@@ -45,7 +48,7 @@ def prompt_paths_by_folder(folder: Path, *, is_shallow: bool = False) -> Iterato
     for current, folders, files in os.walk(folder):
         is_deepest = is_shallow and Path(current) != folder
         folders[:] = sorted(name for name in folders if not (is_deepest or _is_skipped(name)))
-        yield [str(Path(current) / name) for name in sorted(files) if has_prompt_name(name)]
+        yield [path for name in sorted(files) if is_prompt(path := str(Path(current) / name))]
 
 
 def is_below(path: str, folders: Iterable[str]) -> bool:

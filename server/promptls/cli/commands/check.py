@@ -149,6 +149,7 @@ def execute(arguments: argparse.Namespace) -> int:
         baseline=known.path if known else None,
         gone=gone,
         verbose=arguments.verbose,
+        named=frozenset(chosen.named),
         left_out=_left_out(chosen, incomplete),
     )
     _report(checked, arguments)

@@ -49,6 +49,8 @@ def _lines(checked: Checked) -> Iterator[str]:
     for file in checked.files:
         if checked.verbose:
             yield f"{paint(f'{file.kind.value:<17}', 'dim')} {printed_path(file.path)}"
+        if (reason := checked.why_unchecked(file)) is not None:
+            yield f"{printed_path(file.path)}: {paint(reason, 'dim')}"
         starts = line_starts(file.text)
         for finding in file.findings:
             yield from _finding(checked, file, finding, starts)

@@ -16,15 +16,23 @@ from promptls.text.positions import Span
 _WORD: Final = re.compile(r"(?!(?:true|false|null)$)[A-Za-z_]\w*")
 
 
+_COMMA: Final = frozenset({"", ","})
+
+
 def json_fixes(fixes: tuple[Fix, ...], source: Source) -> tuple[Fix, ...]:
     """Return those of `fixes` that put a word in the place of a text in quotes, with quotes around the word.
 
-    What else mends YAML would break JSON.
+    Fixes of commas stay as they are. What else corrects YAML would break JSON.
     """
     return tuple(
-        Fix(fix.title, tuple(Edit(edit.span, f'"{edit.text}"') for edit in fix.edits), fix.preferred)
+        fix
+        if all(edit.text in _COMMA and source.slice(edit.span) in _COMMA for edit in fix.edits)
+        else Fix(fix.title, tuple(Edit(edit.span, f'"{edit.text}"') for edit in fix.edits), fix.preferred)
         for fix in fixes
-        if all(_is_word_for_text(edit, source) for edit in fix.edits)
+        if all(
+            _is_word_for_text(edit, source) or (edit.text in _COMMA and source.slice(edit.span) in _COMMA)
+            for edit in fix.edits
+        )
     )
 
 

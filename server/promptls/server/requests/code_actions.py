@@ -39,7 +39,7 @@ def code_action(
     path = context.prompt_path(params.text_document.uri)
     template = context.snapshot.template(path) if path else None
     if path is None or template is None:
-        return _beginnings(context, params)
+        return _beginnings(context, params) or _fixes_of_near_prompt(context, diagnostics, params)
     only = [str(getattr(kind, "value", kind)) for kind in params.context.only or ()]
     found: list[types.CodeAction | types.Command] = []
     within = from_range(template.source, params.range, context.encoding)
@@ -83,6 +83,23 @@ def _beginnings(
         for title, text in beginnings(path)
     ]
     return in_form(context, path, found)
+
+
+def _fixes_of_near_prompt(
+    context: Context, diagnostics: Diagnostics, params: types.CodeActionParams
+) -> list[types.CodeAction | types.Command] | None:
+    """Return the fixes that make a prompt of a file that is none yet."""
+    path = path_of(params.text_document.uri)
+    template = context.snapshot.template(path)
+    only = [str(getattr(kind, "value", kind)) for kind in params.context.only or ()]
+    if template is None or not is_wanted("quickfix", only):
+        return None
+    within = from_range(template.source, params.range, context.encoding)
+    found: list[types.CodeAction | types.Command] = [
+        _fix(context, path, template.source, fix, params.context.diagnostics)
+        for fix in quick_fixes(diagnostics.findings(path), within)
+    ]
+    return in_form(context, path, found) if found else None
 
 
 def _fix(

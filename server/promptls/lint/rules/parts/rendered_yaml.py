@@ -53,6 +53,7 @@ examples:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
@@ -77,6 +78,8 @@ from promptls.text.positions import Span
 
 _LONGEST: Final = 60
 """How many characters of a value or a line a message shows."""
+_FIRST_COLUMN: Final = re.compile(r"^(?P<tag>\{\{[^\r\n]*?\}\})[^\r\n]*\s*\Z", re.MULTILINE)
+"""A line in the first column, right above where reading stops, that begins with a value."""
 _STATIC: Final = (
     content_and_sections.RULE,
     empty_content.RULE,
@@ -96,7 +99,9 @@ def check(file: File) -> Iterator[Finding]:
     failure = rendering.failure
     if failure is None or failure.kind not in {"yaml", "parts"}:
         return
-    if not rendering.is_exact and not failure.whatever:
+    if not rendering.is_exact and not failure.whatever and not _is_text(file, failure):
+        if failure.any_word:
+            yield from _ends_block(file, failure)
         return
     if "expected comment or line break" in failure.message and any(lost_line_break.check(file)):
         return
@@ -112,6 +117,43 @@ def check(file: File) -> Iterator[Finding]:
             "; of what is included, only the first line is indented (`{% filter indent(4) %}` indents all)"
         )
     yield Finding(span, message, _fixes(failure, file), related)
+
+
+def _is_text(file: File, failure: RenderFailure) -> bool:
+    """Return whether the template begins with text of its own, so that it makes no list whatever its data is."""
+    if failure.kind != "parts" or file.template.parts or file.template.references:
+        return False
+    chunk = file.template.source.first_chunk
+    pieces = []
+    position = 0
+    for tag in chunk.tags:
+        pieces.append(chunk.text[position : tag.span.start])
+        position = tag.span.end
+        if tag.kind != "comment":
+            break
+    else:
+        pieces.append(chunk.text[position:])
+    return "".join(pieces).lstrip("\ufeff \t\r\n")[:1].isalpha()
+
+
+def _ends_block(file: File, failure: RenderFailure) -> Iterator[Finding]:
+    """Yield the value in the first column that ends the block around it, whatever word it is."""
+    source = file.template.source
+    if failure.path != file.path or failure.line is None:
+        return
+    before = source.slice(Span(0, source.line_span(failure.line).start))
+    printed = _FIRST_COLUMN.search(before)
+    if printed is not None:
+        line = source.slice(source.line_span(failure.line))
+        indent = line[: len(line) - len(line.lstrip(" "))]
+        start = printed.start("tag")
+        fixes = (Fix("Indent the line", (Edit(Span(start, start), indent),)),) if indent else ()
+        yield Finding(
+            Span(*printed.span("tag")),
+            "the text that this prints ends the block, unless it is indented itself: indent the line",
+            fixes,
+            severity="warning",
+        )
 
 
 def _is_broken(file: File, path: str) -> bool:

@@ -1,0 +1,51 @@
+"""File that looks like a prompt and is none.
+
+## What it does
+
+Reports a file with a prompt's name that one usual mistake keeps from being a prompt: the dash in front of a part
+is missing, the keys are capitalized or misspelled, or the list of messages is below a key such as `messages`.
+
+## Why is this bad?
+
+Prompt Poet refuses such a file, and promptls cannot check it: no other rule looks at it.
+
+## Example
+
+```yaml
+name: system
+^^^^ unrecognized-prompt
+role: system
+content: You answer questions about invoices.
+```
+
+Use instead:
+
+```yaml
+- name: system
+  role: system
+  content: You answer questions about invoices.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptls.lint.rule import Edit, File, Finding, Fix, Rule
+from promptls.semantic.kind import Kind
+from promptls.semantic.near_prompt import near_prompt
+from promptls.workspace.disk import has_prompt_name
+
+
+def check(file: File) -> Iterator[Finding]:
+    """Report what the file lacks to be a prompt."""
+    if not has_prompt_name(file.path) or file.snapshot.project(file.path).excludes(file.path):
+        return
+    source = file.template.source
+    near = near_prompt(source.text) if source.refusal is None and source.has_jinja else None
+    if near is not None:
+        fix = Fix(near.fix, tuple(Edit(span, text) for span, text in near.edits))
+        yield Finding(near.span, near.message, (fix,) if near.edits else ())
+
+
+RULE = Rule(check, severity="warning", kinds=frozenset({Kind.OTHER}))

@@ -1,0 +1,88 @@
+"""Prompt in a JSON file that is not valid JSON.
+
+## What it does
+
+Reports the first error of a prompt's JSON file, such as a comma that is missing, or one too many.
+
+## Why is this bad?
+
+Ragas and OpenCompass read the file with `json.load`, which raises an exception. YAML is more lenient, so that
+such a file may look right elsewhere.
+
+## Example
+
+```yaml
+-- saved.json --
+{
+  "instruction": "Answer the question.",
+  "input_keys": ["question"],
+  "output_key": "answer",
+                        ^ invalid-json
+}
+```
+
+Use instead:
+
+```yaml
+-- saved.json --
+{
+  "instruction": "Answer the question.",
+  "input_keys": ["question"],
+  "output_key": "answer"
+}
+```
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from promptls.lint.rule import EVALUATION_KINDS, OBJECT_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.semantic.kind import Kind
+from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.text.packed import is_json_file
+from promptls.text.positions import Span
+
+_KEY: Final = re.compile(r'"(instruction|input_keys|output_key|output_type|examples|infer_cfg)"[ \t]*:')
+_ENOUGH: Final = 3
+"""How many of the keys of a prompt show that a broken file is one."""
+
+
+def check(file: File) -> Iterator[Finding]:
+    """Report the first error of the JSON."""
+    if not is_json_file(file.path) or file.snapshot.project(file.path).excludes(file.path):
+        return
+    if file.kind is not Kind.OTHER and chunk_yaml(file.template.source.first_chunk).problems:
+        return  # `yaml-syntax` reports it
+    text = file.template.source.text
+    try:
+        json.loads(text.removeprefix("\ufeff"))
+    except ValueError as error:
+        if not isinstance(error, json.JSONDecodeError):
+            return  # a number with too many digits
+        keys = {key[1] for key in _KEY.finditer(text)}
+        if file.kind is not Kind.OTHER or ("instruction" in keys and len(keys) >= _ENOUGH):
+            yield _finding(text, error)
+    except RecursionError:
+        return
+
+
+def _finding(text: str, error: json.JSONDecodeError) -> Finding:
+    offset = error.pos + len(text) - len(text.removeprefix("\ufeff"))
+    before = text[:offset].rstrip()
+    end = len(before)
+    if before.endswith(",") and text[offset : offset + 1] in {"}", "]"}:
+        span = Span(end - 1, end)
+        fix = Fix("Remove the comma", (Edit(span, ""),), preferred=True)
+        return Finding(span, "JSON allows no comma after the last entry", (fix,))
+    if error.msg.startswith("Expecting ',' delimiter") and text[offset : offset + 1] in {'"', "{", "["}:
+        fix = Fix("Add a comma", (Edit(Span(end, end), ","),), preferred=True)
+        return Finding(Span(max(end - 1, 0), end), "a comma is missing behind this entry", (fix,))
+    span = Span(min(offset, len(text)), min(offset + 1, len(text)))
+    return Finding(span, f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}")
+
+
+RULE = Rule(check, severity="error", kinds=OBJECT_KINDS | EVALUATION_KINDS | {Kind.OTHER})

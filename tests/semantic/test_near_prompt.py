@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from promptls.semantic.kind import Kind, kind_of
+from promptls.semantic.near_prompt import near_prompt
+from promptls.syntax.source import Source
+
+OBJECT = "Instruction: Answer.\nInput_keys: [question]\nOutput_key: answer\n"
+
+
+def test_the_capitalized_keys_of_a_prompt_object_are_reported() -> None:
+    near = near_prompt(OBJECT)
+    assert near is not None
+    assert [text for _, text in near.edits] == ["instruction", "input_keys", "output_key"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "You answer questions about invoices.\n",
+        "instructions: Call the customer.\ndescription: A task\n",
+        "template:\n  - name: a\n    src: b\n",
+        "name: a\nvalue: b\n",
+    ],
+)
+def test_other_texts_are_left_alone(text: str) -> None:
+    assert near_prompt(text) is None
+
+
+@pytest.mark.parametrize("line", ["  \n", "\n", "  - x\n", "{% if a %}\n", "  a: b\n"])
+def test_a_long_text_takes_no_long_time(line: str) -> None:
+    start = time.perf_counter()
+    near_prompt("messages:\n  - a: b\n" + line * 5_000 + "0")
+    assert time.perf_counter() - start < 20
+
+
+def test_a_prompt_stays_one() -> None:
+    text = "- name: a\n  role: user\n  content: Where is my invoice?\n"
+    assert kind_of(Source.of(text), has_header=False) is Kind.PARTS
