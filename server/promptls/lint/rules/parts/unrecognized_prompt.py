@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from promptls.lint.rule import Edit, File, Finding, Fix, Rule
 from promptls.semantic.kind import Kind
 from promptls.semantic.near_prompt import near_prompt
+from promptls.syntax.language import Host
 from promptls.workspace.disk import has_prompt_name
 
 
@@ -42,7 +43,9 @@ def check(file: File) -> Iterator[Finding]:
     if not has_prompt_name(file.path) or file.snapshot.project(file.path).excludes(file.path):
         return
     source = file.template.source
-    near = near_prompt(source.text) if source.refusal is None and source.has_jinja else None
+    near = (
+        near_prompt(source.text) if source.refusal is None and source.language.host is not Host.JSON else None
+    )
     if near is not None:
         fix = Fix(near.fix, tuple(Edit(span, text) for span, text in near.edits))
         yield Finding(near.span, near.message, (fix,) if near.edits else ())
