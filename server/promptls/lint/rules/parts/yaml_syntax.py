@@ -37,10 +37,13 @@ from collections.abc import Iterator
 from promptls.lint.fixes.text import yaml_fixes
 from promptls.lint.rule import YAML_KINDS, File, Finding, Rule
 from promptls.lint.rules.jinja.jinja_syntax import syntax_findings
+from promptls.syntax.language import Host
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the YAML errors of the file."""
+    """Yield the YAML errors of the file; `invalid-json` reports those of JSON."""
+    if file.template.source.language.host is Host.JSON:
+        return
     yield from syntax_findings(file, "yaml", yaml_fixes)
 
 

@@ -42,7 +42,6 @@ from typing import Final
 
 from promptls.lint.rule import EVALUATION_KINDS, OBJECT_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.kind import Kind
-from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.packed import is_json_file
 from promptls.text.positions import Span
 
@@ -55,8 +54,6 @@ def check(file: File) -> Iterator[Finding]:
     """Report the first error of the JSON."""
     if not is_json_file(file.path) or file.snapshot.project(file.path).excludes(file.path):
         return
-    if file.kind is not Kind.OTHER and chunk_yaml(file.template.source.first_chunk).problems:
-        return  # `yaml-syntax` reports it
     text = file.template.source.text
     try:
         json.loads(text.removeprefix("\ufeff"))
