@@ -143,10 +143,9 @@ def _checked_line(line: bytes) -> re.Match[bytes] | None:
 
 def _check_body(buffer: bytes | bytearray, start: int, end: int) -> None:
     """Raise _BrokenStreamError where the header of another message is inside a body."""
-    for name in (b"Content-Length:", b"content-length:"):
-        at = buffer.find(name, start, end)
-        if at >= 0 and _HEADER_IN_BODY.search(buffer, at, end):
-            raise _BrokenStreamError("a header begins inside a message: its `Content-Length` is wrong")
+    at = buffer.find(b"ontent-", start, end)  # either case of the first letter
+    if at >= 0 and _HEADER_IN_BODY.search(buffer, max(start, at - 1), end):
+        raise _BrokenStreamError("a header begins inside a message: its `Content-Length` is wrong")
 
 
 _READ_BYTES: Final = 1 << 16
