@@ -138,7 +138,7 @@ def test_json_says_how_many_are_known_and_which_are_gone(folder: Path, check: An
     ("text", "message"),
     [
         (None, "there is no such baseline"),
-        (b"\xff\xfe", "no UTF-8"),
+        (b"\xff\xfe", "not UTF-8"),
         (b'{"version": 1,', "known.json:1:"),
         (b"[]", "its version is null"),
         (b'{"version": 2, "findings": []}', "its version is 2"),

@@ -77,7 +77,7 @@ def test_the_inputs_can_be_had_in_other_forms(
         (["a.yml.j2", "--format", "yaml"], "invalid choice: 'yaml'"),
         (["a.yml.j2", "--json", "--format", "pydantic"], "exclude each other"),
         (["gone.yml.j2"], "gone.yml.j2"),
-        (["plain.txt"], "this is no prompt file"),
+        (["plain.txt"], "this is not a prompt file"),
     ],
 )
 def test_wrong_use_is_explained(

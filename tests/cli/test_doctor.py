@@ -34,7 +34,7 @@ def test_something_broken_exits_1_and_says_what_to_do(
     shown = capsys.readouterr().out
     assert "✗ pygls" in shown
     assert "→ pip install pygls" in shown
-    assert "1 thing to mend." in shown
+    assert "1 thing to fix." in shown
 
 
 def test_json_holds_every_check(found: list[Check], capsys: pytest.CaptureFixture[str]) -> None:

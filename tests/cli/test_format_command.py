@@ -63,7 +63,7 @@ def test_a_file_that_is_no_utf_8_is_named_and_left(folder: Path, capsys: pytest.
     assert main(["format"]) == 1
 
     assert (folder / "a.yml.j2").read_bytes() == LOOSE.encode() + b"# \xff\n"
-    assert "no UTF-8" in capsys.readouterr().err
+    assert "not UTF-8" in capsys.readouterr().err
 
 
 def test_check_names_what_would_change_and_writes_nothing(

@@ -59,7 +59,7 @@ def test_a_file_that_is_no_prompt_is_refused_before_anything_is_served(
 ) -> None:
     (tmp_path / "notes.yml").write_text("a: 1\n", "utf-8")
     assert main(["preview", str(tmp_path / "notes.yml"), "--no-open"]) == 2
-    assert "no prompt file" in capsys.readouterr().err
+    assert "not a prompt file" in capsys.readouterr().err
 
 
 async def shows(page: Reader, *expected: str | int) -> None:
@@ -138,7 +138,7 @@ async def test_a_page_is_answered_about_the_prompt_and_about_no_other_file(promp
 
     assert answers[0]["texts"] == [{"ids": [64, 287], "starts": [0, 1]}]
     assert answers[1]["text"] == "    Be brief.\n"
-    assert answers[2] == "this is no file of the prompt"
+    assert answers[2] == "this is not a file of the prompt"
     assert "no dataset" in answers[3]
     assert answers[4] == "there is no question `nothing`"
     assert "must be of type list" in answers[5]

@@ -120,11 +120,11 @@ def test_what_cannot_be_counted_is_shown_and_fails(folder: Path, capsys: pytest.
     [
         (["--sample", "greting"], "there is no sample `greting`", "greeting, farewell"),
         (["--row", "9"], "the dataset has no row 9", "its last row is row "),
-        (["--row", "0"], "`0` is no whole number of 1 or more", "promptls render --help"),
-        (["--data", "[1]"], "the data is no mapping", '{"name": value'),
-        (["--data", '{"text":'], "the data is no JSON: Expecting value at column 9", '{"name": value'),
+        (["--row", "0"], "`0` is not a whole number of 1 or more", "promptls render --help"),
+        (["--data", "[1]"], "the data is not a mapping", '{"name": value'),
+        (["--data", '{"text":'], "the data is not JSON: Expecting value at column 9", '{"name": value'),
         (["--data", '{"text":' + "[" * 20_000], "the data is nested too deep", ""),
-        (["--data", "rows.csv"], "the data is no mapping", '{"name": value'),
+        (["--data", "rows.csv"], "the data is not a mapping", '{"name": value'),
         (["--row", "1", "--sample", "greeting"], "not allowed with", "promptls render --help"),
     ],
 )
@@ -148,7 +148,7 @@ def test_broken_json_in_a_file_is_shown_with_its_place(
 
 def test_a_file_that_is_no_prompt_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["render", "rows.csv"]) == 2
-    assert "this is no prompt file" in capsys.readouterr().err
+    assert "this is not a prompt file" in capsys.readouterr().err
 
 
 def test_templates_that_a_program_writes_out_are_rendered_with_their_data(

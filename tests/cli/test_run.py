@@ -181,7 +181,7 @@ def test_comparing_says_in_words_what_the_difference_means(
         (["ask.yml.j2", "--resume", "x"], "already says its prompt", "leave them out"),
         (["--resume", "x"], "no run `x` that was broken off", "no run here"),
         (["ask.yml.j2", "--rows", "failing"], "no run says yet", "run all rows first"),
-        (["ask.yml.j2", "--timeout", "soon"], "no number of seconds", "--help"),
+        (["ask.yml.j2", "--timeout", "soon"], "not a number of seconds", "--help"),
     ],
 )
 def test_wrong_use_is_exit_code_2_with_what_to_do(

@@ -89,7 +89,7 @@ def test_without_a_file_the_picture_is_drawn_in_the_terminal(capsys: pytest.Capt
         (["--plot", "lab.bmp"], "choose one of .svg, .png, .pdf"),
         (["--plot", "nowhere/lab.svg"], "there is no such folder"),
         (["--cache", "opanai"], "did you mean `openai`?"),
-        (["--limit", "100,no"], "`no` is no whole number of 1 or more"),
+        (["--limit", "100,no"], "`no` is not a whole number of 1 or more"),
     ],
 )
 def test_wrong_use_says_what_to_do(

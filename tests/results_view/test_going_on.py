@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptls.experiments.run_protocol import Event, RowFinished
-from promptls.results_view.running_runs import RunGoingOn, RunsGoingOn, going_on_answer
+from promptls.results_view.running_runs import UnfinishedRun, UnfinishedRuns, going_on_answer
 from support.experiment_folder import Folder
 from support.unfinished import unfinished_run
 
@@ -19,8 +19,8 @@ def folder(tmp_path: Path) -> Folder:
 
 async def test_a_run_is_followed_while_it_goes_on_and_no_longer(folder: Folder) -> None:
     seconds = iter(range(1000))
-    runs = RunsGoingOn(folder.results, lambda: float(next(seconds)))
-    seen: list[RunGoingOn] = []
+    runs = UnfinishedRuns(folder.results, lambda: float(next(seconds)))
+    seen: list[UnfinishedRun] = []
 
     def look(event: Event) -> None:
         if isinstance(event, RowFinished):
@@ -45,7 +45,7 @@ async def test_a_run_that_was_broken_off_does_not_go_on(folder: Folder) -> None:
     with pytest.raises(asyncio.CancelledError):
         await folder.run(stop)
     assert unfinished_run(folder.results)
-    assert RunsGoingOn(folder.results).look() == []
+    assert UnfinishedRuns(folder.results).look() == []
 
 
 async def test_the_runs_beside_a_prompt_are_told_but_for_those_of_whoever_asks(folder: Folder) -> None:

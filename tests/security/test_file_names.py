@@ -134,5 +134,5 @@ def test_a_new_prompt_has_a_name_that_every_system_takes(tmp_path: Path, name: s
     command = [sys.executable, "-m", "promptls", "new", name, "--alone"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
-    assert "is no name for a prompt" in ended.stderr
+    assert "is not a name for a prompt" in ended.stderr
     assert files_in(tmp_path) == set()

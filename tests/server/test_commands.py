@@ -272,7 +272,7 @@ async def test_debug_information_holds_the_doctor_and_no_secret(
     ("command", "prompt", "arguments", "said"),
     [
         ("preview", PROMPT, {"uri": "file:///nowhere/a.yml.j2"}, "there is no such file"),
-        ("preview", "- hosts: all\n  tasks: []\n", {}, "no prompt file"),
+        ("preview", "- hosts: all\n  tasks: []\n", {}, "not a prompt file"),
         ("preview", PROMPT, {"row": "first"}, "`row` must be of type int"),
         ("preview", PROMPT, {"row": 99}, "no row 100"),
         ("preview", PROMPT, {"sample": "placeholder"}, "did you mean `placeholders`"),

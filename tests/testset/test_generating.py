@@ -251,7 +251,7 @@ def test_secrets_reach_no_file_and_no_output(
         (["empty"], "there is no document in the folder"),
         (["page.html"], "documents of the form `.html` are not read"),
         (["bytes.md"], "the document is no text in UTF-8"),
-        (["--size", "0"], "`0` is no whole number of 1 or more"),
+        (["--size", "0"], "`0` is not a whole number of 1 or more"),
     ],
 )
 def test_wrong_use_is_told_before_anybody_is_asked(

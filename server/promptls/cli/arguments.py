@@ -50,7 +50,7 @@ class Parser(argparse.ArgumentParser):
 def whole_number(word: str) -> int:
     """Return the number that `word` writes, 1 or more; argparse shows the error of any other word."""
     if not (word.isascii() and word.isdigit() and int(word)):
-        raise argparse.ArgumentTypeError(f"`{word}` is no whole number of 1 or more")
+        raise argparse.ArgumentTypeError(f"`{word}` is not a whole number of 1 or more")
     return int(word)
 
 
@@ -59,7 +59,7 @@ def any_number(word: str) -> int:
     try:
         return int(word)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"`{word}` is no whole number") from None
+        raise argparse.ArgumentTypeError(f"`{word}` is not a whole number") from None
 
 
 def seconds(word: str) -> float:
@@ -78,7 +78,7 @@ def _above_zero(word: str, noun: str) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"`{word}` is no {noun} above 0")
+        raise argparse.ArgumentTypeError(f"`{word}` is not a {noun} above 0")
     return number
 
 
@@ -141,12 +141,14 @@ def _given_data(word: str) -> dict[str, Any]:
     except json.JSONDecodeError as wrong:
         if place:
             place = place._replace(line=wrong.lineno - 1, column=wrong.colno - 1)
-        said = f"the data is no JSON: {wrong.msg} at column {wrong.colno}"
+        said = f"the data is not JSON: {wrong.msg} at column {wrong.colno}"
         raise UsageError(said, place, 'write {"name": value, …}, or name a file') from None
     except (UnicodeDecodeError, yaml.YAMLError) as wrong:
         raise UsageError(f"the data cannot be read: {str(wrong).splitlines()[0]}", place) from None
     except RecursionError:
         raise UsageError("the data is nested too deep to be read", place) from None
     if not isinstance(data, dict):
-        raise UsageError("the data is no mapping of input names to values", place, 'write {"name": value, …}')
+        raise UsageError(
+            "the data is not a mapping of input names to values", place, 'write {"name": value, …}'
+        )
     return data

@@ -31,7 +31,7 @@ class BaselineEntry(NamedTuple):
 
 
 class Baseline(NamedTuple):
-    """A baseline and where it stands, as an absolute path."""
+    """A baseline and where it is, as an absolute path."""
 
     path: Path
     entries: tuple[BaselineEntry, ...]
@@ -46,12 +46,12 @@ def read_baseline(path: Path) -> Baseline:
             "there is no such baseline", FilePlace(path), "`--write-baseline` makes it of what is found now"
         ) from None
     except UnicodeDecodeError:
-        raise UsageError("the baseline is no UTF-8 text", FilePlace(path), _REMEDY) from None
+        raise UsageError("the baseline is not UTF-8", FilePlace(path), _REMEDY) from None
     try:
         read = json.loads(text)
     except JSONDecodeError as failure:
         place = FilePlace(path, failure.lineno - 1, failure.colno - 1)
-        raise UsageError(f"the baseline is no JSON: {failure.msg}", place, _REMEDY) from None
+        raise UsageError(f"the baseline is not JSON: {failure.msg}", place, _REMEDY) from None
     except RecursionError:
         raise UsageError("the baseline is nested too deeply", FilePlace(path), _REMEDY) from None
     version = read.get("version") if isinstance(read, dict) else None
@@ -64,7 +64,7 @@ def read_baseline(path: Path) -> Baseline:
     return Baseline(path, tuple(_entry(path, number, entry) for number, entry in enumerate(entries)))
 
 
-_REMEDY: Final = "make it anew with `--write-baseline`, after removing the file"
+_REMEDY: Final = "remove the file, and create it again with `--write-baseline`"
 
 
 def _entry(path: Path, number: int, entry: Any) -> BaselineEntry:

@@ -123,7 +123,7 @@ def at_least(severity: Severity, least: Severity) -> bool:
 
 
 def region_of(text: str, span: Span) -> Region:
-    """Return where `span` stands in `text`, as people and the report formats count."""
+    """Return where `span` is in `text`, as people and the report formats count."""
     from promptls.text.positions import line_starts, place_of
 
     starts = line_starts(text)

@@ -63,7 +63,9 @@ def choose_text(word: str, text: str) -> ChosenFiles:
     """Return the one file at `word`, there or not, with `text` in the place of what is on disk."""
     path = Path(os.path.abspath(word))  # noqa: PTH100 - as in `existing`
     if not word or path.is_dir():
-        raise UsageError("this is no name of a file", FilePlace(path), "name the prompt file, there or not")
+        raise UsageError(
+            "this is not the name of a file", FilePlace(path), "name the prompt file, there or not"
+        )
     workspace = _around([path])
     workspace.open(str(path), text, 1)
     return ChosenFiles(workspace, (str(path),), ())
@@ -153,7 +155,7 @@ def refuse_other_files(snapshot: Snapshot, path: str) -> None:
         raise UsageError(refusal.message, FilePlace(path), "split the file, or correct it there")
     if snapshot.kind(path) is Kind.OTHER:
         raise UsageError(
-            "this is no prompt file",
+            "this is not a prompt file",
             FilePlace(path),
             "`--viewer` shows a configuration of OpenCompass, and `promptls convert` converts it"
             if path.endswith(".py")
@@ -171,7 +173,7 @@ def rewrite(path: str, before: str, after: str) -> None:
     target = Path(os.path.realpath(path))
     if target.read_bytes() != before.encode("utf-8", "surrogatepass"):
         raise UserError(
-            "the file is left as it is: it is no UTF-8, or was changed in the meantime",
+            "the file is left as it is: it is not UTF-8, or was changed in the meantime",
             FilePlace(path),
             "save it as UTF-8, and run the command again",
         )

@@ -72,7 +72,7 @@ class _RunProgress:
         self._noun = noun
         self._quiet = quiet
         self._task = TaskID(0)
-        self._told = 0
+        self._reported = 0
         self._failed = 0
 
     def tell(self, event: Event) -> None:
@@ -92,19 +92,19 @@ class _RunProgress:
     def _row(self, event: RowFinished) -> None:
         self._failed += event.error is not None
         failed = f"{self._failed} failed" if self._failed else ""
-        rate = _rate_words(event.rate)
+        rate = _rate_text(event.rate)
         if self._bar is not None:
             self._bar.update(self._task, completed=event.done, failed=failed, rate=rate)
             return
         part = event.done * LINES // event.total
-        if part > self._told:
-            self._told = part
+        if part > self._reported:
+            self._reported = part
             left = f", {rate}, about {event.left:.0f} s left" if event.done < event.total else ""
             told = f", {failed}" if failed else ""
             print(f"{event.done} of {event.total} in {event.seconds:.0f} s{told}{left}", file=sys.stderr)
 
 
-def _rate_words(rate: float) -> str:
+def _rate_text(rate: float) -> str:
     """Return results a second, or a minute where they are few."""
     if rate < 1:
         return f"{60 * rate:.1f}/min"

@@ -19,7 +19,7 @@ _LOOKING: Final = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class RunGoingOn:
+class UnfinishedRun:
     """A run that goes on: `done` of `total` results are on disk.
 
     `rate` is results a second since the run is followed, None before the first of them.
@@ -49,7 +49,7 @@ class RunGoingOn:
         }
 
 
-class RunsGoingOn:
+class UnfinishedRuns:
     """Watches the unfinished runs of a folder, and measures their pace."""
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
@@ -57,24 +57,24 @@ class RunsGoingOn:
         self._clock: Final = clock
         self._first: dict[Path, tuple[float, int]] = {}
 
-    def look(self) -> list[RunGoingOn]:
+    def look(self) -> list[UnfinishedRun]:
         """Return the runs that go on at this moment, the oldest first."""
         running = [state for state in unfinished_runs(self._folder) if state.is_running]
         first = {state.path: self._first.get(state.path) or (self._clock(), state.done) for state in running}
         self._first = first
         return [found for state in running if (found := self._of(state)) is not None]
 
-    def _of(self, state: RunState) -> RunGoingOn | None:
+    def _of(self, state: RunState) -> UnfinishedRun | None:
         total = planned_results(state.header)
         if total is None:
             return None
         done, now = min(total, state.done), self._clock()
         began, before = self._first[state.path]
         rate = (done - before) / (now - began) if done > before and now > began else None
-        return RunGoingOn(state.path, str(state.header.get("experiment")), done, total, rate)
+        return UnfinishedRun(state.path, str(state.header.get("experiment")), done, total, rate)
 
 
-_FOLLOWED: Final[dict[Path, RunsGoingOn]] = {}
+_FOLLOWED: Final[dict[Path, UnfinishedRuns]] = {}
 """The folders that were asked about, so that their runs have a pace."""
 
 
@@ -89,6 +89,6 @@ def going_on_answer(arguments: Mapping[str, Any]) -> results_wire.RunningAnswer:
     folder = Path(run).parent if run is not None else results_folder(Path(prompt or ""))
     own = optional(arguments, "own", list) or []
     with _LOOKING:
-        found = _FOLLOWED.setdefault(folder, RunsGoingOn(folder)).look()
+        found = _FOLLOWED.setdefault(folder, UnfinishedRuns(folder)).look()
     runs = [each.as_json(can_cancel=False) for each in found if str(each.path) not in own]
     return {"folder": str(folder), "runs": runs}

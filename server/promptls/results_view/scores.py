@@ -22,7 +22,7 @@ Answer = TypeVar("Answer")
 _MAX: Final = 32
 
 
-def kept_by_tables(
+def cached_by_tables(
     answer: Callable[[Sequence[RunSummary]], Answer],
 ) -> Callable[[Sequence[RunSummary]], Answer]:
     """`answer`, asked again of the same runs only when a table has changed.
@@ -163,7 +163,7 @@ def _bars(metric: MetricSummary, values: Sequence[float]) -> list[results_wire.B
 MAX_POINTS = 2000
 
 
-@kept_by_tables
+@cached_by_tables
 def comparisons_json(runs: Sequence[RunSummary]) -> list[results_wire.RunComparison]:
     """Return the comparison of each other run with the first.
 

@@ -16,7 +16,7 @@ from promptls.experiments.run_index import KnownRun, known_runs
 from promptls.models.providers import TABLE
 from promptls.results_view import results_wire
 from promptls.results_view.notes import notes_json, notes_of
-from promptls.results_view.scores import comparisons_json, kept_by_tables, quick_scores_json, scores_json
+from promptls.results_view.scores import cached_by_tables, comparisons_json, quick_scores_json, scores_json
 from promptls.text.errors import UserError
 
 # Runs of the experiment that the chart over its history shows.
@@ -127,12 +127,12 @@ def _notes(run: RunSummary) -> tuple[dict[int, Any], str | None]:
         return {}, str(failure)
 
 
-@kept_by_tables
+@cached_by_tables
 def _metrics(runs: Sequence[RunSummary]) -> list[results_wire.MetricJson]:
     return scores_json(runs[0])
 
 
-@kept_by_tables
+@cached_by_tables
 def _classes(runs: Sequence[RunSummary]) -> list[results_wire.ClassificationJson]:
     """Return the classification reports of the run; none if no column holds classes."""
     try:

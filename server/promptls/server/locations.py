@@ -84,7 +84,7 @@ def prompt_path(context: Context, arguments: dict[str, Any]) -> str:
         raise UsageError("there is no such file", FilePlace(path), "save it, or check the path")
     if context.kind(path) is Kind.OTHER:
         raise UsageError(
-            "this is no prompt file",
+            "this is not a prompt file",
             FilePlace(path),
             "a prompt ends in `.yml.j2` and is a list of parts with `name` and `content`, or a mapping "
             "with `instruction`",

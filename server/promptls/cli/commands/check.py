@@ -51,7 +51,7 @@ FORMATS: Final = ("text", "json", "sarif", "github", "junit")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the paths, what to report and how, and what to mend."""
+    """Declare the paths, what to report and how, and what to fix."""
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="files and folders (default: current folder)"
     )

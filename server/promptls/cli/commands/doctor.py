@@ -67,4 +67,4 @@ def _line(check: Check, width: int) -> str:
 def _conclusion(broken: int) -> str:
     if not broken:
         return "Everything that promptls needs is there."
-    return f"{plural(broken, 'thing')} to mend."
+    return f"{plural(broken, 'thing')} to fix."

@@ -144,7 +144,7 @@ def _report(files: Sequence[FormattedFile], arguments: argparse.Namespace) -> No
             else:
                 print(f"{'would format' if only_look else 'formatted'} {printed_path(file.path)}")
         elif file.outcome == "refused":
-            error(f"left as it is: {file.reason}", file.place, "mend it, and format again")
+            error(f"left as it is: {file.reason}", file.place, "fix it, and format again")
     print(_conclusion(files, only_look=only_look), file=sys.stderr if arguments.diff else sys.stdout)
 
 
@@ -171,14 +171,14 @@ def _format_input(arguments: argparse.Namespace) -> int:
     try:
         text = sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as failure:
-        raise UserError("the standard input is no UTF-8", remedy="save the file as UTF-8") from failure
+        raise UserError("the standard input is not UTF-8", remedy="save the file as UTF-8") from failure
     path = str(Path(arguments.stdin_filename).absolute())
     workspace = Workspace([Path.cwd()])
     workspace.open(path, text, 1)
     file = _formatted(workspace.snapshot, path)
     changed = file.outcome == "formatted"
     if file.outcome == "refused":
-        error(f"left as it is: {file.reason}", file.place, "mend it, and format again")
+        error(f"left as it is: {file.reason}", file.place, "fix it, and format again")
     if arguments.diff and changed:
         write_document(diff(for_terminal_line(arguments.stdin_filename), text, file.after))
     elif not arguments.check and not arguments.diff:

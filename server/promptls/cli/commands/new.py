@@ -58,7 +58,7 @@ def execute(arguments: argparse.Namespace) -> int:
     problem = file_name_problem(name)
     if problem is not None or not _NAME.fullmatch(name):
         raise UsageError(
-            f"`{arguments.name}` is no name for a prompt{f': it {problem}' if problem else ''}",
+            f"`{arguments.name}` is not a name for a prompt{f': it {problem}' if problem else ''}",
             remedy="write letters, digits, `_`, `-` and `.`",
         )
     beside = {*arguments.beside, *(() if arguments.alone else _DEFAULT)}

@@ -80,10 +80,10 @@ def _asked(words: list[str]) -> tuple[dict[str, Any], Path, str]:
 
     if not words:
         folder = results_folder(Path.cwd() / "any")
-        newest = next((run for run in known_runs(folder) if run.status == "finished"), None)
-        if newest is None:
+        latest = next((run for run in known_runs(folder) if run.status == "finished"), None)
+        if latest is None:
             raise UsageError("there is no run here yet", remedy="make one: `promptls run FILE`")
-        words = [newest.path]
+        words = [latest.path]
     *against, last = words
     others = {"against": [str(find_run(word).results.absolute()) for word in against]} if against else {}
     prompt = Path(last)

@@ -53,7 +53,7 @@ class LivePreview:
         await talk_among(self._pages, LabConversation(self.explore, connection))
 
     async def watch(self) -> None:
-        """Show the rendering anew whenever a file changes that it is made from, until cancelled."""
+        """Show the rendering again whenever a file changes that it is made from, until cancelled."""
         before = self._stamps()
         while True:
             await asyncio.sleep(_POLL_SECONDS)
@@ -122,7 +122,7 @@ class LivePreview:
         path = next((each for each in paths if of in {each, _uri(each)}), None)
         template = snapshot.template(path) if path else None
         if path is None or template is None:
-            raise UsageError("this is no file of the prompt")
+            raise UsageError("this is not a file of the prompt")
         return {"uri": _uri(path), "name": Path(path).name, "text": template.source.text}
 
     def _made_from(self) -> Iterable[str]:

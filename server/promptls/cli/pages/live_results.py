@@ -17,7 +17,7 @@ from promptls.experiments.history import last_run
 from promptls.experiments.run_protocol import RunRequest
 from promptls.ide.code_lenses import plan_text
 from promptls.results_view import results_wire
-from promptls.results_view.running_runs import RunsGoingOn
+from promptls.results_view.running_runs import UnfinishedRuns
 from promptls.security.files import read_bytes
 from promptls.security.private_files import TEMPORARY_PREFIX
 from promptls.text.errors import UsageError, UserError, optional
@@ -49,7 +49,7 @@ class LiveResults:
         self._asked: Final = asked
         self._folder: Final = folder
         self._process: Final = process
-        self._going_on: Final = RunsGoingOn(folder)
+        self._unfinished: Final = UnfinishedRuns(folder)
         self._own: Final[dict[str, asyncio.Task[Any]]] = {}
         self._pages: Final[set[ResultsPage]] = set()
         self._running: list[results_wire.RunningRun] = []
@@ -63,7 +63,7 @@ class LiveResults:
         before = self._stamps()
         while True:
             await asyncio.sleep(_POLL_SECONDS)
-            found = self._going_on.look()
+            found = self._unfinished.look()
             running = [each.as_json(can_cancel=str(each.path) in self._own) for each in found]
             if running != self._running:
                 self._running = running
@@ -96,7 +96,7 @@ class LiveResults:
     # -- what pages ask for ------------------------------------------------------------
 
     def running_message(self) -> dict[str, Any]:
-        """Return what a page is told of the runs that go on."""
+        """Return what a page is sent about unfinished runs."""
         return {"type": "running", "runs": self._running}
 
     async def view(self, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -210,12 +210,12 @@ class ResultsPage(ShownPage):
             await self.send({"type": "nothing", "prompt": prompt, "name": Path(prompt).name})
             return
         view = await self._live.view({**asked, "quick": True})
-        newest = view["history"][-1]["path"] if view["history"] else None
-        if self._follows and newest not in {None, view["runs"][-1]["path"]}:
+        latest = view["history"][-1]["path"] if view["history"] else None
+        if self._follows and latest not in {None, view["runs"][-1]["path"]}:
             # A run has ended since: it takes the place of the one that was the newest.
-            asked = self._asked = {"run": newest}
+            asked = self._asked = {"run": latest}
             view = await self._live.view({**asked, "quick": True})
-        self._follows = newest == view["runs"][-1]["path"]
+        self._follows = latest == view["runs"][-1]["path"]
         self.prompts = frozenset(run["prompt"] for run in view["runs"])
         self._has_shown = True
         await self.send({"type": "show", "view": view})

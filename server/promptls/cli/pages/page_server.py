@@ -251,7 +251,7 @@ class PageConversation(ABC):
 
     @abstractmethod
     def receive(self, message: dict[str, Any]) -> None:
-        """Take a message of the page; what is no JSON object comes as an empty one."""
+        """Take a message of the page; what is not a JSON object comes as an empty one."""
 
     async def run(self) -> None:
         """Talk until the page is closed."""

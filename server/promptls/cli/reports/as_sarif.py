@@ -107,7 +107,7 @@ def _suppressions(file: CheckedFile, finding: Finding) -> list[dict[str, str]]:
     if finding in file.suppressed:
         return [{"kind": "inSource", "justification": "A comment in the file says to ignore it."}]
     if finding in file.known:
-        return [{"kind": "external", "justification": "It stands in the baseline."}]
+        return [{"kind": "external", "justification": "It is in the baseline."}]
     return []
 
 

@@ -195,10 +195,10 @@ async def _compare_runs(session: Session, arguments: Arguments, _token: Token) -
 
 
 @command("resultsGoingOn")
-async def _results_going_on(session: Session, arguments: Arguments, _token: Token) -> Any:
-    from promptls.server.commands.results import results_going_on
+async def _unfinished_results(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.results import unfinished_results
 
-    return await results_going_on(session.results, session.runs, arguments)
+    return await unfinished_results(session.results, session.runs, arguments)
 
 
 def _question_about_results(name: str, question: str) -> None:

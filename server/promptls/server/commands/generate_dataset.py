@@ -52,7 +52,7 @@ async def generate_dataset(
         raise trust.refuse("test data is not made", files)
     if arguments.get("onlyPlan") is True:
         planned = await plan_in_process(request, GENERATION)
-        return {**asdict(planned), "message": _plan_words(planned)}
+        return {**asdict(planned), "message": _plan_text(planned)}
     if not await may_send_keys(context, request):
         return {"uri": "", "rows": 0, "cancelled": True, "message": NOT_SENT}
     async with progress(context, token, f"Making {Path(request.output).name}") as shown:
@@ -137,7 +137,7 @@ class _Watch:
         from promptls.experiments.run_protocol import Planned, RowFinished
 
         if isinstance(event, Planned):
-            self._shown.report(_plan_words(event), 0)
+            self._shown.report(_plan_text(event), 0)
         elif isinstance(event, RowFinished):
             self.message = (
                 f"Making the dataset was cancelled after {event.done} of {event.total} queries; what was "
@@ -159,7 +159,7 @@ class _Watch:
         return not self.is_ended
 
 
-def _plan_words(planned: Planned) -> str:
+def _plan_text(planned: Planned) -> str:
     return f"{planned.rows} queries; {planned.calls} calls to make, {planned.cached} answered before"
 
 

@@ -47,7 +47,7 @@ async def show_results(
     }
 
 
-async def results_going_on(
+async def unfinished_results(
     results: ResultsProcess, runs: LatestRuns, arguments: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the unfinished `runs` that have no progress here, and the `folder` they are in.
