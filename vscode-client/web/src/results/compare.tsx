@@ -6,7 +6,7 @@ import { Choice } from "../shared/choice";
 import { count, grouped } from "../shared/format";
 import { Scrolled } from "../shared/scrolled";
 import type { MetricComparison, Run, RunComparison } from "../wire/results";
-import { formatDifference, formatScore,moment } from "./formatScores";
+import { formatDifference, formatScore, moment } from "./formatScores";
 import { Pairs } from "./pairs";
 import { AgainstPicker, hasOthers } from "./runPicker";
 import { Scatter } from "./scatter";
