@@ -92,6 +92,8 @@ def _stray_braces(chunk: Chunk) -> Iterator[Finding]:
         ]
         if not stray:
             continue
+        if any("{" in tag.text[2:-2] for tag in tags):
+            continue  # a tag prints a brace that this one may close
         text = list(chunk.text[begin:end])
         for tag in chunk.tags_at(content.value.span):
             text[max(tag.span.start - begin, 0) : tag.span.end - begin] = " " * (
