@@ -1,8 +1,8 @@
 /** Why there is no rendering, or what is wrong with this one. */
 
+import { CodeText } from "../shared/codeText";
 import { baseName } from "../shared/format";
 import { Icon } from "../shared/icons";
-import { CodeText } from "../shared/codeText";
 import type { RenderingFailure } from "../wire/preview";
 import { reveal, shown } from "./store";
 

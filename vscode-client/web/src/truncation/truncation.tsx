@@ -1,11 +1,11 @@
 /** The page of the truncation lab. */
 
 import { LiveRegion } from "../shared/announce";
+import { CodeText } from "../shared/codeText";
 import { CopyButton } from "../shared/copyButton";
 import { baseName, count, grouped, percent } from "../shared/format";
 import { mount } from "../shared/mount";
 import { followTheme } from "../shared/theme";
-import { CodeText } from "../shared/codeText";
 import type { Cell, Lab } from "../wire/lab";
 import { Limits, Steps, Turns } from "./charts";
 import { bestOf, cellAt, headerLines, stepsOf, type Tried } from "./lab";
