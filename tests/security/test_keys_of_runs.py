@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.experiments.access import named_variables
 from promptls.experiments.client import run_in_process
-from promptls.experiments.run_protocol import RunRequest
+from promptls.experiments.run_protocol import RunRequest, named_variables
 from promptls.testset.prepare import GenerationRequest
 
 PROMPT = """\

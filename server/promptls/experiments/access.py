@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from promptls.models.keys import (
     Destination,
@@ -24,11 +24,8 @@ from promptls.models.keys import (
 from promptls.models.model import ModelReference
 from promptls.security.environment import network_variables, readable_variables, restricted_environment
 from promptls.security.trust import KeyGrant
-from promptls.text.errors import FilePlace, UserError
+from promptls.text.errors import FilePlace
 from promptls.workspace.settings import ProjectFile, place_of_setting
-
-if TYPE_CHECKING:
-    from promptls.experiments.run_protocol import ProcessRequest
 
 
 class KeyQuestion(NamedTuple):
@@ -104,15 +101,6 @@ class Access:
             return place_of_setting(self.project, (table, name))
         places = (place_of_setting(self.project, (table, name, key)) for key in others)
         return next((place for place in places if place is not None), None)
-
-
-def named_variables(request: ProcessRequest) -> frozenset[str]:
-    """Return the variables that the models of a request name; none if the request cannot be carried out."""
-    try:
-        return request.access().named_variables
-    except (UserError, LookupError, TypeError, ValueError):
-        # The process itself reports what is wrong with the request, or with the manifest that it continues.
-        return frozenset()
 
 
 def sends_of(references: Iterable[ModelReference], ray_address: str | None) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 
 from promptls.models.editor_model import AskEditor
 from promptls.settings.header import Engine
+from promptls.text.errors import UserError
 
 if TYPE_CHECKING:
     from promptls.experiments.access import Access
@@ -45,6 +46,15 @@ class ProcessRequest(Protocol):
 
         Raises UserError as its plan does.
         """
+
+
+def named_variables(request: ProcessRequest) -> frozenset[str]:
+    """Return the variables that the models of a request name; none if the request cannot be carried out."""
+    try:
+        return request.access().named_variables
+    except (UserError, LookupError, TypeError, ValueError):
+        # The process itself reports what is wrong with the request, or with the manifest that it continues.
+        return frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
-from promptls.experiments.access import named_variables
+from promptls.experiments.run_protocol import named_variables
 from promptls.security.trust import FolderCode
 from promptls.server import command_types
 from promptls.server.commands.followed_run import editor_of
