@@ -1,4 +1,4 @@
-"""Every rule by name, found by scanning the packages of `lint/rules`."""
+"""All rules by name, found by scanning the packages of `lint/rules`."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ RULES: Final = _found()
 """All rules, sorted by name."""
 
 RULES_BY_NAME: Final = {rule.name: rule for rule in RULES}
-"""The rules by their names."""
+"""All rules by name."""

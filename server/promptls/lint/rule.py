@@ -1,4 +1,4 @@
-"""What a rule is, and what it finds."""
+"""The types of rules and findings, and decorators for checks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Severity = Literal["error", "warning", "information", "hint"]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A replacement of one span of the file by a text."""
+    """A replacement of one span of the file with a text."""
 
     span: Span
     text: str
@@ -38,14 +38,14 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits that take a finding away; a preferred one can be applied without looking."""
+    """Edits that resolve a finding; a preferred fix can be applied without review."""
 
     title: str
     edits: tuple[Edit, ...]
     preferred: bool = False
 
     def shifted(self, by: int) -> Fix:
-        """Return the same fix in a text that begins `by` characters earlier."""
+        """Return the fix with its edits moved by `by` characters."""
         return Fix(
             self.title, tuple(Edit(edit.span.shifted(by), edit.text) for edit in self.edits), self.preferred
         )
@@ -53,7 +53,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class RelatedPlace:
-    """Another place that a finding speaks of, in the file at `path`."""
+    """Another place that a finding refers to, in the file at `path`."""
 
     path: str
     span: Span
@@ -62,9 +62,9 @@ class RelatedPlace:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule found: where, what is wrong, and what would mend it.
+    """A problem at one place of a file, with the fixes for it.
 
-    `severity` is None for the rule's own. `unnecessary` marks text that could go.
+    `severity` is None for the rule's default. `unnecessary` marks text that can be removed.
     """
 
     span: Span
@@ -76,11 +76,11 @@ class Finding:
     severity: Severity | None = None
 
     def of(self, rule: str, severity: Severity) -> Finding:
-        """Return the same finding, of a rule and with its severity."""
+        """Return the finding with a rule name and severity."""
         return Finding(self.span, self.message, self.fixes, self.related, self.unnecessary, rule, severity)
 
     def shifted(self, by: int) -> Finding:
-        """Return the same finding in a text that begins `by` characters earlier; related places stay."""
+        """Return the finding moved by `by` characters; related places are not moved."""
         if not by:
             return self
         return Finding(
@@ -96,10 +96,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What a rule may ask about the file that it checks.
+    """The file that a rule checks.
 
-    What a check reads of these is recorded, and its findings are reused until some of that changes.
-    `rendering` and `runs` are there for rules that need them.
+    What a check reads from it is recorded, and the findings are reused until any of it changes. `rendering`
+    and `runs` are set only for rules that need them.
     """
 
     snapshot: Snapshot
@@ -108,11 +108,11 @@ class File:
     kind: Kind
     project: Project
     rendering: FileRendering | None = None
-    """What the file was rendered to; it may be the failure of that."""
+    """The result of rendering the file, which may be a failure."""
     found: tuple[Finding, ...] = ()
-    """With a rendering, what the rules find that need none."""
+    """With a rendering, the findings of the rules that need no rendering."""
     runs: tuple[RunSummary, ...] = ()
-    """The last runs of the file's experiments."""
+    """The latest runs of the file's experiments."""
 
     @property
     def chunks(self) -> ChunkList:
@@ -121,15 +121,15 @@ class File:
 
 
 Check = Callable[[File], Iterable[Finding]]
-"""Return the findings of one rule in a file."""
+"""A function that returns the findings of one rule in a file."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """One rule: a function that checks a file.
+    """A rule: a function that checks a file, and its metadata.
 
-    Its name is that of the module with the function, its page the docstring of that module, and its summary the
-    first line of the page. `needs` names what must be there before the rule can run.
+    The module of the function gives the rule its name; the docstring of the module is its page, and the
+    first line of the page its summary. `needs` is what must be available before the rule can run.
     """
 
     check: Check
@@ -150,13 +150,13 @@ class Rule:
 
     @cached_property
     def summary(self) -> str:
-        """What the rule reports, in a few words."""
+        """A one-line description of what the rule reports."""
         return self.page.partition("\n")[0].rstrip(".")
 
 
 @cache
 def page_file(rule: str) -> Path | None:
-    """Return the file with a rule's page, for links to it; None if the installed package has no such file."""
+    """Return the file with a rule's page, to link to; None if the installed package does not contain it."""
     file = Path(__file__).with_name("pages") / f"{rule}.md"
     return file if file.is_file() else None
 
@@ -164,24 +164,24 @@ def page_file(rule: str) -> Path | None:
 PARTS_KINDS = frozenset({Kind.PARTS, Kind.SECTION})
 """The kinds whose YAML is a list of parts."""
 JINJA_KINDS = PARTS_KINDS | {Kind.TEXT}
-"""The kinds that Jinja makes a list of parts of, with the texts that they include."""
+"""The kinds that Jinja renders to a list of parts, and the text files that they include."""
 OBJECT_KINDS = frozenset({Kind.OBJECT})
 """Prompt objects."""
 EVALUATION_KINDS = frozenset({Kind.EVALUATION})
 """Evaluation prompts."""
 YAML_KINDS = PARTS_KINDS | OBJECT_KINDS | EVALUATION_KINDS
-"""The kinds that are YAML under their Jinja."""
+"""The kinds that contain YAML, with or without Jinja."""
 DECLARING_KINDS = YAML_KINDS | {Kind.TEXT}
-"""The kinds that can declare inputs and examples: every prompt file."""
+"""The kinds that can declare inputs and examples: all prompt files."""
 
 
 # -- checks of one thing at a time -----------------------------------------------------------
 
 
 def each_chunk(find: Callable[[Chunk], Iterable[Finding]]) -> Check:
-    """Make a check of a function that looks at one chunk; an edit has only the edited chunk checked again.
+    """Make a check from a function that checks one chunk, so that only edited chunks are checked again.
 
-    Its spans count from the start of the chunk.
+    The spans that the function yields are relative to the start of the chunk.
     """
     return each_chunk_given(_nothing)(wraps(find)(lambda chunk, _: find(chunk)))
 
@@ -189,9 +189,9 @@ def each_chunk(find: Callable[[Chunk], Iterable[Finding]]) -> Check:
 def each_chunk_given(
     basis: Callable[[File], Basis],
 ) -> Callable[[Callable[[Chunk, Basis], Iterable[Finding]]], Check]:
-    """Make a check of a function that looks at one chunk and at something else, which `basis` returns.
+    """Make a check from a function that checks one chunk and takes a second value, returned by `basis`.
 
-    All chunks are checked again if that is another object, or a tuple with another object in it.
+    All chunks are checked again if that value, or an element of it if it is a tuple, is a different object.
     """
 
     def decorate(find: Callable[[Chunk, Basis], Iterable[Finding]]) -> Check:
@@ -204,7 +204,7 @@ def each_chunk_given(
             given = basis(file)
             source = file.template.source
             if file.kind is Kind.EVALUATION:
-                source = source.uncut()  # its entries mean nothing one by one
+                source = source.uncut()  # entries of an evaluation have no meaning on their own
             for start, chunk in zip(source.starts, source.chunks, strict=False):
                 for finding in in_chunk(chunk, given):
                     yield finding.shifted(start)
@@ -221,10 +221,10 @@ def _nothing(_file: File) -> None:
 def each_example(
     basis: Callable[[File], Basis | None],
 ) -> Callable[[Callable[[str, Example, Basis], Iterable[Finding]]], Check]:
-    """Make a check of a function that looks at one example and at something else, which `basis` returns.
+    """Make a check from a function that checks one example and takes a second value, returned by `basis`.
 
-    The function gets the text of the file, too. Examples are not checked if there is nothing else, and again
-    only if that, the example or its number is different.
+    The function also gets the text of the file. If `basis` returns None, no example is checked. An example
+    is checked again only if it, its index or the second value has changed.
     """
 
     def decorate(find: Callable[[str, Example, Basis], Iterable[Finding]]) -> Check:

@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger(__name__)
 _CONFLICT: Final = re.compile(r"^(?:<{7} |>{7} )", re.MULTILINE)
 _has_conflict: Final = summary(lambda chunk: _CONFLICT.search(chunk.text) is not None, any)
-"""Whether a merge conflict is to be resolved, so that no fix can know what is meant."""
+"""Whether the file contains merge conflict markers; findings then get no fixes."""
 _UNUSED: Final = "invalid-suppression"
 _SYNTAX: Final = frozenset({"jinja-syntax", "yaml-syntax", "invalid-header"})
 
 RENDERING_RULES: Final = tuple(rule for rule in RULES if rule.needs == "rendering")
-"""The rules that look at renderings."""
+"""The rules that check renderings."""
 RUN_RULES: Final = tuple(rule for rule in RULES if rule.needs == "runs")
-"""The rules that look at runs."""
+"""The rules that check runs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """The rules for files of one kind under one project's settings, each with its severity.
+    """The rules that apply to one kind of file under a project's settings, each with its severity.
 
-    Two are equal only if they are the same object: findings are reused as long as their selection is the same.
+    Compared by identity, because findings are reused only while the selection is the same object.
     """
 
     project: Project
@@ -53,23 +53,23 @@ class Selection:
 
 
 def check(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> tuple[Finding, ...]:
-    """Return the findings in the file at `path`, in the order of their places, with rule and severity.
+    """Return the findings in the file at `path`, sorted by position, each with its rule and severity.
 
-    Empty for files that are no prompts; of a file that is not analysed, the reason. A rule that fails is logged
-    and hides no other. Rules that the settings turn off, and findings that the file suppresses, are left out.
-    With `suppressed`, the findings are those that the file suppresses instead. Rules that need a rendering or
-    runs find nothing here.
+    Return nothing if the file is not a prompt; if a file is not analysed, the reason is its only finding.
+    Findings of rules that are turned off, and findings that the file suppresses, are left out; with
+    `suppressed`, only the suppressed findings are returned. Rules that need a rendering or runs are skipped.
+    An exception in one rule is logged and does not affect the others.
     """
     file = _file(snapshot, path)
     if file is None:
         return ()
     selection = _selection(file.project, file.kind)
-    asked: dict[Question, object] = {}
+    answers: dict[Question, object] = {}
     findings = [
         finding
         for rule in selection.rules
         if rule.needs is None
-        for finding in _findings(rule, file, selection, asked)
+        for finding in _findings(rule, file, selection, answers)
     ]
     source = file.template.source
     if findings and source.language.host is Host.JSON:
@@ -85,15 +85,15 @@ def check(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> tuple[F
 
 
 def check_rendering(snapshot: Snapshot, path: str, rendering: FileRendering) -> tuple[Finding, ...]:
-    """Return the findings that need the `rendering` of the file at `path`, as `check` does the others.
+    """Return the findings of the rules that need the `rendering` of the file at `path`.
 
-    Empty if the file has been edited since.
+    Return nothing if the file has been edited since it was rendered.
     """
     file = _file(snapshot, path)
     if file is None or file.template.source.text != rendering.job.text:
         return ()
     found = check(snapshot, path)
-    # Of several samples that fail at one place, the first is reported.
+    # If several samples fail at the same place, only the first is reported.
     at_places = {
         (finding.rule, finding.span): finding
         for each in reversed([rendering, *(rendering.failing or ())])
@@ -103,9 +103,9 @@ def check_rendering(snapshot: Snapshot, path: str, rendering: FileRendering) -> 
 
 
 def check_runs(snapshot: Snapshot, path: str, runs: Sequence[RunSummary]) -> tuple[Finding, ...]:
-    """Return the findings that need the last `runs` of the file at `path`, as `check` does the others.
+    """Return the findings of the rules that need the latest `runs` of the file at `path`.
 
-    Runs of a prompt that has changed since say nothing.
+    Runs of an earlier version of the prompt are ignored.
     """
     fresh = tuple(run for run in runs if not run.stale)
     file = _file(snapshot, path) if fresh else None
@@ -113,19 +113,19 @@ def check_runs(snapshot: Snapshot, path: str, runs: Sequence[RunSummary]) -> tup
 
 
 def needs_rendering(snapshot: Snapshot, path: str) -> bool:
-    """Return whether a rule that looks at renderings is on for the file at `path`."""
+    """Return whether a rule that needs a rendering is enabled for the file at `path`."""
     selection = _selection(snapshot.project(path).settings, snapshot.kind(path))
     return not selection.rules.keys().isdisjoint(RENDERING_RULES)
 
 
 def severity_of(rule: Rule, project: Project) -> Severity | None:
-    """Return the severity that the settings give a rule, or its own; None if it is off."""
+    """Return the severity from the settings, or the rule's default; None if the rule is off."""
     chosen = project.rules.get(rule.name, rule.severity)
     return None if chosen == "off" else chosen
 
 
 def _file(snapshot: Snapshot, path: str) -> File | None:
-    """Return the file to check; None if there is nothing in it to check."""
+    """Return the file to check, or None if the path is not a prompt."""
     template = snapshot.template(path)
     if template is None:
         return None
@@ -156,17 +156,17 @@ def _selection(project: Project, kind: Kind) -> Selection:
 
 
 def _findings(
-    rule: Rule, file: File, selection: Selection, asked: dict[Question, object]
+    rule: Rule, file: File, selection: Selection, answers: dict[Question, object]
 ) -> tuple[Finding, ...]:
-    """Return what a rule finds, reusing what it found before if all that it read is the same.
+    """Return the findings of a rule, from its memo if nothing that the rule read has changed.
 
-    `asked` holds the answers of questions that other rules have asked about the same snapshot.
+    `answers` caches the answers to the rules' questions about this snapshot.
     """
     chunks = file.chunks
     memo = chunks.memos.get(rule)
     if memo is not None and memo.value[0] is selection:
         steps = chunks.steps_since(memo.serial)
-        if steps is not None and is_unchanged(memo, chunks) and memo.reads.hold(file.snapshot, asked):
+        if steps is not None and is_unchanged(memo, chunks) and memo.reads.hold(file.snapshot, answers):
             found = _moved(memo.value[1], steps, file.path)
             if found is not None:
                 chunks.memos[rule] = Memo(chunks.serial, (selection, found), memo.reads)
@@ -179,9 +179,9 @@ def _findings(
 
 
 def _run(rule: Rule, severity: Severity, file: File) -> tuple[Finding, ...]:
-    """Return what a rule finds; nothing if it fails, which is logged.
+    """Return the findings of a rule; if it raises, log the exception and return nothing.
 
-    A finding's own severity counts as long as the settings leave the rule's as it is.
+    A finding's own severity applies unless the settings change the severity of the rule.
     """
     is_set = severity != rule.severity
     try:
@@ -197,18 +197,18 @@ def _run(rule: Rule, severity: Severity, file: File) -> tuple[Finding, ...]:
 
 
 def _check_later(file: File, rules: Iterable[Rule]) -> tuple[Finding, ...]:
-    """Return the findings of rules that need a rendering or runs."""
+    """Return the unsuppressed findings of rules that need a rendering or runs."""
     selected = _selection(file.project, file.kind).rules
     found = [finding for rule in rules if rule in selected for finding in _run(rule, selected[rule], file)]
     return _sorted(finding for finding in found if not _is_hidden(file, finding))
 
 
 def _moved(findings: tuple[Finding, ...], steps: Iterable[Step], path: str) -> tuple[Finding, ...] | None:
-    """Return the findings where they are after some edits; None if one of them has to do with an edit."""
+    """Return the findings at their positions after the edits; None if an edit may affect one of them."""
     for step in steps:
         if not findings:
             break
-        if not step.keeps_lines:  # messages name lines
+        if not step.keeps_lines:  # messages contain line numbers
             return None
         moved = []
         for finding in findings:
@@ -224,7 +224,7 @@ def _moved(findings: tuple[Finding, ...], steps: Iterable[Step], path: str) -> t
 
 
 def _extent(finding: Finding, path: str) -> Span:
-    """Return the span from the first to the last character that a finding has to do with."""
+    """Return the span that covers a finding, its fixes and its related places in this file."""
     spans = [
         finding.span,
         *[edit.span for fix in finding.fixes for edit in fix.edits],
@@ -247,10 +247,10 @@ def _is_hidden(file: File, finding: Finding) -> bool:
 
 
 def _unused_suppressions(file: File, selection: Selection, findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield the names that silence nothing, as hints, where that is certain.
+    """Yield hints for the suppressed rule names that suppress no finding.
 
-    Nothing is said where a syntax error may hide what a rule would find, nor of rules that are off, or that look
-    at renderings and runs.
+    Yield nothing if a syntax error may hide findings. Rules that are off or need a rendering or runs are
+    skipped.
     """
     on = {rule.name for rule in selection.rules if rule.needs is None}
     if _UNUSED not in on or any(finding.rule in _SYNTAX for finding in findings):

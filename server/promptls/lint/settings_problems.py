@@ -1,4 +1,4 @@
-"""What is wrong in a project's settings: also names of rules, datasets, metrics and models."""
+"""Problems in a project's settings, including unknown names of rules, datasets, metrics and models."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from promptls.workspace.settings import ProjectFile, SettingsProblem, place_of_s
 
 
 def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
-    """Return the problems of the settings themselves, and of the names in them that lead to nothing.
+    """Return the problems of the settings themselves, and the names in them that cannot be resolved.
 
-    These are rules whose severity is set, the encoding, the functions file, models, and the datasets,
-    metrics and models of experiments, as far as the rules for them are not off.
+    The names are those of rules, the encoding, the functions file, template folders, models, and the
+    datasets, metrics and models of experiments. Names are not checked if the rule for them is off.
     """
     named = chain(
         _unknown_rules(project),
@@ -85,7 +85,7 @@ def _missing_functions(project: ProjectFile) -> Iterator[SettingsProblem]:
 
 
 def _missing_template_paths(project: ProjectFile) -> Iterator[SettingsProblem]:
-    """Yield the folders of `template_paths` that are not there, with one beside them that may be meant."""
+    """Yield the folders in `template_paths` that do not exist, with the name of a similar folder."""
     for number, named in enumerate(project.settings.template_paths):
         folder = project.root / named
         if not current_scope().allows(folder) or is_folder(folder):
@@ -131,7 +131,7 @@ def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
 
 
 def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
-    """Yield metric options whose `use` is unknown, and options that their metric does not take."""
+    """Yield metrics whose `use` is unknown, and options that their metric does not accept."""
     if severity_of(RULES_BY_NAME["unknown-metric"], project.settings) is None:
         return
     beside = "these settings" if project.path is None else f"`{project.path.name}`"
@@ -149,17 +149,17 @@ def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
 
 
 def _shadowing_models(project: ProjectFile) -> Iterator[SettingsProblem]:
-    """Yield the models that have the name of a provider's model; no rule turns this off."""
+    """Yield the models that have the same name as a provider's model; no rule turns this off."""
     for name in project.settings.models:
         if (provider := provider_shadowed_by(name)) is not None:
-            # A name that is written with escapes is not found in the text.
+            # A name with escape sequences is not found in the text.
             whole = FilePlace(project.path) if project.path is not None else None
             place = place_of_setting(project, ("models", name)) or whole
             yield SettingsProblem(place, shadowing_message(name, provider))
 
 
 def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:
-    """Yield the models, by what they are named for, that nobody knows."""
+    """Yield the unknown models of metrics, of `judge` and `default_model`, and of the `models` table."""
     if severity_of(RULES_BY_NAME["unknown-model"], project.settings) is None:
         return
     for name, metric in project.settings.metrics.items():
@@ -180,7 +180,7 @@ def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:
 
 
 def _unlimited(project: ProjectFile) -> Iterator[SettingsProblem]:
-    """Yield the limits for providers that there are not."""
+    """Yield the rate limits for unknown providers."""
     from promptls.models.registry import PROVIDERS
 
     for name in project.settings.rate_limits:

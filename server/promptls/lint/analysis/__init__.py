@@ -1,1 +1,1 @@
-"""Analyses of a file that rules share."""
+"""Analyses of a file that several rules use."""

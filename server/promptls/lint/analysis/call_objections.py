@@ -1,4 +1,4 @@
-"""What is wrong with the data that a Python call loads a template with."""
+"""Problems of the data that a Python call passes to a template."""
 
 from __future__ import annotations
 
@@ -47,10 +47,11 @@ _expected: Final = summary(_in_chunk, union)
 
 
 class Objection(NamedTuple):
-    """One thing that is wrong with a call, about the key `name`.
+    """A problem of a call, concerning the key `name`.
 
-    `span` is the place in the template that reads it, or its beginning. `words` say what is wrong with a
-    value, or when a missing one is read; `meant` is the key that the call gives in the place of it.
+    `span` is the place in the template that reads the key, or the beginning of the template. `words`
+    describes what is wrong with the value, or when a missing one is read. `meant` is the key that the call
+    probably passes instead.
     """
 
     call: TemplateCall
@@ -103,7 +104,7 @@ _FRAMES: Final = {
     "'": "- content: '{}'\n  role: user\n",
     "": "- content: {}\n  role: user\n",
 }
-"""A part with a value in each style of a content."""
+"""A part with a placeholder for the content, for each style of scalar."""
 _AROUND: Final = ("{}", "a {} b", "a{}.")
 _WORDS: Final = {
     "|": "a line break in it ends this block",
@@ -116,7 +117,7 @@ _REMEDY: Final = ": write `content: |` and `escape_special_characters({})`"
 
 
 def _broken(template: Template, call: TemplateCall, name: str, value: str) -> Iterator[Objection]:
-    """Yield the place that prints a text which certainly makes the YAML of the prompt invalid."""
+    """Yield the place where the text, when printed, certainly makes the YAML of the prompt invalid."""
     if not _may_break(value):
         return
     for located in template.source.root.placed():
@@ -134,7 +135,7 @@ def _may_break(value: str) -> bool:
 
 
 def _is_certain(template: Template, name: str, span: Span) -> bool:
-    """Return whether the place is reached whatever the data is, and prints the value of the input."""
+    """Return whether the place is always reached and prints the value of the input."""
     reading = next((each for each in template.names.readings_of(name) if each.span == span), None)
     located = template.source.located(span.start)
     place = span.start - located.start
@@ -144,7 +145,7 @@ def _is_certain(template: Template, name: str, span: Span) -> bool:
 
 
 def _breaks(style: str, value: str) -> bool:
-    """Return whether a text in a content of this style is never valid YAML, whatever stands around it."""
+    """Return whether a text in a content of this style is invalid YAML whatever text surrounds it."""
     return not any(_is_valid(_FRAMES[style].replace("{}", around.replace("{}", value))) for around in _AROUND)
 
 

@@ -1,4 +1,4 @@
-"""Declared JSON Schemas: whether they are valid, and how values of a declared type can be used."""
+"""Declared JSON Schemas: their validity, and whether uses of a value match its declared type."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PYTHON: Final[dict[str, tuple[type, ...]]] = {
     "array": (list,),
     "object": (dict,),
 }
-"""The Python types that data of a JSON type has."""
+"""The Python types for the values of each JSON type."""
 _MAX_MESSAGE: Final = 160
 _PLAIN: Final = frozenset({"type", "description", "default", "examples", "title", "format"})
 _ALLOWED: Final = {
@@ -49,15 +49,15 @@ _WORDS: Final = {
 }
 
 
-_GONE_THROUGH: Final = frozenset({Each.ELEMENT, Each.VALUE})
+_ELEMENTS: Final = frozenset({Each.ELEMENT, Each.VALUE})
 _LEAST_LETTERS: Final = 3
-"""How many letters a name has at least that can be told to be misspelt."""
+"""The minimum length of a name that can be recognized as a typo."""
 
 
 def mismatch(schema: Any, use: Use) -> str | None:
-    """Return what is wrong with using a value in this way; None if nothing certainly is.
+    """Return what is certainly wrong with a use of a value, or None.
 
-    `schema` is that of the variable at which the use's path begins.
+    `schema` is the schema of the variable at the start of the use's path.
     """
     for index, step in enumerate(use.path[1:], start=1):
         types = declared_types(schema)
@@ -65,13 +65,13 @@ def mismatch(schema: Any, use: Use) -> str | None:
             return None
         if isinstance(step.key, str):
             if not _has_key(schema, types, step.key):
-                if any(each.key in _GONE_THROUGH for each in use.path[index + 1 :]):
-                    return None  # it is told where the loop begins
+                if any(each.key in _ELEMENTS for each in use.path[index + 1 :]):
+                    return None  # reported at the start of the loop
                 return f"{declared_as(use.path[:index], types)}, which has no `{step.key}`{_meant(schema, step.key)}"
         elif not types <= _element_types(step.key):
-            # A loop over what has no elements is told where it begins.
-            is_told = step.key is not Each.INDEX or types & _element_types(step.key)
-            return None if is_told else f"{declared_as(use.path[:index], types)}, which has no elements"
+            # A loop over a value without elements is reported at the start of the loop.
+            is_reported = step.key is not Each.INDEX or types & _element_types(step.key)
+            return None if is_reported else f"{declared_as(use.path[:index], types)}, which has no elements"
         schema = below(schema, types, step.key)
     types = declared_types(schema)
     if types is None or not use.need:
@@ -87,7 +87,7 @@ def mismatch(schema: Any, use: Use) -> str | None:
 
 
 def meant_key(schema: Any, use: Use) -> tuple[str, str] | None:
-    """Return the last key of a use if it is a typo of a declared one, and the declared one."""
+    """Return the last key of a use and the declared key that it is a typo of; None if it is not a typo."""
     for step in use.path[1:-1]:
         types = declared_types(schema)
         schema = below(schema, types, step.key) if types is not None else None
@@ -104,7 +104,7 @@ def _meant(schema: Any, key: str) -> str:
 
 
 def declared_types(schema: Any) -> frozenset[str] | None:
-    """Return the JSON types that a schema allows, without `null`; None if it does not say them all."""
+    """Return the JSON types that a schema allows, without `null`; None if it does not restrict them."""
     if not isinstance(schema, Mapping):
         return None
     kinds = schema.get("type")
@@ -114,7 +114,7 @@ def declared_types(schema: Any) -> frozenset[str] | None:
 
 
 def is_of_type(value: Any, types: frozenset[str]) -> bool:
-    """Return whether a piece of data is of one of the JSON types."""
+    """Return whether a value has one of the JSON types."""
     if isinstance(value, bool):
         return "boolean" in types
     if isinstance(value, float) and value.is_integer() and "integer" in types:
@@ -129,14 +129,14 @@ def _element_types(key: object) -> frozenset[str]:
 
 
 def _has_key(schema: Mapping[str, Any], types: frozenset[str], key: str) -> bool:
-    """Return whether a value of one of the types may have an attribute or a key of this name."""
+    """Return whether a value of one of the types may have an attribute or key of this name."""
     if "object" in types and not lacks_property(schema, key):
         return True
     return any(hasattr(python, key) for kind in types for python in _PYTHON[kind])
 
 
 def lacks_property(schema: Mapping[str, Any], key: str) -> bool:
-    """Return whether a mapping of this schema lacks the key: none but declared are allowed, or it is a typo."""
+    """Return whether `key` is a typo of a declared property, or undeclared in a closed schema."""
     properties = schema.get("properties")
     if not isinstance(properties, Mapping) or key in properties:
         return False
@@ -145,7 +145,7 @@ def lacks_property(schema: Mapping[str, Any], key: str) -> bool:
 
 
 def typo_of(schema: Any, key: str) -> str | None:
-    """Return the declared property of which `key` is most likely a misspelling."""
+    """Return the declared property that `key` is probably a typo of, or None."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping) or len(key) < _LEAST_LETTERS:
         return None
@@ -153,7 +153,7 @@ def typo_of(schema: Any, key: str) -> str | None:
 
 
 def below(schema: Mapping[str, Any], types: frozenset[str], key: object) -> Any:
-    """Return the schema of what a step leads to; None if it is not declared."""
+    """Return the schema of the value that a step of a path leads to; None if it is not declared."""
     if len(types) > 1:
         return None
     if isinstance(key, str):
@@ -167,20 +167,23 @@ def below(schema: Mapping[str, Any], types: frozenset[str], key: object) -> Any:
 
 
 def words_of(path: Path) -> str:
-    """Return a path as people read it: `history[…].author`."""
+    """Return a path in readable form: `history[…].author`."""
     return str(path[0].key) + "".join(
         f".{step.key}" if isinstance(step.key, str) else "[…]" for step in path[1:]
     )
 
 
 def declared_as(path: Path, types: frozenset[str]) -> str:
-    """Return the beginning of a sentence: what is declared of the value at the end of a path."""
+    """Return the beginning of a message: the declared types of the value at a path."""
     kinds = " or ".join(f"{'an' if kind[0] in 'aio' else 'a'} {kind}" for kind in sorted(types))
     return f"`{words_of(path)}` is declared as {kinds}"
 
 
 def plainly_fits(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Return whether a schema that says little more than a type allows the value; jsonschema is slow to ask."""
+    """Return whether the value certainly matches a schema with little more than a type.
+
+    This avoids validation with jsonschema, which is slow.
+    """
     types = declared_types(schema)
     return types is not None and schema.keys() <= _PLAIN and is_of_type(value, types)
 
@@ -194,7 +197,7 @@ _KEYWORDS: Final = (
 
 
 def keywords_problems(schema: Node | None) -> Iterator[Finding]:
-    """Yield the mistakes in one schema, such as that of the output."""
+    """Yield the mistakes in a single schema, such as that of the output."""
     if schema is not None:
         yield from _of_schema(schema)
 
@@ -206,7 +209,7 @@ def _wrong_type(node: Node) -> Finding:
 
 
 def _quoted(finding: Finding) -> Finding:
-    """Return the finding with quotes in its fix: `null` without them is no text in YAML."""
+    """Return the finding with quotes in its fix, because an unquoted `null` is not a string in YAML."""
     fixes = [
         Fix(fix.title, tuple(Edit(edit.span, f"'{edit.text}'") for edit in fix.edits), fix.preferred)
         for fix in finding.fixes
@@ -223,7 +226,7 @@ def schema_problems(inputs: Node | None) -> Iterator[Finding]:
 
 
 def _of_default(schema: Node) -> Iterator[Finding]:
-    """Yield a default that its own schema refuses."""
+    """Yield the default of a schema if the schema does not allow it."""
     entry = schema.entry("default") if isinstance(schema, MappingNode) else None
     if entry is None or holds_printed(schema):
         return
@@ -234,7 +237,7 @@ def _of_default(schema: Node) -> Iterator[Finding]:
     wrong, way = schema_fault(value, {key: each for key, each in data.items() if key != "default"})
     if wrong:
         span = node_at(entry.value, way).span
-        if len(wrong) > _MAX_MESSAGE:  # it quotes the value
+        if len(wrong) > _MAX_MESSAGE:  # the message quotes the value
             wrong = f"{wrong[: _MAX_MESSAGE // 2]}…{wrong[-_MAX_MESSAGE // 2 :]}"
         message = f"the default is not what its schema allows: {wrong}"
         yield Finding(entry.key.span if span.is_empty() else span, message, severity="warning")
@@ -261,15 +264,15 @@ def _of_schema(schema: Node) -> Iterator[Finding]:
 
 
 _MAX_VALUES: Final = 5
-"""How many values of an `enum` a message names."""
+"""The maximum number of `enum` values in a message."""
 _MAX_SCHEMAS: Final = 500
 _NEVER_EQUAL_WORDS: Final = {str: "text", bool: "a truth value", int: "a number", float: "a number"}
 
 
 def never_equal(schema: Any, use: Use) -> Iterator[Finding]:
-    """Yield the constants that a value is compared with and never equal to; of an empty one nothing is said.
+    """Yield the constants that a value is compared with but can never equal; empty ones are skipped.
 
-    `schema` is that of the variable at which the use's path begins.
+    `schema` is the schema of the variable at the start of the use's path.
     """
     found = _schema_at(schema, use.path)
     if found is None:
@@ -292,7 +295,7 @@ def never_equal(schema: Any, use: Use) -> Iterator[Finding]:
 
 
 def _schema_at(schema: Any, path: Path) -> Mapping[str, Any] | None:
-    """Return the schema of the value at a path; None if undeclared or if another value may be there."""
+    """Return the schema of the value at a path; None if undeclared or if the value may come from elsewhere."""
     if any(step.optional for step in path):
         return None
     for step in path[1:]:
@@ -321,7 +324,7 @@ def _not_listed(path: Path, compared: Compared, values: list[Any]) -> Finding:
 
 
 def _unquoted(compared: Compared, types: frozenset[str]) -> Iterator[Fix]:
-    """Yield the number that a text spells, without its quotes."""
+    """Yield the fix that removes the quotes around a number."""
     if isinstance(compared.value, str) and types & {"integer", "number"}:
         try:
             float(compared.value)
@@ -331,7 +334,7 @@ def _unquoted(compared: Compared, types: frozenset[str]) -> Iterator[Fix]:
 
 
 def may_differ(file: File, typed: Mapping[str, InputKey]) -> bool:
-    """Return whether a comparison in the file could be at odds with what is declared; said without going over it."""
+    """Return whether a comparison in the file may contradict a declaration, without analysing the file."""
     bound: frozenset[str] | None = None
     below: list[tuple[str, Any]] | None = None
     for path, value in _compared(file.template.source.root):
@@ -342,7 +345,7 @@ def may_differ(file: File, typed: Mapping[str, InputKey]) -> bool:
             if schema is not None and _is_refused(schema, value):
                 return True
             continue
-        # The name stands for something else: whatever is declared under the path's last key may be meant.
+        # The name is bound to something else, so any declared property named like the last key may be meant.
         below = _all_below(typed) if below is None else below
         last = path[-1].key if len(path) > 1 else None
         if any(
@@ -358,7 +361,7 @@ def _is_refused(schema: Any, value: object) -> bool:
 
 
 def _all_below(typed: Mapping[str, InputKey]) -> list[tuple[str, Any]]:
-    """Return every schema in those of the inputs, each with the name of its property; of an element it is empty."""
+    """Return all schemas nested in the inputs' schemas, with their property names; empty for elements."""
     found: list[tuple[str, Any]] = []
     stack: list[tuple[str, Any]] = [(name, key.schema) for name, key in typed.items()]
     while stack and len(found) < _MAX_SCHEMAS:

@@ -22,48 +22,48 @@ if TYPE_CHECKING:
 
 
 class DeclaredExperiment(NamedTuple):
-    """An experiment: its name, what is declared, and its dataset's absolute path."""
+    """An experiment: its name, its declaration, and the absolute path of its dataset."""
 
     name: str
     declared: ExperimentKey
     dataset: Path
 
     def span(self, file: File, *path: str | int) -> Span | None:
-        """Return where the value under a key of the experiment stands."""
+        """Return the span of the value at a path of keys in the experiment."""
         return file.template.declarations.value_span("experiments", self.name, *path)
 
 
 class Objection(NamedTuple):
-    """What is wrong with a name in an experiment, and the name that was probably meant, if any."""
+    """A problem with a name in an experiment, and the name that was probably meant, if any."""
 
     message: str
     meant: str | None = None
 
     @classmethod
     def near(cls, message: str, name: str, candidates: Iterable[str]) -> Objection:
-        """Return what is wrong with `name`; the nearest of the candidates was probably meant."""
+        """Return the problem with `name`, suggesting the most similar candidate."""
         meant = nearest(name, candidates)
         return cls(message, None if meant == name else meant)
 
     @property
     def text(self) -> str:
-        """The message, with a question for what was meant."""
+        """The message, with the suggestion if there is one."""
         return self.message if self.meant is None else f"{self.message}; did you mean `{self.meant}`?"
 
     def finding(self, file: File, span: Span) -> Finding:
-        """Return the finding at the name, which offers what was meant."""
+        """Return a finding at the name, with a fix that inserts the suggestion."""
         fixes = () if self.meant is None else (_changed_to(file, span, self.meant),)
         return Finding(span, self.text, fixes)
 
 
 def declared_experiments(file: File) -> Iterator[DeclaredExperiment]:
-    """Yield the experiments of the file itself, in order; none that the project declares."""
+    """Yield the experiments that the file itself declares, in order."""
     for name, declared in (file.template.declarations.settings.experiments or {}).items():
         yield DeclaredExperiment(name, declared, Path(file.path).parent / declared.dataset)
 
 
 def name_span(template: Template, name: str) -> Span | None:
-    """Return where the file declares the experiment: the place of its name."""
+    """Return the span of the experiment's name in the file's declarations."""
     tree = template.declarations.tree
     declared = tree.value("experiments") if tree else None
     entry = declared.entry(name) if isinstance(declared, MappingNode) else None
@@ -71,7 +71,7 @@ def name_span(template: Template, name: str) -> Span | None:
 
 
 def _changed_to(file: File, span: Span, meant: str) -> Fix:
-    """Return the fix that puts another value in the place of one, between the same quotes."""
+    """Return the fix that replaces a value, preserving its quotes."""
     written = file.template.source.slice(span)
     quote = written[:1] if written[:1] in {"'", '"'} else ""
     is_sure = is_close(written.strip("'\""), meant)
@@ -79,15 +79,15 @@ def _changed_to(file: File, span: Span, meant: str) -> Fix:
 
 
 _DECORATORS: Final = frozenset({"discrete_metric", "numeric_metric", "ranking_metric"})
-"""What may decorate a metric's function without changing what it takes."""
+"""The decorators of a metric's function that do not change its parameters."""
 
 
 _KEYS: Final = ("columns", "model")
-"""What a metric with options may have beside them."""
+"""The keys of a metric that are not options."""
 
 
 class Taken(NamedTuple):
-    """The parameters of a metric, without the models that it asks; `takes_any` where it takes others too."""
+    """The parameters of a metric, without models that it uses; `takes_any` if it accepts any others too."""
 
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()
@@ -95,12 +95,12 @@ class Taken(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them."""
+        """The names of all parameters."""
         return (*self.required, *self.optional)
 
 
 class WrongOption(NamedTuple):
-    """An option that the metric does not take; `below` says whether it stands under `columns`."""
+    """An option that the metric does not accept; `below` is true if it is under `columns`."""
 
     name: str
     message: str
@@ -109,13 +109,13 @@ class WrongOption(NamedTuple):
 
 
 def named_metrics(file: File) -> dict[str, NamedMetric]:
-    """Return the metrics with options that the file may use: its own, then those of its project."""
+    """Return the metrics with options that the file can use: its own, and those of its project."""
     own = file.template.declarations.settings.metrics or {}
     return {**file.project.metrics, **own}
 
 
 def taken_by(use: str, folder: Path) -> Taken | None:
-    """Return what the metric takes; None if reading its file, which counts from `folder`, does not tell."""
+    """Return the parameters of a metric; None if unknown. Its file is relative to `folder`."""
     from promptls.metrics.grading import ASKED
 
     file, colon, attribute = use.rpartition(":")
@@ -139,7 +139,7 @@ def taken_by(use: str, folder: Path) -> Taken | None:
 
 
 def wrong_options(metric: NamedMetric, folder: Path) -> Iterator[WrongOption]:
-    """Yield the options, and the keys under `columns`, that the metric does not take."""
+    """Yield the options, and the keys under `columns`, that the metric does not accept."""
     taken = taken_by(metric.use, folder)
     if taken is None or taken.takes_any:
         return
@@ -153,7 +153,7 @@ def wrong_options(metric: NamedMetric, folder: Path) -> Iterator[WrongOption]:
 
 
 def needed_columns(name: str, named: Mapping[str, NamedMetric], folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the parameters that a row has to give to the metric, each with the column that is to give it."""
+    """Yield the parameters that a metric takes from a row, each with the name of the column."""
     chosen = named.get(name)
     taken = taken_by(chosen.use if chosen else name, folder)
     for parameter in taken.required if taken else ():
@@ -168,13 +168,13 @@ def _without(names: Iterable[str], left_out: Iterable[str]) -> tuple[str, ...]:
 
 
 _NAME: Final = re.compile(r"\bname\s*=(?!=)\s*(?:([\"'])(\w+)\1)?")
-"""Where a decorator gives a metric another name than its function's; the name, where it is written out."""
+"""The `name` argument of a decorator that renames a metric, with the name if it is a literal."""
 
 
 def wrong_thresholds(declared: ExperimentKey, folder: Path) -> Iterator[tuple[str, Objection]]:
-    """Yield the keys of `thresholds` that are no metric of the experiment, whose files count from `folder`.
+    """Yield the keys of `thresholds` that are not metrics of the experiment; files are relative to `folder`.
 
-    None if a metric may have a name that only running its file would tell.
+    Yield nothing if a metric may have a name that is only known after running its file.
     """
     ready = {metric for metric in declared.metrics if ":" not in metric}
     missing = [name for name in declared.thresholds if name not in ready]
@@ -193,7 +193,7 @@ def wrong_thresholds(declared: ExperimentKey, folder: Path) -> Iterator[tuple[st
 
 
 def _name(metric: str, folder: Path) -> str | None:
-    """Return the name of a metric in results; None if reading its file does not tell."""
+    """Return the name of a metric in results; None if it cannot be determined from its file."""
     file, colon, attribute = metric.rpartition(":")
     if not colon:
         return metric

@@ -1,4 +1,4 @@
-"""Items and values that are not what the position asks for: items that are no parts, refused YAML tags."""
+"""Items and values that are invalid in their position: items that are not parts, refused YAML tags."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span, line_end
 
 _SILENT: Final = frozenset({"if", "elif", "else", "for", "set", "macro", "with", "import", "from"})
-"""The statements that print nothing themselves, and neither do the tags that end a block."""
+"""The statements that print nothing themselves; the tags that end a block do not either."""
 
 
 def may_be_filled(chunk: Chunk, behind: Span) -> bool:
-    """Return whether a tag behind a key could print its value: one that prints, or one with text behind it."""
+    """Return whether a tag after a key could print its value: an output tag, or one followed by text."""
     tags = [tag for tag in chunk.tags if behind.start <= tag.span.start < behind.end]
     if any(may_print(tag) for tag in tags if tag.kind != "comment"):
         return True
@@ -36,7 +36,7 @@ def may_be_filled(chunk: Chunk, behind: Span) -> bool:
 
 
 def may_print(tag: Tag) -> bool:
-    """Return whether a tag may print something itself."""
+    """Return whether a tag may itself print something."""
     if tag.kind != "statement" or tag.unclosed:
         return True
     keyword = tag_tree(tag).statement.keyword
@@ -47,20 +47,20 @@ _MESSAGE: Final = "a part is a mapping with `name` and `content`"
 
 
 def no_part_items(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the items of the chunk that Prompt Poet cannot make a part of."""
+    """Yield the items of the chunk that Prompt Poet cannot turn into a part."""
     if any(tag.unclosed for tag in chunk.tags):
-        return  # what a comment or a tag that is not closed would hold looks like text
-    told: set[Span] = set()
+        return  # the content of an unclosed comment or tag looks like text
+    reported: set[Span] = set()
     for item in chunk_items(chunk).others:
         place = item_place(chunk, item)
-        if place in told or _may_be_part(chunk, item):
+        if place in reported or _may_be_part(chunk, item):
             continue
-        told.add(place)
+        reported.add(place)
         yield Finding(place, f"{_MESSAGE}; nothing stands here" if item.span.is_empty() else _MESSAGE)
 
 
 def item_place(chunk: Chunk, item: Node) -> Span:
-    """Return the first line of a list's item; of an empty one, its dash."""
+    """Return the first line of an item of a list, or the dash of an empty item."""
     if not item.span.is_empty():
         first = chunk.text[item.span.start : min(item.span.end, line_end(chunk.text, item.span.start))]
         return Span(item.span.start, item.span.start + len(first.rstrip()))
@@ -69,7 +69,7 @@ def item_place(chunk: Chunk, item: Node) -> Span:
 
 
 def _may_be_part(chunk: Chunk, item: Node) -> bool:
-    """Return whether the item may be a part: one that Jinja prints, or one whose first key is being written."""
+    """Return whether the item may be a part: printed by Jinja, or with its first key still being typed."""
     if not isinstance(item, Scalar):
         return False
     if item.span.is_empty():
@@ -86,30 +86,30 @@ _LONG: Final = "tag:yaml.org,2002:"
 LOADED_SCALARS: Final = frozenset(
     {"str", "int", "float", "bool", "null", "timestamp", "binary", "merge", "value"}
 )
-"""The tags of scalars that the loader knows."""
+"""The tags of scalars that the loader supports."""
 _OF_MAPPINGS: Final = frozenset({"map", "set"})
 _OF_SEQUENCES: Final = frozenset({"seq", "omap", "pairs"})
 
 
 def refused_tags(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the tags in the chunk's YAML that libyaml's safe loader makes nothing of, at their places."""
+    """Yield the tags in the chunk's YAML that libyaml's safe loader refuses, at their places."""
     if _CANDIDATE.search(chunk.text) is None:
         return
-    told: set[Span] = set()
+    reported: set[Span] = set()
     for root in chunk_yaml(chunk).roots:
         for node in _nodes(root):
             match = _TAG.match(chunk.text, node.span.start)
             if match is None or match.end() > max(node.span.end, node.span.start):
                 continue
             span = Span(*match.span(1))
-            if span not in told and not _is_known(match.group(1), node):
-                told.add(span)
+            if span not in reported and not _is_known(match.group(1), node):
+                reported.add(span)
                 message = f"the YAML loader of Prompt Poet refuses the tag `{match.group(1)}`"
                 yield Finding(span, message)
 
 
 def _nodes(node: Node) -> Iterator[Node]:
-    """Yield the node and all in it, the innermost first: a mapping begins where its first key does."""
+    """Yield the node and its descendants, innermost first: a mapping begins where its first key does."""
     if isinstance(node, Sequence):
         for item in node.items:
             yield from _nodes(item)
@@ -136,7 +136,7 @@ TEMPLATE_KEYS: Final = {
     "PromptTemplate": ("type", "template", "ice_token", "sep_token"),
     "RawPromptTemplate": ("type", "messages", "format_variables", "ice_token"),
 }
-"""The keys that each class of templates takes."""
+"""The keys that each template class accepts."""
 
 
 def unknown_alone(template: EvaluationTemplate) -> Entry | None:

@@ -1,4 +1,4 @@
-"""The values of part keys that Jinja prints: what they can be, and which have the wrong type."""
+"""Values of part keys that Jinja prints: the possible values, and those with a wrong type."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.yaml.nodes import Scalar, key_text
 from promptls.text.positions import Span, line_end
 
-_KEEPING: Final = frozenset(
+_UNCHANGING: Final = frozenset(
     {"trim", "indent", "string", "safe", "wordwrap", "center", "list", "first", "last"}
 )
-"""Filters that leave the characters of a text as they are."""
+"""Filters that do not change the characters of a text."""
 _JOINING: Final = frozenset({"~", "+", "or"})
 
 
 def choices(node: Expression) -> tuple[Expression, ...]:
-    """Return the expressions that may be the value: branches of a condition, a default, loop items.
+    """Return the expressions that may be the value: branches of a condition, a default, items of `cycle`.
 
-    What a default stands in for is none of them.
+    For a default, only the default value itself is returned.
     """
     match node:
         case Conditional(then=then, otherwise=otherwise):
@@ -57,18 +57,18 @@ def choices(node: Expression) -> tuple[Expression, ...]:
 
 
 def flowing(node: Expression) -> Iterator[Constant | Name]:
-    """Yield the constants and variables whose texts may stand in what an expression prints, as they are."""
+    """Yield the constants and variables whose texts an expression may print unchanged."""
     stack = [node]
     while stack:
         current = stack.pop()
         if isinstance(current, (Constant, Name)):
             yield current
         else:
-            stack.extend(reversed(_kept(current)))
+            stack.extend(reversed(_unchanged(current)))
 
 
-def _kept(node: Expression) -> tuple[Expression, ...]:
-    """Return what is directly inside of an expression and printed with it."""
+def _unchanged(node: Expression) -> tuple[Expression, ...]:
+    """Return the subexpressions that are printed unchanged as part of an expression."""
     match node:
         case Operation(operators=operators, operands=operands) if set(operators) <= _JOINING:
             return operands
@@ -80,7 +80,7 @@ def _kept(node: Expression) -> tuple[Expression, ...]:
             return (target, *choices(node))
         case Filter(target=target, name="join", arguments=arguments) if target is not None:
             return (target, *arguments[:1])
-        case Filter(target=target, name=name) if target is not None and name in _KEEPING:
+        case Filter(target=target, name=name) if target is not None and name in _UNCHANGING:
             return (target,)
         case Call(function=Name(name="escape_special_characters"), arguments=arguments):
             return arguments
@@ -90,15 +90,15 @@ def _kept(node: Expression) -> tuple[Expression, ...]:
             return choices(node)
 
 
-_Words: TypeAlias = frozenset[tuple[str, str]]
+_Assignments: TypeAlias = frozenset[tuple[str, str]]
 _PLAIN: Final = re.compile(r"[\w.+-]*")
-"""A word without quotes, comments or whatever else YAML would read in its own way."""
+"""A word without quotes, comments or other characters that are special in YAML."""
 
 
 class Printed(NamedTuple):
-    """A text that a value can be, at the place where it is written out, without its quotes.
+    """A possible text of a value, at the place of its literal, without quotes.
 
-    Where nothing is printed because a condition is false, `text` is empty, and `condition` is that one.
+    If nothing is printed because a condition is false, `text` is empty and `condition` is the condition.
     """
 
     text: str
@@ -107,7 +107,7 @@ class Printed(NamedTuple):
 
 
 def printed_values(chunk: Chunk, key: Span, value: Scalar) -> Iterator[Printed]:
-    """Yield the literal texts that the value of a key can be, if Jinja is in it or around it."""
+    """Yield the literals that the value of a key can be, if Jinja is in or around it."""
     span = place_of_value(chunk, key, value)
     tags = [tag for tag in chunk.tags if span.start <= tag.span.start < span.end]
     if not tags:
@@ -131,20 +131,22 @@ def printed_values(chunk: Chunk, key: Span, value: Scalar) -> Iterator[Printed]:
 
 
 class BoundValues:
-    """The texts that the variables under one key of parts are set to, or go through in a loop."""
+    """The literals that are assigned to the variables used as the value of one part key."""
 
     def __init__(self, key: str) -> None:
         self._key: Final = key
         self._names_in: Final = chunk_fact(lambda chunk: tuple(self._find_names(chunk)))
-        """The variables that the values in a chunk are, with their places."""
+        """The variables that are values in a chunk, with their places."""
         self._named: Final = summary(
             lambda chunk: frozenset(name for name, _ in self._names_in(chunk)), union
         )
 
     def values(self, file: File) -> Iterator[tuple[str, Printed]]:
-        """Yield the texts assigned to those variables, each once, with its variable; spans in the file."""
+        """Yield the literals assigned to those variables, with the variable's name; spans are in the file."""
         template = file.template
-        if self._named(template.source.root).isdisjoint(name for name, _ in _words(template.source.root)):
+        if self._named(template.source.root).isdisjoint(
+            name for name, _ in _assignments(template.source.root)
+        ):
             return
         seen: set[Span] = set()
         for located, resolver in template.names.scopes_where(self._named):
@@ -158,7 +160,7 @@ class BoundValues:
                 if statement is None:
                     continue
                 start = binding.span.start - statement.targets[0].span.start if statement.targets else 0
-                for printed in _bound_words(statement):
+                for printed in _assigned_literals(statement):
                     yield binding.name, printed._replace(span=printed.span.shifted(start))
 
     def _find_names(self, chunk: Chunk) -> Iterator[tuple[str, Span]]:
@@ -186,8 +188,8 @@ def place_of_value(chunk: Chunk, key: Span, value: Scalar) -> Span:
     return Span(start + 1, end - 1) if is_quoted else Span(start, end)
 
 
-def _bound_words(statement: Statement) -> tuple[Printed, ...]:
-    """Return the texts that a tag gives its one variable, where they are written out."""
+def _assigned_literals(statement: Statement) -> tuple[Printed, ...]:
+    """Return the literals that a tag assigns to its only variable."""
     if len(statement.targets) != 1 or len(statement.expressions) != 1:
         return ()
     value = statement.expressions[0]
@@ -199,23 +201,25 @@ def _bound_words(statement: Statement) -> tuple[Printed, ...]:
 
 
 @chunk_fact
-def _words_in(chunk: Chunk) -> tuple[tuple[str, str], ...]:
+def _assignments_in(chunk: Chunk) -> tuple[tuple[str, str], ...]:
     statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
     return tuple(
         (target.name, printed.text)
         for statement in statements
         for target in statement.targets
         if isinstance(target, Name)
-        for printed in _bound_words(statement)
+        for printed in _assigned_literals(statement)
     )
 
 
-_words: Final = summary(lambda chunk: _Words(_words_in(chunk)), lambda pieces: _Words().union(*pieces))
-"""The same, each once."""
+_assignments: Final = summary(
+    lambda chunk: _Assignments(_assignments_in(chunk)), lambda pieces: _Assignments().union(*pieces)
+)
+"""The names and literals of all such assignments in a piece."""
 
 
 def _in_branch(chunk: Chunk, before: Tag, behind: Tag, tags: list[Tag]) -> Iterator[Printed]:
-    """Yield the word between two tags, where there is one and nothing else."""
+    """Yield the word between two tags, if there is only one."""
     inside = [tag for tag in tags if before.span.end <= tag.span.start < behind.span.start]
     text = chunk.text[before.span.end : behind.span.start]
     word = text.strip()
@@ -230,9 +234,9 @@ def _in_branch(chunk: Chunk, before: Tag, behind: Tag, tags: list[Tag]) -> Itera
 
 
 def _literals(node: Expression, tag: Tag | None = None) -> Iterator[Printed]:
-    """Yield the texts that an expression can give where they are written out; of a tag, placed in its chunk.
+    """Yield the literals that an expression can evaluate to; with a tag, at their places in its chunk.
 
-    Only in a tag is it told where nothing is printed.
+    The case that nothing is printed is only included with a tag.
     """
     start = tag.span.start if tag is not None else 0
     match node:
@@ -249,15 +253,15 @@ def _literals(node: Expression, tag: Tag | None = None) -> Iterator[Printed]:
 
 _NUMBERS: Final = frozenset({"int", "float", "bool"})
 WORDS: Final = {"int": "a number", "float": "a number", "bool": "a truth value", "timestamp": "a date"}
-"""What YAML reads that is no text, in words."""
+"""Descriptions of the types of plain YAML scalars other than text."""
 _PRIORITY: Final = "truncation_priority"
 _MEANT: Final = {_PRIORITY: "a number", "sections": "a list", "expected_template_data_keys": "a list"}
 BOUND_PRIORITIES: Final = BoundValues(_PRIORITY)
-"""The texts that variables under `truncation_priority` get."""
+"""The literals assigned to variables under `truncation_priority`."""
 
 
 def printed_values_of_keys(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the priorities and lists with Jinja in them that are, or can be, none."""
+    """Yield the values containing Jinja that have, or can have, the wrong type for a number or list."""
     for part in chunk_items(chunk).parts:
         for entry in part.entries:
             value, key = entry.value, key_text(entry)
@@ -280,14 +284,14 @@ def printed_values_of_keys(chunk: Chunk) -> Iterator[Finding]:
 
 
 def bound_priorities(file: File) -> Iterator[Finding]:
-    """Yield the values of variables that are priorities and no numbers."""
+    """Yield the assigned values of variables that are used as priorities but are not numbers."""
     for name, printed in BOUND_PRIORITIES.values(file):
         if printed.text and _tag(printed.text) not in _NUMBERS:
             yield Finding(printed.span, f"`{name}` is a priority: {_message(printed)}")
 
 
 def printed_contents(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the contents that Jinja prints unquoted and that YAML may read as something else than text."""
+    """Yield the contents that Jinja prints unquoted and that YAML may not read as text."""
     for content in chunk_contents(chunk):
         value = content.value
         if value.style:
@@ -311,7 +315,7 @@ def _message(printed: Printed) -> str:
 
 
 def _bare(chunk: Chunk, value: Scalar) -> Iterator[Fix]:
-    """Yield a tag that is quoted, without its quotes."""
+    """Yield the fix that removes the quotes around a tag."""
     text = chunk.text[value.span.start : value.span.end]
     tags = [tag for tag in chunk.tags if value.span.start <= tag.span.start < value.span.end]
     is_single = len(tags) == 1 and tags[0].kind == "output"
@@ -321,7 +325,7 @@ def _bare(chunk: Chunk, value: Scalar) -> Iterator[Fix]:
 
 @lru_cache(maxsize=256)
 def _tag(text: str) -> str:
-    """Return how YAML reads a plain scalar: `str`, `int`, `bool` and so on."""
+    """Return the YAML type of a plain scalar: `str`, `int`, `bool` and so on."""
     from yaml.nodes import ScalarNode
     from yaml.resolver import Resolver
 

@@ -1,8 +1,8 @@
-"""Findings that the file itself asks not to hear of.
+"""Findings that are suppressed by comments in the file.
 
-`{# promptls: ignore[rule-name] reason #}` silences the named rules on its own line, or,
-where nothing else stands on its line, on the next one. A comment of YAML, `# promptls: ignore[rule-name]`,
-does the same, also in the header. With `ignore-file` the rules are silenced in the whole file.
+`{# promptls: ignore[rule-name] reason #}` suppresses the named rules on its own line or, if it is alone on
+its line, on the next one. A YAML comment, `# promptls: ignore[rule-name]`, has the same effect, also in the
+header. `ignore-file` suppresses the rules in the whole file.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _NAME: Final = re.compile(r"[^\s,]+")
 
 
 class Silenced(NamedTuple):
-    """The rules that a file silences, by lines and everywhere."""
+    """The rules that a file suppresses, by line and for the whole file."""
 
     lines: dict[int, frozenset[str]]
     everywhere: frozenset[str]
 
     def hides(self, rule: str, line: int) -> bool:
-        """Return whether the rule's findings in that line are not to be heard of."""
+        """Return whether the rule's findings on that line are suppressed."""
         return rule in self.everywhere or rule in self.lines.get(line, ())
 
     def speaks_of(self, rule: str) -> bool:
-        """Return whether the rule is silenced anywhere."""
+        """Return whether the rule is suppressed anywhere."""
         return rule in self.everywhere or any(rule in names for names in self.lines.values())
 
 
@@ -52,7 +52,7 @@ class SilencedName(NamedTuple):
 
 
 def silenced(source: Source) -> Silenced:
-    """Return the rules that the file silences."""
+    """Return the rules that the file suppresses."""
     lines: dict[int, frozenset[str]] = {}
     everywhere: frozenset[str] = frozenset()
     for each in silenced_names(source):
@@ -64,7 +64,7 @@ def silenced(source: Source) -> Silenced:
 
 
 def silenced_by(comments: Iterable[tuple[int, str]]) -> Silenced:
-    """Return the rules that comments silence, each given with the line that it is about."""
+    """Return the rules that comments suppress; each comment is passed with the line it applies to."""
     lines: dict[int, frozenset[str]] = {}
     everywhere: frozenset[str] = frozenset()
     for line, text in comments:
@@ -78,7 +78,7 @@ def silenced_by(comments: Iterable[tuple[int, str]]) -> Silenced:
 
 
 def silenced_names(source: Source) -> list[SilencedName]:
-    """Return every name of a rule in the comments of the file that silence rules; spans count from its start."""
+    """Return the rule names in the suppression comments of the file; spans are in the file."""
     return [
         SilencedName(name, span, comment, None if lines is None else source.place(comment.start).line + lines)
         for comment, lines, names in _comments(source.root)
@@ -87,15 +87,15 @@ def silenced_names(source: Source) -> list[SilencedName]:
 
 
 def suppressions(source: Source) -> object:
-    """Return the rules silenced anywhere, without positions; the same object while they stay the same."""
+    """Return the suppressed rules without positions; the same object as long as they do not change."""
     return _names(source.root)
 
 
 class Suppression(NamedTuple):
-    """A suppression comment, from its `promptls:` to its end; the span counts from the chunk's start.
+    """A suppression comment, from `promptls:` to its end; spans are relative to the chunk's start.
 
-    `lines` is how many lines behind its own the line stands that is silenced. `whole` is where the comment
-    itself stands.
+    `lines` is the offset from the comment's line to the suppressed line. `whole` is the span of the whole
+    comment.
     """
 
     span: Span
@@ -142,7 +142,7 @@ _Comment = tuple[Span, "int | None", _Names]
 
 
 def _in_chunk(chunk: Chunk) -> list[_Comment]:
-    """Return where each such comment stands, how many lines behind it the silenced line is, and the rules."""
+    """Return the span of each suppression comment, the offset to the suppressed line, and the rules."""
     found: list[_Comment] = []
     for each in chunk_suppressions(chunk):
         match = _COMMENT.match(each.text)
@@ -168,12 +168,12 @@ _comments: Final = placed_items(_in_chunk, _shifted)
 
 
 def shows_all(file: File, rule: str) -> bool:
-    """Return whether a hint is shown at all of its places: its severity is set higher, or the file silences some."""
+    """Return whether all occurrences of a hint are shown: it is raised in severity, or suppressed somewhere."""
     return file.project.rules.get(rule, "hint") != "hint" or silenced(file.template.source).speaks_of(rule)
 
 
 class Place(NamedTuple):
-    """A finding about a `subject`, which counts for so many `places`."""
+    """A finding about a `subject`, which represents the given number of `places`."""
 
     subject: Hashable
     finding: Finding
@@ -181,9 +181,9 @@ class Place(NamedTuple):
 
 
 def first_of_each(file: File, rule: str, places: Iterable[Place]) -> Iterator[Finding]:
-    """Yield the first finding about each subject, with the number of other places in its message.
+    """Yield the first finding about each subject, with the number of further places in its message.
 
-    For hints about a habit, which would cover the file.
+    For hints about a recurring pattern, which would otherwise be shown all over the file.
     """
     if shows_all(file, rule):
         yield from (place.finding for place in places)

@@ -1,4 +1,4 @@
-"""Names of templates, and of what is imported from them: those that lead nowhere."""
+"""Names of templates and of imported macros and variables, and whether they can be resolved."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FILE_NAME: Final = re.compile(r"[\w./-]+\.\w+")
 
 
 def unresolved(file: File, keywords: frozenset[str]) -> Iterator[Finding]:
-    """Yield a finding for each template name of a tag with one of the keywords that leads to no file."""
+    """Yield a finding for each template name that cannot be resolved, in tags with one of the keywords."""
     for reference in file.template.references:
         if reference.keyword not in keywords:
             continue
@@ -37,7 +37,7 @@ def unresolved(file: File, keywords: frozenset[str]) -> Iterator[Finding]:
             yield from _without_else(file, reference)
         unquoted = _unquoted(file, reference) if reference.name is None else None
         if unquoted is not None:
-            yield unquoted  # `ignore missing` does not help, either: the variables are not there
+            yield unquoted  # not even `ignore missing` prevents the failure, as the variables do not exist
         elif reference.ignore_missing:
             continue
         elif reference.name is None:
@@ -49,7 +49,7 @@ def unresolved(file: File, keywords: frozenset[str]) -> Iterator[Finding]:
 
 
 def _without_else(file: File, reference: TemplateReference) -> Iterator[Finding]:
-    """Yield a diagnostic for a tag without a name if its condition is false, at the first name."""
+    """Yield a finding if a tag has no template name when a condition is false."""
     statement = statement_at(file.template, reference.span.start)
     chosen = statement.template if statement is not None else None
     if statement is None or not isinstance(chosen, Conditional) or chosen.otherwise is not None:
@@ -65,7 +65,7 @@ def _without_else(file: File, reference: TemplateReference) -> Iterator[Finding]
 
 
 def _unquoted(file: File, reference: TemplateReference) -> Finding | None:
-    """Return a diagnostic for an unquoted name of an existing file, which Jinja reads as variables."""
+    """Return a finding for an unquoted file name, which Jinja reads as variables."""
     written = file.template.source.slice(reference.span)
     if not _FILE_NAME.fullmatch(written):
         return None
@@ -78,7 +78,7 @@ def _unquoted(file: File, reference: TemplateReference) -> Finding | None:
 
 
 def _by_variable(file: File, reference: TemplateReference) -> Iterator[Finding]:
-    """Yield a finding for each name that a variable of the file hands to the tag, at its own place."""
+    """Yield a finding for each unresolved name that a variable passes to the tag, at the name itself."""
     if reference.is_unfinished:
         return
     seen: set[Span] = set()
@@ -115,7 +115,7 @@ def _finding(file: File, reference: TemplateReference, name: str) -> Finding:
 
 
 def _from_entries(file: File, reference: TemplateReference, name: str) -> Iterator[Finding]:
-    """Yield a diagnostic for an including template in a folder from which the name does not resolve."""
+    """Yield a finding if the name does not resolve from the folder of a template that includes this file."""
     snapshot = file.snapshot
     extra = _template_paths(file)
     for entry in sorted(snapshot.includers(file.path)):
@@ -149,7 +149,7 @@ def _fixes(file: File, reference: TemplateReference, meant: str) -> tuple[Fix, .
 
 
 def _meant(file: File, name: str) -> str | None:
-    """Return the name of an existing file as it must be written here; None if none is similar."""
+    """Return the name of the existing file that is probably meant, as it must be written here, or None."""
     folders = file.snapshot.search_folders(file.path)
     circular = {file.path, *file.snapshot.includers(file.path)}
     written = name.replace("\\", "/")
@@ -170,7 +170,7 @@ def _meant(file: File, name: str) -> str | None:
 
 
 def _like(name: str, names: set[str]) -> str | None:
-    """Return the name that is most like `name` without its extensions, which all templates share."""
+    """Return the name most similar to `name`, ignoring the extensions, which all templates share."""
     stem = nearest(_stem(name), map(_stem, sorted(names)))
     alike = sorted(each for each in names if _stem(each) == stem)
     return (nearest(name, alike) or alike[0]) if alike else None
@@ -188,25 +188,25 @@ def _name_from(folders: tuple[str, ...], path: str) -> str | None:
 
 
 def _names_in(file: File, folder: str) -> set[str]:
-    """Return the names of the files in a folder, the unsaved ones too."""
+    """Return the names of the files in a folder, including unsaved ones."""
     names = {
         PurePath(path).name for path in file.snapshot.open_paths() if str(PurePath(path).parent) == folder
     }
     if not current_scope().allows(folder):
         return names
-    folder_changed(folder)  # so that whoever records what is read notices a later change
+    folder_changed(folder)  # recorded, so that a later change invalidates cached findings
     try:
         with os.scandir(folder) as entries:
             for entry, _ in zip(entries, range(_MAX_SIBLINGS), strict=False):
                 if not entry.name.startswith("."):
                     names.add(entry.name)
-    except (OSError, ValueError):  # of names that no file can have, too
+    except (OSError, ValueError):  # also for names that are invalid on this platform
         pass
     return names
 
 
 def lacking_imports(file: File) -> Iterator[Finding]:
-    """Yield the names in `from … import` that the file behind it neither defines nor sets."""
+    """Yield the names in `from … import` that the imported file does not define."""
     for reference in file.template.references:
         if reference.keyword != "from" or reference.alternatives or reference.is_choice:
             continue
@@ -223,7 +223,7 @@ def lacking_imports(file: File) -> Iterator[Finding]:
 
 
 def modules(file: File) -> dict[str, object]:
-    """Return what is in the files behind the imported names of which the file asks something."""
+    """Return the exports of the imported files whose attributes the file uses, by imported name."""
     names = file.template.names
     imported = owner_names(file.template.source.root) & names.bound_names("import")
     if not imported:
@@ -247,7 +247,7 @@ _OTHERWISE = ("set", "for", "with", "parameter", "macro")
 
 
 def lacking_members(chunk: Chunk, known: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield the macros and variables that the chunk uses from imported files that lack them."""
+    """Yield the macros and variables that the chunk uses from imported files but that do not exist there."""
     for member in _members(chunk):
         if member.owner not in known or member.name.startswith("_"):
             continue
@@ -258,7 +258,7 @@ def lacking_members(chunk: Chunk, known: Mapping[str, Any]) -> Iterator[Finding]
 
 
 class _Member(NamedTuple):
-    """An attribute that is asked of a name, and whether it is called."""
+    """An attribute of a name, and whether it is called."""
 
     owner: str
     name: str
@@ -268,10 +268,10 @@ class _Member(NamedTuple):
 
 @chunk_fact
 def _members(chunk: Chunk) -> tuple[_Member, ...]:
-    """Return the attributes of names in the chunk, without those that are asked whether they are there."""
+    """Return the attributes of names in the chunk, except those that are tested for being defined."""
     nodes = list(expressions_in(chunk))
     called = {id(node.function) for _, node in nodes if isinstance(node, Call)}
-    asked = {
+    tested = {
         id(node.target)
         for _, node in nodes
         if isinstance(node, (Filter, Test)) and node.name in {"default", "d", "defined", "undefined"}
@@ -285,17 +285,17 @@ def _members(chunk: Chunk) -> tuple[_Member, ...]:
                 span = Span(quoted.start + 1, max(quoted.end - 1, quoted.start + 1))
             case _:
                 continue
-        if id(node) not in asked:
+        if id(node) not in tested:
             found.append(_Member(owner, name, span.shifted(start), id(node) in called))
     return tuple(found)
 
 
 owner_names: Final = summary(lambda chunk: frozenset(member.owner for member in _members(chunk)), union)
-"""The names of which a piece asks attributes."""
+"""The names whose attributes a piece uses."""
 
 
 def _exports(file: File, reference: TemplateReference) -> tuple[str, frozenset[str]] | None:
-    """Return the imported file's name and what it exports; None if that is unknown."""
+    """Return the imported file's name and its exports; None if they are unknown."""
     path = file.snapshot.resolve(file.path, reference)
     template = file.snapshot.template(path) if path else None
     if path is None or template is None or template.syntax_problems or _extends(template):
@@ -308,7 +308,7 @@ def _extends(template: Template) -> bool:
 
 
 class BlockBody(NamedTuple):
-    """A block: its name, where that stands, what is between its tags, and in how many blocks it is."""
+    """A block: its name, the span of the name, the span between its tags, and its nesting depth."""
 
     name: str
     span: Span
@@ -317,7 +317,7 @@ class BlockBody(NamedTuple):
 
 
 def block_tags_of(template: Template) -> tuple[BlockBody, ...]:
-    """Return the blocks of a file that are closed, in the order of their beginnings."""
+    """Return the closed blocks of a file, sorted by their start."""
     found: list[BlockBody] = []
     stack: list[tuple[str, Span]] = []
     for located in template.source.root.where(has_blocks):
@@ -332,7 +332,7 @@ def block_tags_of(template: Template) -> tuple[BlockBody, ...]:
 
 
 def blocks_of(snapshot: Snapshot, path: str) -> frozenset[str]:
-    """Return the names of the blocks that stand in the file at `path`."""
+    """Return the names of the blocks in the file at `path`."""
     template = snapshot.template(path)
     if template is None or not has_blocks(template.source.root):
         return frozenset()
@@ -341,7 +341,7 @@ def blocks_of(snapshot: Snapshot, path: str) -> frozenset[str]:
 
 
 def ancestors(snapshot: Snapshot, path: str) -> tuple[str, ...] | None:
-    """Return the files that the one at `path` extends, directly or not; None if one is unknown."""
+    """Return the files that the one at `path` extends, directly or indirectly; None if one is unknown."""
     found: dict[str, None] = {}
     waiting = [path]
     while waiting:

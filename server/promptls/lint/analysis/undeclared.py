@@ -1,4 +1,4 @@
-"""Names that a file reads and none of its declarations covers, here and in its includes."""
+"""Names that a file reads but does not declare, also across includes."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from promptls.workspace.contract import (
 _IN_OUTPUT: Final = re.compile(
     r"\bfor\s+([\w\s,]+?)\s+in\b|\b([fFrRbBuU]{1,2})(?=['\"])|\b(lambda|new|await)\b"
 )
-"""What a tag that prints would bind or be in Python: names of comprehensions, and signs of texts."""
+"""Python syntax in an output tag that could bind or be a name: comprehensions, string prefixes, keywords."""
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 _BIND_NOTHING: Final = frozenset({"if", "elif", "include", "extends"})
 
 
 def broken_names(file: File) -> frozenset[str]:
-    """Return the words in the broken tags of the file that may be meant to bind names."""
+    """Return the words in the broken tags of the file that may be intended to bind names."""
     return _words(file.template.source.root)
 
 
@@ -78,10 +78,10 @@ _BINDING_KINDS = ("for", "set", "with", "parameter", "macro", "import")
 
 
 class Undeclared(NamedTuple):
-    """A reading of a name that nothing declares.
+    """A use of an undeclared name.
 
-    `meant` is the name in scope that it is probably a typo of; `elsewhere` is where the file binds
-    the name, though not for this place. At most one of the two is there.
+    `meant` is the name in scope that it is probably a typo of; `elsewhere` is where the file binds the name,
+    out of scope. At most one of the two is set.
     """
 
     reading: Reading
@@ -90,9 +90,10 @@ class Undeclared(NamedTuple):
 
 
 def undeclared_readings(file: File) -> Iterator[Undeclared]:
-    """Yield the readings of variables in a file that declares its inputs, of names that nothing declares.
+    """Yield the uses of undeclared variables in a file that declares its inputs.
 
-    Calls are left out, and so are `loop` and what a broken tag may bind. None in a file that declares no inputs.
+    Calls, `loop` and names that a broken tag may bind are left out. Yield nothing if the file declares no
+    inputs.
     """
     declared = declared_names(file)
     if declared is None:
@@ -115,7 +116,7 @@ def undeclared_readings(file: File) -> Iterator[Undeclared]:
 
 
 def _is_own_value(file: File, name: str, binding: Binding, reading: Reading) -> bool:
-    """Return whether a `set` reads the name that it sets, as one does to give an input a default."""
+    """Return whether a `set` reads the name that it sets, for example to give an input a default."""
     if name in file.template.names.bound_names("for") or binding.kind != "set":
         return False
     located = file.template.source.located(reading.span.start)
@@ -127,7 +128,7 @@ def _is_own_value(file: File, name: str, binding: Binding, reading: Reading) -> 
 
 
 def _can_be_meant(name: str, known: str) -> bool:
-    """Return whether a known name may be offered: one that no user has chosen, only for a typo of the keys."""
+    """Return whether a known name may be suggested; implied names are only suggested for obvious typos."""
     return known.isidentifier() and (known not in IMPLIED or is_typo(name, known))
 
 
@@ -146,7 +147,7 @@ def binding_of(names: FileNames, name: str) -> Binding | None:
 
 
 def names_in_scope(names: FileNames, offset: int) -> frozenset[str]:
-    """Return the names that the file itself has bound at a place."""
+    """Return the names that the file has bound before a place and that are in scope there."""
     resolver, located = names.scopes_at(offset)
     for event in chunk_events(located.chunk):
         if located.start + event.span.start >= offset:
@@ -157,7 +158,7 @@ def names_in_scope(names: FileNames, offset: int) -> frozenset[str]:
 
 
 def out_of_scope(file: File, binding: Binding, read: Span) -> str:
-    """Return why a name that the file binds is not there where it is read."""
+    """Return a message explaining why a name that the file binds is out of scope where it is read."""
     line = file.template.source.place(binding.span.start).line + 1
     match binding.kind:
         case "for":
@@ -174,7 +175,7 @@ def out_of_scope(file: File, binding: Binding, read: Span) -> str:
 
 
 def foreign_constants(file: File) -> Iterator[Finding]:
-    """Yield a finding for each constant of another language that nothing binds or declares."""
+    """Yield a finding for each constant of another language that is not bound or declared."""
     names = file.template.names
     for name in sorted(FOREIGN_CONSTANTS.keys() & names.read_names):
         if name in (declared_names(file) or ()) or binding_of(names, name) is not None:
@@ -184,7 +185,7 @@ def foreign_constants(file: File) -> Iterator[Finding]:
             if reading.how or reading.binding is not None:
                 continue
             message = f"nothing is named `{name}`: Jinja writes `{meant}`"
-            # A default that is not there prints nothing; `none` would print the word.
+            # A missing default prints nothing, but `none` would print the word.
             is_default = name not in {"TRUE", "FALSE"} and _is_handed_to_a_filter(file, reading)
             fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), preferred=not is_default)
             yield Finding(reading.span, message, (fix,))
@@ -204,9 +205,9 @@ _MAX_NAMED = 3
 
 
 class Unprovided(NamedTuple):
-    """A reading that some ways to the file provide nothing for.
+    """A use of a name that some include paths to the file do not provide.
 
-    `meant` is a name that all of those ways provide and that it is probably a typo of.
+    `meant` is a name that all of those paths provide and that it is probably a typo of.
     """
 
     reading: Reading
@@ -216,9 +217,9 @@ class Unprovided(NamedTuple):
 
 
 def unprovided_readings(file: File) -> Iterator[Unprovided]:
-    """Yield the readings of names that an entry template leading here declares its inputs without.
+    """Yield the uses of names that are not among the declared inputs of an entry template of this file.
 
-    Calls are left out, and so is `loop`. None in a file that declares inputs itself.
+    Calls and `loop` are left out. Yield nothing if the file declares inputs itself.
     """
     if declared_names(file) is not None:
         return
@@ -239,7 +240,7 @@ def unprovided_readings(file: File) -> Iterator[Unprovided]:
 
 
 def entries_words(found: Unprovided) -> str:
-    """Return the entry templates that lack the name, as people read them."""
+    """Return the names of the entry templates that lack the name, for a message."""
     files = list(dict.fromkeys(f"`{PurePath(way.entry).name}`" for way in found.lacking))
     more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
     return ", ".join(files[:_MAX_NAMED]) + more
@@ -281,7 +282,7 @@ def undeclared_in_includes(file: File) -> Iterator[Finding]:
 
 
 def _is_unfinished(template: Template, span: Span) -> bool:
-    """Return whether a name stands in a tag that somebody is writing: it may become another one."""
+    """Return whether a name is in an unclosed tag, and may still change."""
     located = template.source.located(span.start)
     number = tag_at(located.chunk, span.start - located.start)
     return number is not None and bool(located.chunk.tags[number].unclosed)
@@ -298,16 +299,16 @@ def _first_reading(file: File, need: Need, name: str) -> RelatedPlace | None:
 
 
 def needed_inputs(file: File, given: frozenset[str]) -> list[str]:
-    """Return the inputs that data with the names in `given` lacks, sorted or as they are declared.
+    """Return the names of the inputs that are missing from `given`.
 
-    Those that are declared, but for those with a `default`; where nothing is declared, those that the
-    file and its includes read and do not reckon to be without. Functions are none.
+    If inputs are declared, these are the declared ones without a `default`, in order; otherwise the sorted
+    names that the file and its includes read and that are not optional. Functions are left out.
     """
     declared = file.template.declarations.inputs
     if declared is not None:
         return [key.name for key in declared if key.name not in given and "default" not in key.schema]
     needs = needs_of(file.snapshot, file.path).by_name
-    # What a file may bind ahead of its reading, be it in a branch, need not come from the data.
+    # A name that the file may bind before reading it, even in a branch, need not come from the data.
     names = {
         name
         for name, each in needs.items()

@@ -1,8 +1,8 @@
-"""Filters and tests that Jinja does not have, and when that fails.
+"""Filters and tests that Jinja does not have, and when they cause a failure.
 
-The rules are those of jinja2 3.1's compiler: a template with an unknown filter is refused when it is
-loaded, unless the filter stands in a conditional expression, or its nearest block with names or branches of
-its own is an `if`. Then it fails when it is reached.
+This follows the compiler of Jinja 3.1: a template with an unknown filter is refused on loading, unless the
+filter is in a conditional expression, or the nearest enclosing block that opens a scope or a branch is an
+`if`. In these cases, rendering fails when the filter is reached.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAMING: Final[Mapping[type, Mapping[str, int]]] = {
     Filter: {"map": 0},
     Test: {"select": 0, "reject": 0, "selectattr": 1, "rejectattr": 1},
 }
-"""The filters that take the name of a filter or a test, and at which place."""
+"""The filters that take the name of a filter or test, with the index of that argument."""
 _ELSEWHERE: Final[Mapping[type, Mapping[str, str]]] = {
     Filter: {
         "capitalise": "capitalize",
@@ -57,12 +57,12 @@ _ELSEWHERE: Final[Mapping[type, Mapping[str, str]]] = {
         "dict": "mapping",
     },
 }
-"""What Jinja calls the filters and tests of Python, JavaScript, Ruby, Liquid and Twig."""
+"""Filters and tests of Python, JavaScript, Ruby, Liquid and Twig, with their names in Jinja."""
 _FRAMES = frozenset({"if", "for", "macro", "call", "filter", "with", "set", "block"})
 
 
 class _Use(NamedTuple):
-    """An unknown name; `is_soft` is None if the blocks around its tag, at `tag`, decide."""
+    """A use of an unknown name; if `is_soft` is None, it depends on the blocks around the tag, at `tag`."""
 
     name: str
     span: Span
@@ -71,14 +71,14 @@ class _Use(NamedTuple):
 
 
 class Unknown:
-    """The uses of one kind, `filter` or `test`, whose names are not among the known ones."""
+    """A check for unknown names of one kind, `filter` or `test`."""
 
     def __init__(self, kind: type[Filter | Test], word: str, known: frozenset[str]) -> None:
         self._kind = kind
         self._word = word
         self._known = known
         self._in_tag = lru_cache(maxsize=1024)(self._find_in_tag)
-        """What is found in a tag, kept by the tag's text as its tree is."""
+        """The uses in a tag, cached by its text."""
         self._in_chunk: Final = chunk_fact(lambda chunk: tuple(self._find(chunk)))
         self._uses: Callable[[Piece], bool] = summary(lambda chunk: bool(self._in_chunk(chunk)), any)
         self._names: Callable[[Piece], tuple[object, ...]] = summary(
@@ -87,7 +87,7 @@ class Unknown:
         )
 
     def check(self, file: File) -> Iterator[Finding]:
-        """Yield an error where loading fails, a warning where only a branch does."""
+        """Yield an error if loading fails, or a warning if only a branch fails."""
         for located in file.template.source.root.where(self._uses):
             for use in self._in_chunk(located.chunk):
                 is_soft = use.is_soft
@@ -104,7 +104,7 @@ class Unknown:
                 )
 
     def _meant(self, span: Span, message: str, name: str) -> Finding:
-        """Return the diagnostic, with Jinja's name for another language's construct, or the nearest name."""
+        """Return the finding, suggesting Jinja's equivalent of a foreign name, or else a similar name."""
         meant = _ELSEWHERE[self._kind].get(name)
         if meant is None:
             return misspelt(span, message, name, self._known)
@@ -126,7 +126,7 @@ class Unknown:
         )
 
     def _named_in(self, node: Expression) -> Iterator[_Use]:
-        """Yield the unknown name that is handed to a filter as a text: `map("uper")`, `select("oddd")`."""
+        """Yield the unknown name passed to a filter as a text: `map("uper")`, `select("oddd")`."""
         place = _NAMING[self._kind].get(node.name) if isinstance(node, Filter) else None
         if not isinstance(node, Filter) or place is None or len(node.arguments) <= place:
             return
@@ -146,7 +146,7 @@ class Unknown:
 
 
 def _parts(statement: Statement) -> Iterator[tuple[Expression, bool | None]]:
-    """Yield the expressions of a tag, each with whether it is in a branch, or in a frame of the tag's own."""
+    """Yield the expressions of a tag, each with whether an unknown name in it fails only when reached."""
     defaults = [each.default for each in statement.parameters if each.default is not None]
     softness: bool | None = None
     if statement.keyword in {"if", "elif"}:

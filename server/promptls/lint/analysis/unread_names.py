@@ -1,4 +1,4 @@
-"""Names that a file binds and nobody reads."""
+"""Names that a file binds but that are never read."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from promptls.text.suggest import is_close, is_typo
 from promptls.workspace.contract import contract_of, names_handed_on
 
 _STRING: Final = re.compile(r"'[^'\r\n]*(?:'|$)|\"[^\"\r\n]*(?:\"|$)", re.MULTILINE)
-"""A string, which reads nothing; one that is not closed ends with its line."""
+"""A string, which contains no names; an unclosed one ends at the end of the line."""
 _MAX_PROBLEMS: Final = 50
-"""With more errors in a file, any name may be read in one of them."""
+"""In a file with more errors than this, any name may be read in one of them."""
 _MAX_BEHIND: Final = 2_000
-"""How many characters behind a broken tag a name is looked for in."""
+"""The maximum number of characters after a broken tag that are searched for a name."""
 
 
 def unread(file: File, kind: str) -> Iterator[Binding]:
-    """Yield the bindings of a kind whose names neither the file nor anything it includes reads.
+    """Yield the bindings of a kind whose names are not read in the file or anything it includes.
 
-    None if an include cannot be followed, or where another file names this one and may import what
-    it binds. In a file with syntax errors, a name that stands anywhere else counts as read.
+    Yield nothing if an include cannot be resolved, or if another file includes this one and may import its
+    names. In a file with syntax errors, a name counts as read if it appears near an error.
     """
     names = file.template.names
     unread_here = names.bound_names(kind) - names.read_names
@@ -46,15 +46,16 @@ def unread(file: File, kind: str) -> Iterator[Binding]:
         if binding.name not in unread_here or binding.name in read or binding.name.startswith("_"):
             continue
         if binding.name in CONSTANTS:
-            continue  # that nothing can be assigned to it is told
+            continue  # assignments to constants are reported elsewhere
         if not may_be_read_in_broken_text(file, binding.name, binding.span):
             yield binding
 
 
 def may_be_read_in_broken_text(file: File, name: str, known: Span) -> bool:
-    """Return whether an error in a tag may hide that a name is read: it stands in that tag or behind it on its line.
+    """Return whether a name may be read in a broken tag, or after it on the same line.
 
-    The place `known`, where the name is bound, is no reading. A raw block that is never closed may hide what stands behind it.
+    The span `known`, where the name is bound, is excluded. After an unclosed raw block, the rest of the
+    chunk is searched.
     """
     source = file.template.source
     found = False
@@ -83,14 +84,14 @@ def may_be_read_in_broken_text(file: File, name: str, known: Span) -> bool:
 
 
 _SHORTEST: Final = 4
-"""How many letters a name has at least that another one can be a typo of."""
+"""The minimum length of a name for another name to be considered a typo of it."""
 
 
 def typos_of_loop_variables(file: File) -> Iterator[tuple[Reading, Binding]]:
-    """Yield the readings that are typos of a loop's variable, with it, in a file that declares no inputs.
+    """Yield typos of loop variables, each with the binding, in a file that declares no inputs.
 
-    Any name may be an input there. One that is read in the loop alone, and is like a variable of the loop
-    that nobody reads or short for it, is none.
+    Any unknown name may be an input there. It is a typo if it is only read inside of the loop, and if it is
+    similar to an unread variable of the loop or an abbreviation of it.
     """
     if declared_names(file) is not None:
         return
@@ -110,7 +111,7 @@ def _is_like(name: str, known: str) -> bool:
 
 
 def _is_short_for(file: File, name: str, known: str) -> bool:
-    """Return whether a name whose attributes are read is short for another one, or the other for it."""
+    """Return whether one name abbreviates the other, if attributes of `name` are read."""
     shorter, longer = sorted((name.casefold(), known.casefold()), key=len)
     letters = iter(longer)
     if shorter[:1] != longer[:1] or not all(letter in letters for letter in shorter):
@@ -126,7 +127,7 @@ def _is_inside(file: File, reading: Reading, binding: Binding) -> bool:
 
 
 def adds_up(template: Template, name: str, outer: Binding, inner: Span) -> bool:
-    """Return whether a `set` at `inner` extends its own variable, and the outer one of the name is read later."""
+    """Return whether a `set` at `inner` adds to its own variable while the outer one is read later."""
     statement = statement_at(template, inner.start)
     if statement is None or len(statement.expressions) != 1:
         return False
@@ -143,7 +144,7 @@ def adds_up(template: Template, name: str, outer: Binding, inner: Span) -> bool:
 
 
 def is_lost(template: Template, name: str, outer: Binding, inner: Span) -> bool:
-    """Return whether nothing reads what a `set` at `inner` sets, and the outer variable is read later."""
+    """Return whether the value that a `set` at `inner` sets is never read, but the outer variable is."""
     is_read_behind = False
     for reading in template.names.readings_of(name):
         if reading.binding is None or reading.binding.span == inner:
@@ -153,9 +154,9 @@ def is_lost(template: Template, name: str, outer: Binding, inner: Span) -> bool:
 
 
 def in_namespace(template: Template, name: str, outer: Binding) -> Iterator[Fix]:
-    """Yield the fix that keeps the variable in a namespace: where it is set, and wherever it is read.
+    """Yield the fix that stores the variable in a namespace, wherever it is set or read.
 
-    None if another file may read it, or where the name also means something else.
+    Yield nothing if another file may read it, or if the name is also bound in another way.
     """
     names = template.names
     others = ("for", "with", "parameter", "macro", "import")

@@ -1,4 +1,4 @@
-"""Fixes that declare a name as an input, or take it out of the declared inputs."""
+"""Fixes that add a name to the declared inputs, or remove it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from promptls.text.positions import Span
 
 
 def added_input(file: File, name: str) -> tuple[Fix, ...]:
-    """Return a fix that adds `name` behind the last input key; none if its place cannot be told."""
+    """Return a fix that adds `name` after the last input key; none if the position cannot be determined."""
     declarations = file.template.declarations
     entry = declarations.tree.entry("input_keys") if declarations.tree else None
     if entry is None:
@@ -49,13 +49,13 @@ def _behind(span: Span) -> Span:
 
 
 def _line_behind(source: Source, last: int, first: int, written: str) -> Edit:
-    """Return a new line behind the one on which the last item ends, indented as the first item is."""
+    """Return a new line after the line where the last item ends, indented like the first item."""
     end = source.line_span(source.place(last - 1).line).end
     return Edit(Span(end, end), f"\n{' ' * source.place(first).column}{written}")
 
 
 def removed_input(file: File, key: InputKey, *, preferred: bool = False) -> tuple[Fix, ...]:
-    """Return a fix that takes `key` out of `input_keys`; none if its place cannot be told."""
+    """Return a fix that removes `key` from `input_keys`; none if its position cannot be determined."""
     tree = file.template.declarations.tree
     node = tree.value("input_keys") if tree else None
     if isinstance(node, Sequence):
@@ -85,7 +85,7 @@ def _in_brackets(spans: Items[Span], index: int) -> Span:
 
 
 def _on_lines(source: Source, spans: Items[Span], index: int) -> Span | None:
-    """Return the lines from an item up to the next one, or to the end of its own; None for the only item."""
+    """Return the lines of an item, up to the next item if there is one; None for the only item."""
     if len(spans) == 1:
         return None
     first = source.place(spans[index].start).line

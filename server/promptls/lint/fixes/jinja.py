@@ -1,4 +1,4 @@
-"""Fixes of Jinja errors: delimiters, end tags and keywords that are missing or misspelled."""
+"""Fixes of Jinja errors: missing or misspelled delimiters, end tags and keywords."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from promptls.text.positions import Span, line_end, place_of
 
 
 def tag_at(chunk: Chunk, offset: int) -> int | None:
-    """Return the number of the chunk's tag that holds `offset`, or None."""
+    """Return the index of the chunk's tag that contains `offset`, or None."""
     number = bisect_right(chunk.tags, offset, key=lambda tag: tag.span.start) - 1
     return number if number >= 0 and offset < chunk.tags[number].span.end else None
 
 
 def removed_tag(located: Located, offset: int) -> Edit | None:
-    """Return an edit that removes the tag at `offset`, from the chunk's start, with the block it opens.
+    """Return an edit, relative to the chunk's start, that removes the tag at `offset` and the block it opens.
 
-    None if there is no tag, and where its block does not end in its chunk.
+    Return None if there is no tag, or if its block does not end in the same chunk.
     """
     span = block_span(located.chunk, offset)
     return Edit(whole_lines(located.chunk, span).shifted(located.start), "") if span is not None else None
@@ -60,7 +60,7 @@ def _opens_block(tag: Tag) -> bool:
 
 
 def whole_lines(chunk: Chunk, span: Span) -> Span:
-    """Return the span, with its line break where nothing else stands on its lines."""
+    """Return the span, extended by its line break if nothing else is on its lines."""
     first = chunk.line_starts[place_of(chunk.line_starts, span.start).line]
     end = line_end(chunk.text, span.end)
     if chunk.text[first : span.start].strip() or chunk.text[span.end : end].strip():
@@ -78,7 +78,7 @@ _PAIRS: Final = {
     ("-", ">"): ".",
     (":", "="): "=",
 }
-"""Two tokens side by side, and what Jinja writes for them."""
+"""Pairs of adjacent tokens, and their equivalent in Jinja."""
 _COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "+", "-", "*", "/", "//", "%", "~"})
 _STEPS: Final = frozenset({"+", "-", "*", "/", "~"})
 _OPENING: Final = frozenset({"(", "[", "{"})
@@ -87,9 +87,9 @@ _QUOTES: Final = {"“": '"', "”": '"', "`": '"', "‘": "'", "’": "'"}  # n
 
 
 def in_jinja(tag: Tag, start: int) -> Fix | None:
-    """Return the fix that writes a tag as Jinja does; None if what is meant is not certain.
+    """Return the fix that rewrites a tag in Jinja's syntax; None if the intended meaning is not certain.
 
-    `start` is where the tag stands in the file.
+    `start` is the offset of the tag in the file.
     """
     tokens = tokenize(tag.text, tag.inner_start, tag.inner_end)
     edits = next(filter(None, (_ternary(tag, tokens), _signs(tag, tokens))), [])
@@ -116,7 +116,7 @@ def _applied(text: str, edits: list[Edit]) -> str:
 
 
 def _signs(tag: Tag, tokens: list[Token]) -> list[Edit]:
-    """Return the changes of single signs, in order; none of them overlap."""
+    """Return the replacements of single operators, in order and without overlaps."""
     found: dict[int, Edit] = {}
     readers: tuple[Callable[[Tag, list[Token]], Iterator[Edit]], ...] = (
         _assigned,
@@ -138,7 +138,7 @@ def _signs(tag: Tag, tokens: list[Token]) -> list[Edit]:
 
 
 def _word(tag: Tag, start: int, end: int, word: str) -> Edit:
-    """Return a word in place of signs, with spaces around it."""
+    """Return a replacement of an operator with a word, with spaces around it where needed."""
     before = " " if tag.text[start - 1 : start].strip() else ""
     behind = " " if tag.text[end : end + 1].strip() else ""
     return Edit(Span(start, end), f"{before}{word}{behind}")
@@ -156,13 +156,13 @@ def _paired(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
 
 
 def _negated(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
-    """`!` in front of a value; in front of a comparison it would deny less than `not` does."""
+    """Yield the fix of `!` before a value; before a comparison, `not` would negate more than `!` does."""
     for number, token in enumerate(tokens):
         if token.kind != "unknown" or token.text != "!" or tokens[number + 1].start != token.end:
             continue
         before = tokens[number - 1] if number else None
         if before is not None and before.end == token.start and before.text not in {*_OPENING, ",", "&", "|"}:
-            continue  # in other languages, a sign behind a value says something of that value
+            continue  # a postfix operator of another language
         depth = 0
         for behind in tokens[number + 1 :]:
             depth += (behind.text in _OPENING) - (behind.text in _CLOSING)
@@ -174,7 +174,7 @@ def _negated(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
 
 
 def _compared(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
-    """Yield a single `=` in a condition, outside of brackets."""
+    """Yield the fix of a single `=` in a condition, outside of brackets."""
     if tokens[0].text not in {"if", "elif"}:
         return
     depth = 0
@@ -186,7 +186,7 @@ def _compared(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
 
 
 def _assigned(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
-    """`set x++`, `set x += 1` and `x = 1`, which lacks its `set`."""
+    """Yield the fixes of `set x++`, `set x += 1`, and `x = 1` without `set`."""
     has_set = tokens[0].text == "set"
     if tag.kind != "statement" or (tokens[0].text in KEYWORDS and not has_set):
         return
@@ -205,7 +205,7 @@ def _assigned(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
 
 
 def _framed(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
-    """Yield what other languages write around a statement: `else if`, `;`, `{` or `then`."""
+    """Yield the fixes of foreign syntax around a statement: `else if`, `;`, `{` or `then`."""
     if len(tokens) < len(["name", ";", ""]):
         return
     if tokens[0].text == "else" and tokens[1].text == "if":
@@ -222,7 +222,7 @@ def _framed(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
 
 
 def _looped(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
-    """`for x of y` and `for (x in y)`."""
+    """Yield the fixes of `for x of y` and `for (x in y)`."""
     if tokens[0].text != "for":
         return
     texts = [token.text for token in tokens]
@@ -235,7 +235,7 @@ def _looped(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
 
 
 def _quoted(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
-    """Straight quotes for typographic ones and for backticks."""
+    """Yield straight quotes for typographic quotes and backticks."""
     if "${" in tag.text:
         return
     for token in tokens:
@@ -245,7 +245,7 @@ def _quoted(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
 
 
 def _ternary(tag: Tag, tokens: list[Token]) -> list[Edit]:
-    """Return `a ? b : c` as `b if a else c`, where it is the whole of a printed or set value."""
+    """Rewrite `a ? b : c` as `b if a else c`, if it is the whole value that is printed or set."""
     texts = [token.text for token in tokens]
     if texts.count("?") != 1:
         return []
@@ -278,13 +278,13 @@ _CALLED: Final = "expected its `()`"
 _BRACKET: Final = re.compile(r"expected `([)\]}])` to close .* found the end of the tag")
 _MEANT: Final = re.compile(r"did you mean `(\w+)`")
 _LONE_BRACE: Final = re.compile(r"\{[{%][^{}'\"]*\}")
-"""A tag that is closed by one brace and nothing else."""
+"""A tag that is closed by only one brace."""
 _SHORT: Final = 2
-"""A word of so many letters is like too many keywords."""
+"""A word of this many letters resembles too many keywords."""
 
 
 def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
-    """Return the fixes for a Jinja error of the file; none if what is meant cannot be told."""
+    """Return the fixes for a Jinja error of the file; none if the intended meaning is unclear."""
     located = template.source.located(problem.span.start)
     number = tag_at(located.chunk, problem.span.start - located.start)
     if number is None:
@@ -352,14 +352,14 @@ def _of_statement(source: Source, problem: SyntaxProblem, located: Located, tag:
 
 
 def _split_opening(source: Source, keyword: str, end: int) -> Span | None:
-    """Return the last `{ %` ahead of an end tag that would open its block, if there is one."""
+    """Return the last `{ %` before an end tag that would open its block, if there is one."""
     opened = keyword.removeprefix("end") if keyword.startswith("end") else "if"
     found = list(re.finditer(rf"\{{[ ]+%(?=[-+]?\s*{re.escape(opened)}\b)", source.slice(Span(0, end))))
     return Span(*found[-1].span()) if found else None
 
 
 def _known_tag(problem: SyntaxProblem, tag: Tag, keyword: Span, start: int) -> Iterator[Fix]:
-    """Yield the tag that an unknown one probably stands for; of `end if`, both words are changed."""
+    """Yield the likely keyword for an unknown one; for `end if`, both words are replaced."""
     meant = _MEANT.search(problem.message)
     if meant:
         is_end = tag.text[keyword.start : keyword.end] == "end"
@@ -370,7 +370,7 @@ def _known_tag(problem: SyntaxProblem, tag: Tag, keyword: Span, start: int) -> I
 
 
 def _closed(tag: Tag, start: int) -> Fix:
-    """Return the delimiter that is missing, in place of a wrong one or behind the tag."""
+    """Return the missing delimiter, in place of a wrong one or after the tag."""
     end = start + len(tag.text)
     if tag.text[2:].endswith("}}") and tag.unclosed == "}}":
         return Fix("Insert `}`", (Edit(Span(end - 2, end - 2), "}"),))
@@ -391,7 +391,7 @@ def _closed(tag: Tag, start: int) -> Fix:
 
 
 def _swapped(source: Source, problem: SyntaxProblem) -> Iterator[Fix]:
-    """Yield the two end tags that stand in the wrong order, each in the other's place."""
+    """Swap two end tags that are in the wrong order."""
     tags = []
     for each in problem.related:
         located = source.located(each.span.start)
@@ -405,7 +405,7 @@ def _swapped(source: Source, problem: SyntaxProblem) -> Iterator[Fix]:
 
 
 def _ended(source: Source, problem: SyntaxProblem, located: Located, tag: Tag, keyword: str) -> Iterator[Fix]:
-    """Yield the missing end tag: before the tag that closes too much, or after the block's lines."""
+    """Yield the missing end tag, before the tag that closes an outer block or after the block's lines."""
     written = f"{{% end{keyword} %}}"
     title = f"Insert `{written}`"
     if problem.related:
@@ -436,7 +436,7 @@ def _ended(source: Source, problem: SyntaxProblem, located: Located, tag: Tag, k
 
 
 def _end_at_edge(source: Source, located: Located, tag: Tag, end: int) -> int:
-    """Return where the block of a tag in the first column ends: with its content, or with the part behind it."""
+    """Return the end of the block of a tag in the first column: that of its content or of the next part."""
     for content in chunk_contents(located.chunk):
         if content.value.span.start <= tag.span.start < content.end:
             inside = source.slice(Span(located.start, located.start + content.value.span.end))
@@ -453,7 +453,7 @@ def _end_at_edge(source: Source, located: Located, tag: Tag, end: int) -> int:
 
 
 def _end_of_body(source: Source, line: int, indent: int, end: int) -> int:
-    """Return where the last line ends behind `line` that is indented at least as far; the text's end at the edge."""
+    """Return the end of the last line after `line` with at least this indentation; `end` if there is none."""
     last = end
     for number in range(line + 1, source.place(len(source)).line + 1):
         text = source.line(number)

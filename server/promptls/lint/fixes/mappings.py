@@ -1,4 +1,4 @@
-"""Edits that put keys into a mapping, take them out, and fill in what is missing."""
+"""Edits that add keys to a mapping, remove them, and fill in missing values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.text.positions import Span, line_end
 
 _BRACKET: Final = re.compile(r"(?:[&!]\S*[ \t]+)*[{\[]")
-"""A bracket that opens a mapping or a list, behind its anchor and its tag."""
+"""An opening bracket of a mapping or list, after an optional anchor and tag."""
 
 
 def is_flow(text: str, span: Span) -> bool:
@@ -21,7 +21,7 @@ def is_flow(text: str, span: Span) -> bool:
 
 
 def colon_end(text: str, entry: Entry) -> int:
-    """Return the offset behind a key's colon; behind the key itself where it has none, as in `{role}`."""
+    """Return the offset after a key's colon, or after the key if it has no colon, as in `{role}`."""
     end = entry.key.span.end
     return end + 1 if text[end : end + 1] == ":" else end
 
@@ -29,9 +29,9 @@ def colon_end(text: str, entry: Entry) -> int:
 def added_entry(
     text: str, span: Span, entries: tuple[Entry, ...], written: str, before: Entry | None = None
 ) -> Edit | None:
-    """Return an edit that puts `written`, such as `a: 1`, ahead of an entry of the mapping at `span`.
+    """Return an edit that inserts `written`, such as `a: 1`, before an entry of the mapping at `span`.
 
-    That entry is the first one where none is given; None for a mapping without entries.
+    It is inserted before the first entry if `before` is None. Return None if the mapping is empty.
     """
     if not entries:
         return None
@@ -42,7 +42,7 @@ def added_entry(
 
 
 def removed_item(text: str, items: Sequence, item: Node) -> Edit | None:
-    """Return an edit that takes an item out of a list; None if it is the only one."""
+    """Return an edit that removes an item from a list; None if it is the only one."""
     index = items.items.index(item)
     if len(items.items) == 1:
         return None
@@ -57,7 +57,7 @@ def removed_item(text: str, items: Sequence, item: Node) -> Edit | None:
 
 
 def text_start(text: str, scalar: Scalar) -> int:
-    """Return where the first character of a scalar's text stands, behind its quote or its block's head."""
+    """Return the offset of the first character of a scalar's text, after its quote or block header."""
     start = scalar.span.start
     if scalar.style in {"'", '"'}:
         return start + 1
@@ -74,9 +74,9 @@ def indentation(text: str, offset: int) -> str:
 
 
 def without_entry(chunk: Chunk, span: Span, entries: tuple[Entry, ...], entry: Entry) -> Edit | None:
-    """Return an edit that removes one of the entries of the mapping at `span`, with its line.
+    """Return an edit that removes an entry of the mapping at `span`, with its line.
 
-    None if it is the only one, and where a tag that is not part of the value would go with it.
+    Return None if it is the only entry, or if the edit would also remove a tag outside of the value.
     """
     removed = _removed(chunk.text, span, entries, entry)
     value = entry.value.span
@@ -113,13 +113,13 @@ def _end(text: str, entry: Entry) -> int:
 
 
 BLANK = "…"
-"""What stands for a text that somebody is to write."""
+"""A placeholder for text that the user has to write."""
 
 
 def key_behind(chunk: Chunk, span: Span, entries: tuple[Entry, ...], written: str) -> tuple[Fix, ...]:
-    """Return the fix that writes a key, such as `content: …`, behind the last one of the mapping at `span`.
+    """Return the fix that adds a key, such as `content: …`, after the last key of the mapping at `span`.
 
-    None if the mapping has no key yet, and where something else stands behind its last one.
+    Return nothing if the mapping is empty, or if something else follows its last key on the line.
     """
     if not entries:
         return ()
@@ -139,13 +139,13 @@ def key_behind(chunk: Chunk, span: Span, entries: tuple[Entry, ...], written: st
 
 
 def value_behind(text: str, entry: Entry, written: str) -> Fix:
-    """Return the fix that writes the value of a key that has none."""
+    """Return the fix that adds a value to a key without one."""
     place = Span(entry.key.span.end, colon_end(text, entry))
     return Fix(f"Write {written}, to be filled in", (Edit(place, f": {written}"),))
 
 
 def as_list(chunk: Chunk, mapping: Mapping) -> tuple[Fix, ...]:
-    """Return the fix that makes a list of one item out of a mapping."""
+    """Return the fix that turns a mapping into a list with one item."""
     span = mapping.span
     if is_flow(chunk.text, span):
         edits = [Edit(Span(span.start, span.start), "["), Edit(Span(span.end, span.end), "]")]

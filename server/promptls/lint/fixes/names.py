@@ -14,9 +14,9 @@ from promptls.text.suggest import is_close, nearest
 
 
 def misspelt(span: Span, message: str, name: str, known: Iterable[str]) -> Finding:
-    """Return a finding at `span`; where a known name is like `name`, it asks for that one and offers it.
+    """Return a finding at `span` that suggests the known name most similar to `name`, if there is one.
 
-    The fix is a preferred one where the two are very much alike.
+    The fix is preferred if the two names are very similar.
     """
     meant = nearest(name, known)
     if meant is None:
@@ -29,9 +29,9 @@ _MAX_ENTRIES: Final = 500
 
 
 def near_file(wanted: Path, named: str, endings: tuple[str, ...]) -> str | None:
-    """Return the path of a file with one of `endings` that is like `wanted`, written as `named` is.
+    """Return the path of a file similar to `wanted` with one of `endings`, in the form of `named`.
 
-    The file may lie in another folder, whose name is like the one where it was looked for.
+    If the folder of `wanted` does not exist, the file may be in a folder with a similar name.
     """
     folder, prefix = wanted.parent, PurePath(named).parent
     if not is_folder(folder):
@@ -45,16 +45,16 @@ def near_file(wanted: Path, named: str, endings: tuple[str, ...]) -> str | None:
 
 
 def near_folder(wanted: Path, named: str) -> str | None:
-    """Return the path of a folder that is like `wanted`, written as `named` is."""
+    """Return the path of a folder similar to `wanted`, in the form of `named`."""
     near = nearest(wanted.name, _names(wanted.parent, None))
     return None if near is None else (PurePath(named).parent / near).as_posix()
 
 
 def _names(folder: Path, endings: tuple[str, ...] | None) -> list[str]:
-    """Return the names of the files in a folder with one of these endings, or of the folders in it."""
+    """Return the names of the files in a folder with one of `endings`; of its subfolders if that is None."""
     if not current_scope().allows(folder):
         return []
-    folder_changed(folder)  # so that whoever records what is read notices a later change
+    folder_changed(folder)  # recorded, so that a later change invalidates cached findings
     try:
         with os.scandir(folder) as entries:
             found = [entry for entry, _ in zip(entries, range(_MAX_ENTRIES), strict=False)]
@@ -63,7 +63,7 @@ def _names(folder: Path, endings: tuple[str, ...] | None) -> list[str]:
                 for entry in found
                 if (entry.is_dir(follow_symlinks=False) if endings is None else _is_file(entry, endings))
             )
-    except (OSError, ValueError):  # of names that no folder can have, too
+    except (OSError, ValueError):  # also for names that are invalid on this platform
         return []
 
 

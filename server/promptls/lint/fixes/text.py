@@ -1,4 +1,4 @@
-"""Fixes of YAML errors, and fixes in files that are JSON."""
+"""Fixes of YAML errors, and adaptation of fixes to JSON files."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _COMMA: Final = frozenset({"", ","})
 
 
 def json_fixes(fixes: tuple[Fix, ...], source: Source) -> tuple[Fix, ...]:
-    """Return those of `fixes` that put a word in the place of a text in quotes, with quotes around the word.
+    """Return the fixes that are valid in JSON, with quotes around the words that they insert.
 
-    Fixes of commas stay as they are. What else corrects YAML would break JSON.
+    Fixes that replace a quoted text with a word get quotes; fixes of commas are unchanged; others are left
+    out because they would break JSON.
     """
     return tuple(
         fix
@@ -84,7 +85,7 @@ def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
 
 
 def _quoted(text: str) -> str:
-    """Return the text in quotes that need no escapes where there are such; Jinja in it stays as it is."""
+    """Return the text in quotes, chosen to avoid escapes if possible; Jinja in it is unchanged."""
     if "'" not in text or any(each in text for each in _UNQUOTABLE):
         return f"'{text}'" if "'" not in text else f'"{text}"'
     return "'" + text.replace("'", "''") + "'"
