@@ -66,7 +66,7 @@ from promptls.semantic.object_data import is_printed
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the examples that are rows of a dataset."""
+    """Yield the examples that are also rows of a dataset."""
     examples = file.template.declarations.examples
     if not examples:
         return

@@ -72,14 +72,14 @@ if TYPE_CHECKING:
 
 
 _TO_THE_END = 10**9
-"""A line behind the last one of any file."""
+"""A line number beyond the end of any file."""
 
 
 class RowFinding(NamedTuple):
-    """A result that is not good, of the row `number`, from 1, of the dataset.
+    """A failed result of the dataset row `number`, counted from 1.
 
-    The row begins on `line` and ends before `end`, both from 0. The result begins on `result_line`, also from
-    0, of the table of the run.
+    The row begins on `line` and ends before `end`, and the result begins on `result_line` of the table of
+    the run; all three are counted from 0.
     """
 
     dataset: Path
@@ -93,7 +93,7 @@ class RowFinding(NamedTuple):
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the experiments whose last run has rows without an answer."""
+    """Yield the experiments whose latest run has rows without an answer."""
     for run in file.runs:
         if not run.is_complete and any(
             run.experiment == other.experiment and other.is_complete for other in file.runs
@@ -108,7 +108,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def rows_in_datasets(newest_first: Sequence[RunSummary]) -> Iterator[RowFinding]:
-    """Yield what the runs of one experiment say about the rows of its datasets, if they are unchanged."""
+    """Return the failed rows of one experiment's runs, in the datasets that have not changed since."""
     from promptls.datasets.known import row_lines
     from promptls.experiments.verdicts import standing_failures, unchanged_dataset
 

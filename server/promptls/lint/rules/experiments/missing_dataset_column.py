@@ -80,13 +80,13 @@ def check(file: File) -> Iterator[Finding]:
             missing += _without_parameters(file, experiment, columns)
             is_one = bool(missing) and len(columns) == 1
             found += (_parted(file, experiment, columns) if is_one else []) or missing
-    # Experiments that share what they declare, by an alias of YAML, have one mistake together.
+    # Experiments that share a declaration through a YAML alias get one finding.
     yield from dict.fromkeys(found)
     yield from _of_project(file)
 
 
 def _parted(file: File, experiment: DeclaredExperiment, columns: tuple[str, ...]) -> list[Finding]:
-    """Return a finding at a CSV file whose values are parted by something else than commas."""
+    """Return a finding for a CSV file with a separator other than the comma."""
     span = experiment.span(file, "dataset")
     mark = next((mark for mark in _PARTING if mark in columns[0]), None)
     if span is None or mark is None or experiment.dataset.suffix.lower() != ".csv":
@@ -98,7 +98,7 @@ def _parted(file: File, experiment: DeclaredExperiment, columns: tuple[str, ...]
 
 
 def _question(name: str, columns: tuple[str, ...]) -> str:
-    """Return the end of a message that tells of a column that is like one of this name."""
+    """Return the end of a message that suggests a similar column."""
     padded = next((column for column in columns if column.strip() == name), None)
     if padded is not None:
         return f"; its column `{padded}` has white space around its name"
@@ -106,7 +106,7 @@ def _question(name: str, columns: tuple[str, ...]) -> str:
 
 
 def _of_project(file: File) -> Iterator[Finding]:
-    """Yield the inputs for which experiments of the project have no column, at their declarations."""
+    """Yield the inputs for which the project's experiments have no column, at their declarations."""
     inputs = {key.name: key.span for key in file.template.declarations.inputs or ()}
     project = file.snapshot.project(file.path)
     own = file.template.declarations.settings.experiments or {}

@@ -65,11 +65,11 @@ from promptls.security.files import current_scope, is_file, is_folder
 from promptls.text.positions import Span
 
 _ENDINGS: Final = (".csv", ".jsonl", ".ndjson", ".parquet")
-"""The endings that only datasets have: other programs keep JSON files too."""
+"""The endings that only datasets have; JSON files are used by other programs as well."""
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the datasets that cannot be read, each where it is named."""
+    """Yield the datasets that cannot be read, at the places of their names."""
     found: dict[Span, Objection] = {}
     for experiment in declared_experiments(file):
         span = experiment.span(file, "dataset")
@@ -81,9 +81,9 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def dataset_objection(named: str, dataset: Path, beside: str) -> Objection | None:
-    """Return what is wrong with the dataset at `dataset`, which is called `named`; None if it can be read.
+    """Return the problem of the dataset at the path `dataset`, written as `named`; None if it can be read.
 
-    `beside` says in words where its path counts from.
+    `beside` describes the folder or file that the path is relative to.
     """
     from promptls.datasets.known import known_columns, known_failure
 
@@ -109,7 +109,7 @@ def dataset_objection(named: str, dataset: Path, beside: str) -> Objection | Non
 
 
 def _meant(dataset: Path, named: str) -> str | None:
-    """Return the path of a dataset that is there and has a name like this one's."""
+    """Return the path of an existing dataset with a similar name, or None."""
     own = dataset.suffix.lower()
     return near_file(dataset, named, (*_ENDINGS, own) if own in SUFFIXES else _ENDINGS)
 

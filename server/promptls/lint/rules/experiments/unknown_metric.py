@@ -81,11 +81,11 @@ if TYPE_CHECKING:
 
 _BACKSLASH: Final = "\\"
 _MODULE_AND_NAME: Final = re.compile(r"([\w./\\-]+?)(?:\.py)?(?:::|[:.])(\w+)(?:\(\))?")
-"""A file's or module's name and a function's, as other tools put them together."""
+"""A file or module and a function, as other tools write them."""
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the names of metrics that lead to none, each where it is named."""
+    """Yield the unknown names of metrics, at their places."""
     yield from dict.fromkeys(_unknown(file))
 
 
@@ -112,7 +112,7 @@ def _unknown(file: File) -> Iterator[Finding]:
 
 
 def _in_named(file: File, name: str, metric: NamedMetric, folder: Path) -> Iterator[Finding]:
-    """Yield what is wrong with a metric that the file gives a name and options."""
+    """Yield the problems of a metric with a name and options in the file."""
     span = file.template.declarations.value_span("metrics", name, "use")
     objection = metric_objection(metric.use, folder, "this prompt")
     if span is not None and objection is not None:
@@ -133,9 +133,9 @@ def _key_span(file: File, path: tuple[str, ...], key: str) -> Span | None:
 
 
 def metric_objection(name: str, folder: Path, beside: str, named: Iterable[str] = ()) -> Objection | None:
-    """Return what is wrong with a metric's name, whose file counts from `folder`; None if it leads to one.
+    """Return the problem of a metric's name, or None; its file is relative to `folder`.
 
-    `beside` says in words what the folder is; `named` are the names of metrics with options.
+    `beside` describes the folder for messages; `named` are the names of metrics with options.
     """
     if name in named:
         return None
@@ -176,7 +176,7 @@ def metric_objection(name: str, folder: Path, beside: str, named: Iterable[str] 
 
 
 def _own_metric(name: str, folder: Path) -> str | None:
-    """Return the user's metric that is meant if its file and function are combined differently."""
+    """Return the user's metric that is meant if its file and function are written in another notation."""
     match = _MODULE_AND_NAME.fullmatch(name)
     if match is None:
         return None

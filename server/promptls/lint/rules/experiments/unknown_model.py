@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the names of models that lead to none, each where it is named."""
+    """Yield the unknown names of models, at their places."""
     yield from dict.fromkeys(_unknown(file))
 
 
@@ -86,7 +86,7 @@ def _unknown(file: File) -> Iterator[Finding]:
 
 
 def metric_models(metric: NamedMetric, project: Project) -> Iterator[tuple[str, Objection]]:
-    """Yield the options of a metric that name a model which nobody knows, each with what is wrong."""
+    """Yield the options of a metric that name an unknown model, each with the problem."""
     judge = model_objection(metric.model, project) if metric.model else None
     if judge is not None:
         yield "model", judge
@@ -97,7 +97,7 @@ def metric_models(metric: NamedMetric, project: Project) -> Iterator[tuple[str, 
 
 
 def _embeddings_objection(name: str, project: Project) -> Objection | None:
-    """Return what is wrong with the name of a model that is to make embeddings."""
+    """Return the problem of the name of an embedding model, or None."""
     from promptls.models.embedding import LOCAL_EMBEDDINGS, find_embeddings
     from promptls.models.providers import TABLE
 
@@ -110,7 +110,7 @@ def _embeddings_objection(name: str, project: Project) -> Objection | None:
 
 
 def model_objection(name: str, project: Project) -> Objection | None:
-    """Return what is wrong with a model's name; None if a provider or the project's `models` knows it."""
+    """Return the problem of a model's name; None if a provider or the project's `models` knows the model."""
     from promptls.models.local import LOCAL_MODELS
     from promptls.models.registry import find_model
 
@@ -128,7 +128,7 @@ def model_objection(name: str, project: Project) -> Objection | None:
 
 
 def _badly_written(name: str) -> Objection | None:
-    """Return what is wrong with a name that says in another way which model it means; None if it does not."""
+    """Return the problem of a model's name in the notation of another tool; None if it is not one."""
     from promptls.models.registry import PROVIDERS
 
     if name in PROVIDERS:

@@ -62,7 +62,7 @@ _KEY: Final = "expected_template_data_keys"
 
 
 class _Expecting(NamedTuple):
-    """The keys that a part lists, where its list stands and could go on, and what the part reads."""
+    """The keys that a part lists, the list's span and insertion point, and the names that the part reads."""
 
     listed: tuple[tuple[str, Span], ...]
     place: Span
@@ -71,14 +71,14 @@ class _Expecting(NamedTuple):
 
 
 class _Fact(NamedTuple):
-    """What the file says about a name: whether it is a required input, and why expecting it is wrong."""
+    """Whether a name is a required input, and the reason that listing it is wrong."""
 
     is_needed: bool
     objection: str
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the expected keys of the file's parts that do not fit."""
+    """Yield the expected keys of parts that conflict with the file."""
     if _mentioned(file.chunks):
         known = _facts(file)
         for located in file.chunks.where(_mentioned):
@@ -87,15 +87,15 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _facts(file: File) -> dict[str, _Fact]:
-    """Return what there is to know of the names that parts expect, and of those that such parts read.
+    """Return the facts about the names that parts list or read.
 
-    Nothing where the functions file, which may provide any of them, cannot be read.
+    Return nothing if the functions file, which may provide any of the names, cannot be read.
     """
     functions = function_names(file.snapshot, file.path)
     if functions is None:
         return {}
     inputs = file.template.names.input_names
-    declared = declared_names(file)  # that others are missing there is told by itself
+    declared = declared_names(file)  # the missing ones are reported separately
     undeclared = frozenset[str]() if declared is None else inputs - declared
     root = file.template.source.root
     listed = _listed(root)
@@ -111,7 +111,7 @@ def _facts(file: File) -> dict[str, _Fact]:
 
 
 def _in_chunk(chunk: Chunk, known: Mapping[str, _Fact]) -> Iterator[Finding]:
-    """Yield the expected keys of the chunk's parts that do not fit."""
+    """Yield the expected keys of the chunk's parts that conflict with the facts."""
     for part in _expecting(chunk):
         unlisted = {name for name in part.read if name in known and known[name].is_needed}
         unlisted -= {name for name, _ in part.listed}
@@ -133,7 +133,7 @@ def _in_chunk(chunk: Chunk, known: Mapping[str, _Fact]) -> Iterator[Finding]:
 
 
 def _objection(file: File, name: str) -> str:
-    """Return what is wrong with a key that its own part does not read; empty where nothing is."""
+    """Return the problem of a listed key that its part does not read; empty if there is none."""
     declared = file.template.declarations.inputs
     if declared is not None:
         if name in {key.name for key in declared}:
@@ -147,7 +147,7 @@ def _objection(file: File, name: str) -> str:
 
 @chunk_fact
 def _expecting(chunk: Chunk) -> tuple[_Expecting, ...]:
-    """Return the parts of a chunk with a written-out list of expected keys."""
+    """Return the parts of a chunk with a literal list of expected keys."""
     if _KEY not in chunk.text:
         return ()
     found = []
@@ -175,11 +175,11 @@ def _expecting(chunk: Chunk) -> tuple[_Expecting, ...]:
 _listed: Final = summary(
     lambda chunk: frozenset(name for part in _expecting(chunk) for name, _ in part.listed), union
 )
-"""The names that a piece's parts expect."""
+"""The names that the parts of a piece list."""
 _mentioned: Final = summary(
     lambda chunk: union([_listed(chunk), *(part.read for part in _expecting(chunk))]), union
 )
-"""The names that a piece's parts with expected keys list or read."""
+"""The names that the parts of a piece with expected keys list or read."""
 
 
 RULE = Rule(check, severity="warning", kinds=PARTS_KINDS)

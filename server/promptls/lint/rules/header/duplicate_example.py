@@ -51,13 +51,13 @@ from promptls.semantic.types.schemas import canonical_text
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the examples whose inputs stood before."""
+    """Yield the examples with the same inputs as an earlier one."""
     output = file.template.declarations.data.get("output_key")
     output = output if isinstance(output, str) else None
     seen: dict[str, Example] = {}
     for example in file.template.declarations.examples:
         if _is_printed(example):
-            continue  # what Jinja prints may differ from one to the other
+            continue  # the text that Jinja prints may differ between the two
         inputs = _inputs(example, output)
         earlier = seen.setdefault(inputs, example)
         if inputs and earlier is not example:
@@ -73,7 +73,7 @@ def _is_printed(example: Example) -> bool:
 
 @example_fact
 def _inputs(example: Example, output: str | None) -> str:
-    """Return the inputs of an example as one text; empty where it has none."""
+    """Return the inputs of an example as a string; empty if it has none."""
     inputs = {key: value for key, value in example.data.items() if key != output}
     return canonical_text(inputs) if inputs else ""
 

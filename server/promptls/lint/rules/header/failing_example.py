@@ -68,7 +68,7 @@ from promptls.semantic.kind import Kind
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the examples that the last runs speak against."""
+    """Yield the examples that failed in the latest runs."""
     from promptls.experiments.examples import example_result
     from promptls.experiments.verdicts import objection
 

@@ -53,7 +53,7 @@ from promptls.syntax.yaml.nodes import key_text
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the outputs that differ in form from the first one."""
+    """Yield the outputs whose form differs from that of the first output."""
     data = file.template.declarations.data
     output = data.get("output_key")
     if not isinstance(output, str):
@@ -63,7 +63,7 @@ def check(file: File) -> Iterator[Finding]:
     for example in file.template.declarations.examples:
         form = _output_form(example, output, is_json)
         if form is None or (is_json and form == "text"):
-            continue  # that it is no JSON is told by `invalid-example-output`
+            continue  # `invalid-example-output` reports invalid JSON
         if first is None:
             first, first_number = form, example.number
         elif form != first:
@@ -74,14 +74,14 @@ def check(file: File) -> Iterator[Finding]:
 
 @example_fact
 def _output_form(example: Example, output: str, is_json: bool) -> str | None:
-    """Return the form of the example's output; None if it has none, or Jinja prints anything into it."""
+    """Return the form of the example's output; None if there is none or it contains Jinja."""
     if all(key_text(entry) != output for entry in example.entries) or example.is_printed(output):
         return None
     return _form(example.data.get(output), is_json=is_json)
 
 
 def _form(value: Any, *, is_json: bool) -> str:
-    """Return the form of an output, in words."""
+    """Return a description of the form of an output."""
     if is_json and isinstance(value, str):
         try:
             value = json.loads(value)

@@ -59,18 +59,18 @@ from promptls.text.suggest import is_close
 from promptls.workspace.contract import ways_to
 
 _SAYING: Final = frozenset({"type", "enum"})
-"""The words of a schema that say what a value is."""
+"""The keywords of a schema that restrict its values."""
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the uses that a declared type does not allow."""
+    """Yield the uses that contradict a declared type."""
     found: dict[tuple[int, str], Finding] = {}
     for path, typed, where in _declarations(file):
         for use, said in _mismatches(file, typed):
             key = typed[str(use.path[0].key)]
             related = RelatedPlace(path, key.span, f"`{key.name}` is declared here")
             each = Finding(said.span, f"{said.message}{where}", said.fixes, (related,))
-            # Of a value and what a filter makes of it, the value is told.
+            # If both a value and its filtered value mismatch, the value is reported.
             known = found.setdefault((said.span.start, said.message), each)
             if said.span.end < known.span.end:
                 found[said.span.start, said.message] = each
@@ -82,9 +82,9 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _declarations(file: File) -> Iterator[tuple[str, Mapping[str, InputKey], str]]:
-    """Yield the files whose declared types apply: their typed inputs, and words that name the file.
+    """Yield the typed inputs of the files whose declarations apply, each with a description of the file.
 
-    A file that declares inputs speaks for itself; another one is judged by the templates that include it.
+    A file without declared inputs is checked against the declarations of the templates that include it.
     """
     own = file.template.declarations.inputs
     if own is not None:
@@ -105,7 +105,7 @@ def _typed(inputs: tuple[InputKey, ...], bound: frozenset[str]) -> dict[str, Inp
 
 
 def _mismatches(file: File, typed: Mapping[str, InputKey]) -> Iterator[tuple[Use, Finding]]:
-    """Yield the uses of inputs that their types do not allow, each with what is wrong."""
+    """Yield the uses of inputs that contradict their types, each with a description of the problem."""
     if not typed:
         return
     used = used_shapes(file.template)
@@ -128,7 +128,7 @@ def _mismatches(file: File, typed: Mapping[str, InputKey]) -> Iterator[tuple[Use
 
 
 def _fixes(file: File, schema: Any, use: Use) -> tuple[Fix, ...]:
-    """Return the declared key in the place of a typo of it, where the use ends with that."""
+    """Return the fix that replaces a typo with the declared key, if the use ends with that key."""
     found = meant_key(schema, use)
     text = file.template.source.slice(use.span)
     if found is None or not text.endswith(f".{found[0]}"):
@@ -143,12 +143,12 @@ def _keys(path: Path) -> tuple[object, ...]:
 
 
 def _is_doubtful(key: InputKey, used: Shape) -> bool:
-    """Return whether a use of an input could be at odds with its type; one without a type may be anything."""
+    """Return whether a use of an input may contradict its type; an input without a type allows anything."""
     return "type" in key.schema and _may_differ(shape_of_schema(key.schema), used, key.schema)
 
 
 def _may_differ(declared: Shape, used: Shape, schema: Any) -> bool:
-    """Return whether a use could be at odds with the declaration; said without going over the file."""
+    """Return whether a use may contradict the declaration, without analysing the file."""
     if used.kind in {"unknown", "scalar"}:
         return False
     if used.kind != declared.kind or not isinstance(schema, Mapping):

@@ -59,14 +59,14 @@ from promptls.syntax.yaml.nodes import key_text, node_at
 
 
 def _schemas(file: File) -> dict[str, dict[str, Any]] | None:
-    """Return the schemas of the inputs that have one; None if none has."""
+    """Return the schemas of the inputs; None if none has a schema."""
     declared = file.template.declarations
     return {key.name: key.schema for key in declared.inputs or () if key.schema} or None
 
 
 @each_example(_schemas)
 def check(_text: str, example: Example, schemas: Mapping[str, dict[str, Any]]) -> Iterator[Finding]:
-    """Yield the inputs of an example that do not fit their schemas."""
+    """Yield the inputs of an example that do not match their schemas."""
     for entry in example.entries:
         name = key_text(entry)
         if name not in schemas or name not in example.data or holds_printed(entry.value):

@@ -57,7 +57,7 @@ from promptls.syntax.yaml.nodes import Node, key_text, node_at
 
 
 class _Asked(NamedTuple):
-    """What is asked of the outputs: under which key they stand, and what they must be."""
+    """The requirements for outputs: the key they are under, and their type and schema."""
 
     output: str
     is_json: bool
@@ -65,7 +65,7 @@ class _Asked(NamedTuple):
 
 
 def _asked(file: File) -> _Asked | None:
-    """Return what the file asks for; None if that is nothing that could be checked."""
+    """Return the requirements of the file; None if there is nothing to check."""
     data = file.template.declarations.data
     output = data.get("output_key")
     schema = data.get("output_schema")
@@ -77,7 +77,7 @@ def _asked(file: File) -> _Asked | None:
 
 @each_example(_asked)
 def check(_text: str, example: Example, asked: _Asked) -> Iterator[Finding]:
-    """Yield the output of an example that is no JSON, or does not fit the schema."""
+    """Yield the output of an example if it is not valid JSON or does not match the schema."""
     node = _value_node(example, asked.output)
     if node is None or holds_printed(node):
         return

@@ -53,7 +53,7 @@ from promptls.workspace.contract import functions_path
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield what is wrong with the header."""
+    """Yield the problems of the header."""
     for problem in file.template.declarations.problems:
         yield Finding(problem.span, problem.message, _fixes(file, problem))
     tree = file.template.declarations.tree
@@ -75,7 +75,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _fixes(file: File, problem: HeaderProblem) -> tuple[Fix, ...]:
-    """Return the key that is meant, and brackets around a single value that has to stand in a list."""
+    """Return the fixes that correct a misspelled key, or put brackets around a value that must be a list."""
     edits = [Edit(problem.span, problem.meant)] if problem.meant is not None else []
     if problem.listed is not None:
         written = file.template.source.slice(problem.listed)
@@ -103,7 +103,7 @@ def _unknown_encoding(file: File) -> Iterator[Finding]:
 
 
 def _unknown_output_type(file: File) -> Iterator[Finding]:
-    """Yield an output type that is neither of the two; `invalid-prompt-object` reports those of objects."""
+    """Yield an unknown output type; `invalid-prompt-object` reports those of objects."""
     word = file.template.declarations.data.get("output_type")
     span = file.template.declarations.value_span("output_type")
     if file.kind is Kind.OBJECT or span is None or not isinstance(word, str):

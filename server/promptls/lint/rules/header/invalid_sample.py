@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield what is wrong with the samples."""
+    """Yield the problems of the samples."""
     span = file.template.declarations.value_span("samples")
     if span is None or not file.template.declarations.settings.samples:
         return

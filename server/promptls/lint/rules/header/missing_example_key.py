@@ -51,7 +51,7 @@ from promptls.text.suggest import nearest
 
 
 def _names(file: File) -> tuple[str, ...] | None:
-    """Return what each example must have; None if that is nothing."""
+    """Return the required keys of examples; None if there are none."""
     declarations = file.template.declarations
     wanted = [key.name for key in declarations.inputs or () if "default" not in key.schema]
     output = declarations.data.get("output_key")
@@ -62,13 +62,13 @@ def _names(file: File) -> tuple[str, ...] | None:
 
 @each_example(_names)
 def check(text: str, example: Example, wanted: tuple[str, ...]) -> Iterator[Finding]:
-    """Yield the keys that an example lacks, at its first key."""
+    """Yield the required keys that an example lacks, at its first key."""
     missing = [name for name in wanted if name not in example.data]
     if not missing or example.has_printed_keys:
         return
     unknown = [str(key) for key in example.data if key not in wanted]
     for name in missing:
-        # A misspelt key is told by `unknown-example-key`.
+        # `unknown-example-key` reports a misspelled key.
         if nearest(name, unknown) is None:
             edit = added_entry(text, example.span, example.entries, f"{name}: null")
             fixes = () if edit is None else (Fix(f"Add `{name}`, to be filled in", (edit,)),)

@@ -60,7 +60,7 @@ from promptls.workspace.callers import calls_to
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield what the calls that load the template do not give, and what they give for nothing."""
+    """Yield the missing and the unused data in calls that load the template."""
     calls = calls_to(file.snapshot, file.path)
     for each in call_objections(file.snapshot, file.path, file.template, calls) if calls else ():
         loaded = f"`{PurePath(each.call.file).name}` loads this template in line {each.call.line + 1}"

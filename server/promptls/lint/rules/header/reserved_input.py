@@ -47,7 +47,7 @@ from promptls.text.errors import UserError
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the declared inputs, and those of examples, with a reserved name."""
+    """Yield the inputs, declared or in examples and samples, that have a reserved name."""
     declarations = file.template.declarations
     for key in declarations.inputs or ():
         if key.name in INJECTED:
@@ -62,7 +62,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _in_samples(file: File) -> Iterator[Finding]:
-    """Yield the samples that hold a reserved name, told where the header names their file."""
+    """Yield the samples with a reserved name, at the place where the header names their file."""
     span = file.template.declarations.value_span("samples")
     if span is None or not file.template.declarations.settings.samples:
         return
@@ -70,7 +70,7 @@ def _in_samples(file: File) -> Iterator[Finding]:
 
     try:
         samples = file_samples(file.template, file.path)
-    except UserError:  # `invalid-sample` tells it
+    except UserError:  # `invalid-sample` reports it
         return
     for sample in samples:
         for name in sorted(INJECTED.intersection(sample.data)):

@@ -57,7 +57,7 @@ from promptls.lint.rules.jinja import unquoted_text
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the readings of variables that nothing declares and nothing is like."""
+    """Yield the readings of undeclared variables that are not similar to a known name."""
     texts = {found.span for found in unquoted_text.check(file)}
     for reading, meant, elsewhere in undeclared_readings(file):
         if meant is None and elsewhere is None and reading.span not in texts:

@@ -65,12 +65,12 @@ def _names(file: File) -> tuple[str, ...] | None:
 
 @each_example(_names)
 def check(_text: str, example: Example, known: tuple[str, ...]) -> Iterator[Finding]:
-    """Yield the keys of an example that are not declared."""
+    """Yield the undeclared keys of an example."""
     lacking = [name for name in known if name not in example.data]
     for entry in example.entries:
         key = key_text(entry)
         if key is None or key in known or key == "<<" or key in INJECTED:
-            continue  # what is reserved is told by `reserved-input`
+            continue  # `reserved-input` reports reserved names
         message = f"`{key}` is neither an input nor the output"
         twin = next((name for name in known if name in example.data and is_close(key, name)), None)
         if twin is None:

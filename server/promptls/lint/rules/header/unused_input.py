@@ -49,7 +49,7 @@ from promptls.workspace.contract import contract_of
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the input keys that nothing reads."""
+    """Yield the input keys that are never read."""
     inputs = file.template.declarations.inputs
     if not inputs:
         return
@@ -60,7 +60,7 @@ def check(file: File) -> Iterator[Finding]:
     if not unread:
         return
     expected = expected_keys(file.template)
-    # A misspelt name is one mistake, and is found where it stands.
+    # A misspelled name is reported once, where it is used.
     expected |= {meant for _, meant, _ in undeclared_readings(file) if meant is not None}
     for key in unread:
         header = file.template.declarations.span

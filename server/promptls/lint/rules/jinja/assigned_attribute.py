@@ -47,7 +47,7 @@ _OTHERWISE: Final = ("for", "with", "parameter", "macro", "import")
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the attributes that are set of something that is certainly no namespace."""
+    """Yield the attributes that are set on something that is certainly not a namespace."""
     root = file.template.source.root
     for name in sorted(_assigned_names(root)):
         values = _values(file, name)
@@ -67,7 +67,7 @@ def _values(file: File, name: str) -> tuple[tuple[Expression, int], ...] | None:
     if any(name in file_names.bound_names(kind) for kind in _OTHERWISE):
         return None
     if name not in file_names.bound_names("set"):
-        return None  # whoever includes the file may hand it a namespace
+        return None  # a file that includes this one may pass it a namespace
     found = []
     for binding in file_names.bindings_of("set"):
         if binding.name == name:
@@ -79,7 +79,7 @@ def _values(file: File, name: str) -> tuple[tuple[Expression, int], ...] | None:
 
 
 def _is_of_data(file: File, name: str) -> bool:
-    """Return whether a name stands for an input that is declared as JSON data, or for items of one."""
+    """Return whether a name is an input that is declared as JSON data, or an item of one."""
     names = file.template.names
     kinds = [kind for kind in ("set", *_OTHERWISE) if name in names.bound_names(kind)]
     if not kinds:
@@ -92,7 +92,7 @@ def _is_of_data(file: File, name: str) -> bool:
 
 
 def _declared_as_data(file: File) -> frozenset[str]:
-    """Return the inputs with a declared type, of which no namespace is."""
+    """Return the inputs with a declared type, which are never namespaces."""
     return frozenset(key.name for key in file.template.declarations.inputs or () if key.schema.get("type"))
 
 
@@ -117,7 +117,7 @@ def _value(file: File, binding: Binding) -> tuple[Expression, int] | None:
 
 
 def _as_namespace(file: File, values: tuple[tuple[Expression, int], ...]) -> Iterator[Fix]:
-    """Yield a mapping of texts, as the namespace that has them."""
+    """Yield the fix that turns a mapping into a namespace."""
     for value, start in values:
         span = value.span.shifted(start)
         if len(values) == 1 and isinstance(value, Collection) and value.kind == "dict":
@@ -130,7 +130,7 @@ def _as_namespace(file: File, values: tuple[tuple[Expression, int], ...]) -> Ite
 
 @chunk_fact
 def _assigned(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
-    """Return the names whose attributes the chunk sets, with the places of name and attribute."""
+    """Return the names whose attributes the chunk sets, with the span from the name to the attribute."""
     statements = [
         (tag_tree(tag).statement, tag.span.start)
         for tag in chunk.tags

@@ -41,7 +41,7 @@ from promptls.semantic.types.shape import Shape
 
 _KINDS: Final = {"text": "text", "number": "number", "mapping": "mapping", "called": "function",
                  "iterated": "list"}  # fmt: skip
-"""What a value is taken for that fails without a need, as `Use.need` has it."""
+"""The kinds that a use requires of a value, by `Use.need`."""
 _METHODS: Final = {
     "mapping": frozenset({"items", "keys", "values"}),
     "list": frozenset({"append", "extend"}),
@@ -59,11 +59,11 @@ _NEVER_BOTH: Final = {
     frozenset({"number", "mapping"}): "JSON ",
     frozenset({"number", "list"}): "JSON ",
 }
-"""The kinds of which no value is both; of some, an object of a library for tables may be."""
+"""The pairs of kinds that no value has at once; with "JSON ", a data frame or similar object may."""
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the uses that contradict an earlier one, once for each value."""
+    """Yield the uses that contradict an earlier one, at most one for each value."""
     declared = {key.name for key in file.template.declarations.inputs or () if "type" in key.schema}
     shapes = used_shapes(file.template)
     doubtful = {name for name, shape in shapes.items() if name not in declared and _is_doubtful(shape)}
@@ -84,14 +84,14 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _is_doubtful(shape: Shape) -> bool:
-    """Return whether the uses of a value, or of what is inside of it, fit no one kind."""
+    """Return whether the uses of a value, or of something in it, match no single kind."""
     if shape.kind == "union":
         return True
     return any(_is_doubtful(below) for _, below in shape.keys)
 
 
 def _is_tested(shape: Shape, keys: tuple[object, ...]) -> bool:
-    """Return whether the template tests the type of a value or of its container, or nothing is known about it."""
+    """Return whether the template tests the type of a value or its container, or their types are unknown."""
     below: Shape | None = shape
     for key in (*keys, None):
         if below is None or below.tested or below.kind == "any":
@@ -101,14 +101,14 @@ def _is_tested(shape: Shape, keys: tuple[object, ...]) -> bool:
 
 
 def _contradiction(file: File, use: CertainUse, other: CertainUse) -> Iterator[Finding]:
-    """Yield conflicts between two uses of a value if one is never reached without the other."""
+    """Yield the conflict of two uses of a value if neither is reached without the other."""
     kinds = [_kind(use.use.need), _kind(other.use.need)]
     shared = min(len(use.blocks), len(other.blocks))
     library = _NEVER_BOTH.get(frozenset(filter(None, kinds)))
     if library is None or None in kinds or use.blocks[:shared] != other.blocks[:shared]:
         return
     if "list" in kinds and not library and "iterated" in {use.use.need, other.use.need}:
-        return  # a text can be gone through
+        return  # a text can be iterated over
     here, there = (
         f"a {kind}{_method(each.use.need)}" for kind, each in zip(kinds, (use, other), strict=True)
     )

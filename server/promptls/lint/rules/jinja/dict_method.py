@@ -46,14 +46,14 @@ from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
 
 METHODS: Final = frozenset(name for name in dir(dict) if not name.startswith("_"))
-"""The methods that every mapping has."""
+"""The methods of all mappings."""
 _NO_MAPPINGS: Final = frozenset({"loop", "self", "cycler", "joiner"})
 _ABOUT_METHODS: Final = frozenset({"callable"})
 
 
 @each_chunk_given(lambda file: file.template.declarations)
 def check(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
-    """Yield the attributes in the chunk's tags that name a method and do not call it."""
+    """Yield the attributes in the chunk's tags that name a method but are not called."""
     called = set()
     for start, node in expressions_in(chunk):
         if isinstance(node, Call):

@@ -66,9 +66,9 @@ _METHODS: Final = {
     "upcase": "upper",
     "downcase": "lower",
 }
-"""The methods of other languages that Jinja's values do not have, and the filter for it."""
+"""Methods of other languages that Jinja does not have, and the equivalent filters."""
 _SNAKE: Final = {"startsWith": "startswith", "endsWith": "endswith", "push": "append", "indexOf": "index"}
-"""What Python calls a method."""
+"""Methods of other languages, with their names in Python."""
 _LENGTHS: Final = frozenset({"length", "size"})
 
 
@@ -90,7 +90,7 @@ _has_foreign: Final = summary(lambda chunk: bool(_foreign(chunk)), any)
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the methods and attributes that no value of Jinja has."""
+    """Yield the methods and attributes of other languages."""
     for located in file.chunks.where(_has_foreign):
         for node, call, start in _foreign(located.chunk):
             target = node.target
@@ -104,13 +104,13 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _is_module(file: File, name: str) -> bool:
-    """Return whether a name may be a module of macros or a namespace."""
+    """Return whether a name may be an imported module or a namespace."""
     names = file.template.names
     return name in names.bound_names("import") or name in names.bound_names("set")
 
 
 def _is_sequence(file: File, name: str) -> bool:
-    """Return whether the file uses a value as a list or a text, and as a mapping only for its length."""
+    """Return whether the file uses a value as a list or text, and apart from that only reads its length."""
     shape = used_shapes(file.template).get(name)
     if shape is None or not all(map(_has_only_length, alternatives_of(shape))):
         return False
@@ -118,7 +118,7 @@ def _is_sequence(file: File, name: str) -> bool:
 
 
 def _has_loop(file: File, name: str) -> bool:
-    """Return whether a loop with one variable goes through a value."""
+    """Return whether a loop with one variable iterates over a value."""
     for binding in file.template.names.bindings_of("for"):
         statement = statement_at(file.template, binding.span.start)
         source = statement.expressions[0] if statement is not None and statement.expressions else None

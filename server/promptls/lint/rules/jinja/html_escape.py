@@ -45,7 +45,7 @@ _ESCAPING: Final = frozenset({"e", "escape", "forceescape"})
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the first filter of the file that escapes for HTML."""
+    """Yield the first filter of the file that escapes HTML."""
     yield from first_of_each(file, RULE.name, (Place("", found) for found in _in_chunk(file)))
 
 

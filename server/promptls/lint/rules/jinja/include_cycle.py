@@ -37,7 +37,7 @@ from promptls.workspace.snapshot import Snapshot
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the references that certainly lead back."""
+    """Yield the references that certainly lead back to the file."""
     for reference in file.template.references:
         target = file.snapshot.resolve(file.path, reference)
         if target is None or reference.alternatives or reference.is_choice:
@@ -49,7 +49,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _way_back(snapshot: Snapshot, start: str, goal: str) -> list[str] | None:
-    """Return the files between `start` and `goal` on a way of certain includes; None if there is none."""
+    """Return the files between `start` and `goal` on a path of certain includes; None if there is none."""
     ways: dict[str, list[str]] = {start: [] if start == goal else [start]}
     waiting = [start]
     while waiting:

@@ -71,7 +71,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _unknown(listed: str, start: int) -> Iterator[Finding]:
-    """Yield the names in a list, which begins at `start`, that are no rules."""
+    """Yield the unknown rule names in a list that begins at `start`."""
     known = _rule_names()
     for name in _NAME.finditer(listed):
         if name.group() not in known:
@@ -80,7 +80,7 @@ def _unknown(listed: str, start: int) -> Iterator[Finding]:
 
 
 def _in_texts(chunk: Chunk, known: set[int]) -> Iterator[Finding]:
-    """Yield what looks like a comment of YAML, and stands in the text of a content."""
+    """Yield suppressions that look like a YAML comment but are part of the text of a content."""
     for content in chunk_contents(chunk):
         for match in _IN_TEXT.finditer(chunk.text, content.value.span.start, content.value.span.end):
             start = match.start()
@@ -93,7 +93,7 @@ def _in_texts(chunk: Chunk, known: set[int]) -> Iterator[Finding]:
 
 
 def _rule_names() -> list[str]:
-    # The list of all rules names this one too: it can only be asked for at run time.
+    # The list of rules contains this rule, so it can only be imported at run time.
     from promptls.lint.registry import RULES
 
     return [rule.name for rule in RULES]

@@ -47,7 +47,7 @@ def check(file: File) -> Iterator[Finding]:
 def syntax_findings(
     file: File, language: str, fixes: Callable[[Template, SyntaxProblem], Iterable[Fix]]
 ) -> Iterator[Finding]:
-    """Yield the syntax errors of one of the file's languages, as findings, with what mends them."""
+    """Yield a finding for each syntax error in one of the file's languages, with its fixes."""
     for problem in file.template.syntax_problems:
         if problem.language == language:
             related = tuple(RelatedPlace(file.path, item.span, item.message) for item in problem.related)

@@ -48,7 +48,7 @@ from promptls.text.positions import Span
 
 @chunk_fact
 def _printed(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
-    """Return the names that are all that a tag prints."""
+    """Return the names that a tag prints without anything else."""
     found = []
     for tag in chunk.tags:
         expressions = tag_tree(tag).statement.expressions if tag.kind == "output" else ()
@@ -58,7 +58,7 @@ def _printed(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
 
 
 def _looped(chunk: Chunk) -> frozenset[str]:
-    """Return the names that loops of the chunk go through."""
+    """Return the names that loops of the chunk iterate over."""
     statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
     return frozenset(
         statement.expressions[0].name
@@ -72,7 +72,7 @@ _looped_names: Final = summary(_looped, union)
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the tags that print the list which a loop around them goes through."""
+    """Yield the tags that print the list that a loop around them iterates over."""
     doubtful = _printed_names(file.chunks) & _looped_names(file.chunks)
     if not doubtful:
         return
@@ -87,7 +87,10 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _element(file: File, name: str, span: Span) -> str | None:
-    """Return the variable of the loop over `name` around a place; empty if it has several, None without a loop."""
+    """Return the variable of the loop over `name` around a place.
+
+    Return an empty string if the loop has several variables, and None if there is no such loop.
+    """
     for block in reversed(file.template.branches.at(span.start)):
         statement = statement_at(file.template, block.opening) if block.keyword == "for" else None
         if statement is None or block.branch:

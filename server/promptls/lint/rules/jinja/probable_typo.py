@@ -55,11 +55,11 @@ _SHORTEST: Final = 5
 _SHORTEST_KEY: Final = 4
 _SHORT_PART: Final = 2
 _OFTEN: Final = 2
-"""How often a name is used at least that another one may be a typo of."""
+"""The minimum number of uses of a name for another name to be considered a typo of it."""
 _USUAL: Final = frozenset(
     {"answer", "author", "content", "message", "name", "question", "role", "sender", "text", "title"}
 )
-"""Keys that chats and documents often have."""
+"""Common keys of chats and documents."""
 _PART: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
@@ -142,7 +142,7 @@ def _has_similar_keys(shape: Shape) -> bool:
 
 
 def _is_like(name: str, other: str, shortest: int) -> bool:
-    """Return whether a name is one letter away from another, and both are hardly meant."""
+    """Return whether two names are one letter apart and unlikely to be both intended."""
     if min(len(name), len(other)) < shortest or not is_typo(name, other) or not is_close(name, other):
         return False
     shorter, longer = sorted((name.casefold(), other.casefold()), key=len)

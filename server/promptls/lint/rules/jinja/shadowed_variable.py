@@ -74,9 +74,9 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _hiding_steps(piece: Piece, resolver: Resolver, inputs: frozenset[str], start: int) -> Iterator[Step]:
-    """Yield the events of a piece that may hide a name, each while `resolver` stands right ahead of it.
+    """Yield the events of a piece that may hide a name, with `resolver` in the state just before each.
 
-    A piece that hides nothing by itself, and binds no name that is visible where it begins, is not entered.
+    A piece is skipped if it hides nothing by itself and binds no name that is visible at its start.
     """
     if _is_free(piece, resolver, inputs):
         pass_outline(resolver, piece, start)
@@ -142,7 +142,7 @@ _bound: Final = summary(
 
 
 def _outer(resolver: Resolver, name: str) -> Binding | None:
-    """Return what the name means around the place, as far as the file binds it."""
+    """Return the visible binding of the name in the file, or None."""
     for scope in reversed(resolver.scopes):
         known = scope.bound.get(name)
         if known is not None:
@@ -169,7 +169,7 @@ def _hiding(
 def _lost(
     resolver: Resolver, event: NameEvent, start: int, file: File, inputs: dict[str, Span]
 ) -> Iterator[Finding]:
-    """Yield a `set` in a block that leaves the outer variable of its name as it was."""
+    """Yield a `set` in a block that does not change the outer variable of the same name."""
     if event.name in resolver.scopes[-1].bound or len(resolver.scopes) == 1:
         return
     outer = _outer(resolver, event.name)
@@ -202,7 +202,7 @@ _OWNERS: Final = dict.fromkeys(GLOBALS - {"self"}, "Jinja") | dict.fromkeys(INJE
 
 @each_chunk
 def _hiding_known(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the names bound in the chunk that Jinja or Prompt Poet has given a meaning."""
+    """Yield the names bound in the chunk that are predefined by Jinja or Prompt Poet."""
     for binding in chunk_bindings(chunk):
         owner = _OWNERS.get(binding.name)
         if owner is not None:

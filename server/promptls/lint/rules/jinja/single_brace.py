@@ -65,7 +65,7 @@ _names: Final = summary(lambda chunk: frozenset(name for name, _ in _fields(chun
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the names in single braces that are variables, and the braces behind tags."""
+    """Yield the names of variables in single braces, and single braces after tags."""
     yield from _stray_braces(file)
     if not _names(file.chunks):
         return

@@ -41,7 +41,7 @@ from promptls.workspace.disk import has_prompt_name
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Report why the file is not analysed, where it is one of promptls's own."""
+    """Yield the reason that the file is not analysed, if it is a file for promptls."""
     refusal = file.template.source.refusal
     project = file.snapshot.project(file.path)
     is_prompt = has_prompt_name(file.path) or project.includes(file.path)

@@ -73,7 +73,7 @@ from promptls.workspace.callers import calls_to
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the readings of variables that cannot be there."""
+    """Yield the uses of variables that are certainly undefined."""
     yield from _loops(file)
     yield from _callers(file)
     yield from foreign_constants(file)
@@ -106,7 +106,10 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _lost_behind_loops(file: File) -> Iterator[Finding]:
-    """Yield the readings, behind a loop, of what is only set inside of it; in a file that declares no inputs."""
+    """Yield the uses, after a loop, of variables that are only set inside of it.
+
+    Yield nothing in a file that declares inputs.
+    """
     if declared_names(file) is not None or file.snapshot.includers(file.path):
         return
     names = file.template.names
@@ -132,18 +135,18 @@ def _lost_behind_loops(file: File) -> Iterator[Finding]:
 
 
 def _typo(file: File, name: str, span: Span, meant: Binding) -> Finding:
-    """Return a name that stands for a variable of the loop around it."""
+    """Return the finding for a typo of a variable of the enclosing loop."""
     fix = Fix(f"Change to `{meant.name}`", (Edit(span, meant.name),), is_close(name, meant.name))
     related = RelatedPlace(file.path, meant.span, f"nothing reads `{meant.name}`")
     return Finding(span, f"nothing is named `{name}`; did you mean `{meant.name}`?", (fix,), (related,))
 
 
 def _loops(file: File) -> Iterator[Finding]:
-    """Yield the readings of `loop` where no loop of this file is."""
+    """Yield the uses of `loop` outside of a loop."""
     names = file.template.names
     if "loop" not in names.input_names:
         return
-    # What is wrong with a tag may be that it opens a loop, or closes one.
+    # A broken tag may be intended to open or close a loop.
     if any(problem.language == "jinja" for problem in file.template.syntax_problems):
         return
     declared = {key.name for key in file.template.declarations.inputs or ()}
@@ -161,7 +164,7 @@ def _loops(file: File) -> Iterator[Finding]:
 
 
 def _asks_for_loop(file: File) -> bool:
-    """Return whether the file asks whether `loop` is there."""
+    """Return whether the file tests if `loop` is defined."""
     return any(
         isinstance(node, Test)
         and node.name in {"defined", "undefined"}
@@ -173,7 +176,7 @@ def _asks_for_loop(file: File) -> bool:
 
 
 def _callers(file: File) -> Iterator[Finding]:
-    """Yield the calls of `caller` outside of every macro."""
+    """Yield the calls of `caller` outside of macros."""
     names = file.template.names
     if "caller" not in names.called_names or file.snapshot.includers(file.path):
         return
@@ -190,7 +193,7 @@ def _binds_loop(file: File, path: str) -> bool:
 
 
 def _importer_without_context(file: File) -> str | None:
-    """Return a file that imports this one, where every file that names it imports it without its context."""
+    """Return a file that imports this one, if all files that name it import it without context."""
     found = None
     for path in sorted(file.snapshot.includers(file.path)):
         template = file.snapshot.template(path)
@@ -204,7 +207,7 @@ def _importer_without_context(file: File) -> str | None:
 
 
 def _without_data(file: File, importer: str) -> Iterator[Finding]:
-    """Yield the readings of what would come from the data, in a file that is imported without it."""
+    """Yield the uses of variables from the data in a file that is imported without context."""
     names = file.template.names
     named_file = PurePath(importer).name
     for name in sorted(names.read_names - GLOBALS - FOREIGN_CONSTANTS.keys() - {"loop"}):

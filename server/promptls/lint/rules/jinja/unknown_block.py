@@ -60,11 +60,11 @@ def _names_asked(chunk: Chunk) -> tuple[str, ...]:
 
 
 _asked: Final = summary(lambda chunk: frozenset(_names_asked(chunk)), union)
-"""The blocks that a piece asks of `self`."""
+"""The blocks that a piece uses through `self`."""
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the blocks that are asked for and not there."""
+    """Yield the uses of blocks that do not exist."""
     root = file.template.source.root
     if _asked(root) and "self" not in file.template.names.all_bound_names:
         yield from _of_self(file)
@@ -108,7 +108,7 @@ def _of_super(file: File) -> Iterator[Finding]:
             span: Span = node.function.span.shifted(located.start + start)
             around = [each for each in blocks if each.body.start <= span.start < each.body.end]
             if around and not around[-1].depth and is_dropped:
-                continue  # nobody prints the block, and that is told
+                continue  # the block is never printed, which is reported elsewhere
             if around and around[-1].name and around[-1].name not in known:
                 message = f"no template that this one extends has a block `{around[-1].name}`"
                 yield Finding(span, message)

@@ -42,7 +42,7 @@ _UNKNOWN: Final = Unknown(Filter, "filter", FILTERS)
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the filters in the file's tags that Jinja does not know."""
+    """Yield the filters in the file's tags that Jinja does not have."""
     yield from _UNKNOWN.check(file)
 
 

@@ -70,7 +70,7 @@ _NO_FUNCTIONS = frozenset({"self", "token_limit"})
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the calls of names that nothing provides."""
+    """Yield the calls of undefined functions."""
     names = file.template.names
     if (names.called_names & names.input_names) <= _ALWAYS_THERE:
         return
@@ -123,11 +123,11 @@ PYTHON_FUNCTIONS = {
     "type": "",
     "zip": "",
 }
-"""The functions of Python that Jinja does not have, and the filter for it."""
+"""Python functions that Jinja does not have, and the equivalent filters."""
 
 
 def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding]:
-    """Yield the calls of Python's functions in a file that declares no inputs."""
+    """Yield the calls of Python functions in a file that declares no inputs."""
     called = file.template.names.called_names & PYTHON_FUNCTIONS.keys() - functions
     if not called or functions_path(file.snapshot, file.path):
         return
@@ -137,7 +137,7 @@ def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding
 
 
 def _python_function(file: File, reading: Reading) -> Finding:
-    """Return a finding at the call of a function of Python, with the filter for it."""
+    """Return a finding for the call of a Python function, with the equivalent filter."""
     name = PYTHON_FUNCTIONS[reading.name]
     message = f"Jinja has no function `{reading.name}`"
     if not name:
@@ -157,7 +157,7 @@ def _python_function(file: File, reading: Reading) -> Finding:
 
 
 def _in_section(file: File, ways: list[Way]) -> Iterator[Finding]:
-    """Yield the calls in a file that is judged by those which include it."""
+    """Yield the calls in a file that is checked in the context of the files that include it."""
     judging = [way for way in ways if way.declares or _names_functions(file.snapshot, way.entry)]
     if not judging:
         return
@@ -176,7 +176,7 @@ def _in_section(file: File, ways: list[Way]) -> Iterator[Finding]:
 
 
 def _calls_but_of(file: File, known: frozenset[str]) -> Iterator[Reading]:
-    """Yield the calls of names that neither the file nor `known` defines and no condition tests."""
+    """Yield the calls of names that are not defined in the file or in `known` and not tested in a condition."""
     names = file.template.names
     for name in sorted(names.input_names - known - {"loop", "caller", "super"}):
         calls = [
@@ -199,12 +199,12 @@ def _files(way: Way) -> tuple[str, ...]:
 
 
 def _names_functions(snapshot: Snapshot, entry: str) -> bool:
-    """Return whether there is a functions file for a template, and it can be read."""
+    """Return whether a template has a functions file that can be read."""
     return functions_path(snapshot, entry) is not None and function_names(snapshot, entry) is not None
 
 
 def _is_mentioned(snapshot: Snapshot, paths: Iterable[str], name: str) -> bool:
-    """Return whether a `functions` file contains the name at all: it may define functions dynamically."""
+    """Return whether a functions file contains the name at all, as it may define functions dynamically."""
     files = {functions_path(snapshot, path) for path in paths}
     texts = [text_on_disk(named_file) for named_file in files if named_file is not None]
     return any(text is not None and re.search(rf"\b{re.escape(name)}\b", text) for text in texts)

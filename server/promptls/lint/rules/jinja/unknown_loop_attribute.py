@@ -48,7 +48,7 @@ from promptls.text.suggest import nearest
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield unknown attributes of `loop`: all inside a loop of this file, elsewhere only typos."""
+    """Yield unknown attributes of `loop`: all of them inside a loop of this file, only typos elsewhere."""
     root = file.template.source.root
     if not _unknown(root):
         return
@@ -101,10 +101,10 @@ _ELSEWHERE: Final = {
     "size": "length",
     "total": "length",
 }
-"""What the loops of other template languages have, and the same of Jinja's."""
+"""The loop attributes of other template languages, with their names in Jinja."""
 _OWN_BINDINGS: Final = ("set", "for", "macro", "import", "with", "parameter")
 _unknown: Final = summary(lambda chunk: frozenset(name for name, *_ in _asked(chunk)), union)
-"""The attributes that a piece asks of a `loop` and that no loop has."""
+"""The unknown attributes of `loop` that a piece uses."""
 
 
 RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

@@ -42,7 +42,7 @@ _UNKNOWN: Final = Unknown(Test, "test", TESTS)
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the tests in the file's tags that Jinja does not know."""
+    """Yield the tests in the file's tags that Jinja does not have."""
     yield from _UNKNOWN.check(file)
 
 

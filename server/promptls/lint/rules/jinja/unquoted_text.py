@@ -55,7 +55,7 @@ _EQUAL: Final = frozenset({"==", "!="})
 
 @chunk_fact
 def _doubtful(chunk: Chunk) -> tuple[tuple[str, Span, bool], ...]:
-    """Return the names that are compared with a role or stand as a key, and whether they are keys."""
+    """Return the names that are compared with a role or used as a key, and whether they are keys."""
     found = []
     for start, node in expressions_in(chunk):
         if isinstance(node, Operation) and len(node.operands) == 2 and set(node.operators) <= _EQUAL:  # noqa: PLR2004
@@ -79,7 +79,7 @@ _names: Final = summary(lambda chunk: frozenset(name for name, *_ in _doubtful(c
 
 
 def _keys(chunk: Chunk) -> Iterator[str]:
-    """Yield the attributes and the written-out keys that the chunk's tags ask for."""
+    """Yield the attributes and literal keys that the chunk's tags read."""
     for _, node in expressions_in(chunk):
         if isinstance(node, Attribute):
             yield node.name
@@ -91,7 +91,7 @@ _attributes: Final = summary(lambda chunk: frozenset(_keys(chunk)), union)
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the variables in the place of a role or a key."""
+    """Yield the variables in the place of a role or key."""
     names = file.template.names
     doubtful = _names(file.chunks) & names.input_names - names.all_bound_names
     if not doubtful or file.snapshot.includers(file.path):

@@ -52,7 +52,7 @@ _KEYWORDS: Final = frozenset({"import", "from"})
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the template names of imports that lead nowhere."""
+    """Yield the template names of imports, and the imported names, that cannot be resolved."""
     yield from unresolved(file, _KEYWORDS)
     yield from lacking_imports(file)
     if owner_names(file.chunks):

@@ -47,7 +47,7 @@ _KEYWORDS: Final = frozenset({"include", "extends"})
 
 
 def check(file: File) -> Iterable[Finding]:
-    """Return the template names that lead nowhere."""
+    """Return the template names that cannot be resolved."""
     return unresolved(file, _KEYWORDS)
 
 

@@ -42,7 +42,7 @@ from promptls.text.positions import Span
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the imported names that nothing reads."""
+    """Yield the imported names that are never read."""
     for binding in unread(file, "import"):
         message = f"nothing uses the import `{binding.name}`"
         yield Finding(binding.span, message, tuple(_fixes(file, binding)), unnecessary=True)

@@ -40,7 +40,7 @@ from promptls.workspace.contract import contract_of, names_handed_on
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the macros that nothing names."""
+    """Yield the macros that are never used."""
     if not file.template.has_parts:
         return
     found = [*unread(file, "macro")]
@@ -49,7 +49,7 @@ def check(file: File) -> Iterator[Finding]:
     )
     for binding in found:
         if binding.name in meant:
-            continue  # what calls it misspells it, and that is told
+            continue  # a misspelled call of it is reported instead
         yield _finding(file, binding, f"nothing calls `{binding.name}`")
     if file.snapshot.includers(file.path) or not contract_of(file.snapshot, file.path).is_whole:
         return
@@ -61,7 +61,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _calls_only_itself(file: File, binding: Binding) -> bool:
-    """Return whether every reading of a macro's name stands in the macro, as far as all of them are known."""
+    """Return whether a macro's name is certainly only read inside of the macro itself."""
     located = file.template.source.located(binding.span.start)
     own = block_span(located.chunk, binding.span.start - located.start)
     if own is None:

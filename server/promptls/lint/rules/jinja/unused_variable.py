@@ -58,11 +58,11 @@ _CHANGES: Final = frozenset(
         "update",
     }
 )
-"""The methods of lists, sets and mappings that are called for what they do."""
+"""The methods of lists, sets and mappings that are called for their side effects."""
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the variables that nothing reads."""
+    """Yield the variables that are never read."""
     found = [*unread(file, "set")]
     meant = {each.meant for each in undeclared_readings(file)} if found else set()
     for binding in found:
@@ -85,13 +85,13 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _statement(located: Located, offset: int) -> Statement | None:
-    """Return the statement of the tag at a place of the chunk."""
+    """Return the statement of the tag at an offset in the chunk."""
     number = tag_at(located.chunk, offset)
     return tag_tree(located.chunk.tags[number]).statement if number is not None else None
 
 
 def _changes(value: Expression) -> bool:
-    """Return whether a value is that of a call which changes something, so that nobody need read it."""
+    """Return whether a value is a call with a side effect, so that its result need not be read."""
     return (
         isinstance(value, Call) and isinstance(value.function, Attribute) and value.function.name in _CHANGES
     )

@@ -67,13 +67,13 @@ from promptls.workspace.python_functions import functions_in
 def misfits(
     signature: Signature, arguments: tuple[Expression, ...], place: Span, *, lacking: Severity | None = None
 ) -> Iterator[Finding]:
-    """Yield what is wrong with the arguments of a call whose name stands at `place`.
+    """Yield the problems of the arguments of a call whose name is at `place`.
 
-    Unpacked arguments can be any, and keep everything silent that they could make right. `lacking`
-    is the severity of a required argument that is not there, where that is no error.
+    Unpacked arguments may have any value, so problems that they could resolve are not reported. `lacking` is
+    the severity of a missing required argument if that is not an error.
     """
     if any(refused_arguments(arguments)):
-        return  # that is an error for any function, and told as such
+        return  # an error for any function, and reported as such
     given = [each for each in arguments if not isinstance(each, Keyword)]
     named = [each for each in arguments if isinstance(each, Keyword) and not each.name.startswith("*")]
     is_unpacking = any(isinstance(each, Keyword) and each.name.startswith("*") for each in arguments)
@@ -123,9 +123,9 @@ _KINDS: Final = ("set", "for", "with", "parameter", "macro", "import")
 
 @dataclass(frozen=True, slots=True)
 class Callee:
-    """What a name leads to: what it takes, where that is known, or the macros of an imported file.
+    """The signature of a called name, if it is known, or the macros of an imported file.
 
-    `lacking` is how grave an argument is that is not given; an error where it is None.
+    `lacking` is the severity of a missing argument; None for an error.
     """
 
     signature: Signature | None = None
@@ -141,12 +141,12 @@ class Callee:
 
 
 Callees: TypeAlias = Mapping[str, Callee]
-"""What is known of the names that a file calls."""
+"""The known callees, by the name that the file calls."""
 
 
 @chunk_fact
 def chunk_calls(chunk: Chunk) -> tuple[tuple[int, str, Call], ...]:
-    """Return the calls of names, and of attributes of names: where the tag begins, the name, the call."""
+    """Return the calls of names and of attributes of names: the offset of the tag, the name, the call."""
     found = []
     for start, node in expressions_in(chunk):
         if isinstance(node, Call):
@@ -157,16 +157,16 @@ def chunk_calls(chunk: Chunk) -> tuple[tuple[int, str, Call], ...]:
 
 
 called_names: Final = summary(lambda chunk: frozenset(name for _, name, _ in chunk_calls(chunk)), union)
-"""The names that a piece calls, or calls something of."""
+"""The names that a piece calls, or whose attributes it calls."""
 
 
 def bound_names(names: FileNames) -> frozenset[str]:
-    """Return every name that the file binds, in whichever way."""
+    """Return all names that the file binds in any way."""
     return union([names.bound_names(kind) for kind in _KINDS])
 
 
 def callees_of(file: File, called: frozenset[str]) -> Callees:
-    """Return what those of the called names lead to that mean one thing all over the file, by name."""
+    """Return the callees of the called names that have a single meaning in the whole file, by name."""
     names = file.template.names
     imported, macros = names.bound_names("import"), _own_macros(file.template.source.root)
     otherwise = union([names.bound_names(kind) for kind in _KINDS if kind not in {"macro", "import"}])
@@ -196,7 +196,7 @@ def callees_of(file: File, called: frozenset[str]) -> Callees:
 
 
 def _imported(file: File, binding: Binding) -> Callee | None:
-    """Return what an imported name leads to."""
+    """Return the callee of an imported name."""
     statement = statement_at(file.template, binding.span.start)
     node = statement.template if statement else None
     if statement is None or not isinstance(node, Constant) or not isinstance(node.value, str):
@@ -215,7 +215,7 @@ def _imported(file: File, binding: Binding) -> Callee | None:
 
 
 def _exported(template: Template, name: str) -> Callee | None:
-    """Return a macro of another file, where it is the only thing of its name there."""
+    """Return a macro of another file if its name has no other meaning there."""
     return None if name in template.names.bound_names("set") else _own_macros(template.source.root).get(name)
 
 
@@ -229,12 +229,12 @@ def is_call_block(chunk: Chunk, tag_start: int, call: Call) -> bool:
 
 
 _TAKEN_APART: Final = frozenset({"varargs", "kwargs", "caller"})
-"""What a macro takes beside its parameters, by reading it."""
+"""Names whose use in a macro makes the macro accept further arguments."""
 
 
 @chunk_fact
 def _macros(chunk: Chunk) -> dict[int, Signature]:
-    """Return the macros that begin and end in the chunk, by the place of their names."""
+    """Return the signatures of macros that begin and end in the chunk, by the offset of their names."""
     found: dict[int, Signature] = {}
     taken_apart = [
         (event.span.start, event.name)
@@ -262,7 +262,7 @@ def _macros(chunk: Chunk) -> dict[int, Signature]:
 
 
 def _chunk_macros(chunk: Chunk) -> dict[str, Callee | None]:
-    """Return the macros that the chunk binds; None for one that does not end in it, or has a namesake."""
+    """Return the macros that the chunk binds; None for one that ends in another chunk or is redefined."""
     found: dict[str, Callee | None] = {}
     signatures = _macros(chunk)
     for binding in chunk_bindings(chunk):
@@ -281,7 +281,7 @@ def _joined_macros(macros: list[dict[str, Callee | None]]) -> dict[str, Callee |
 
 
 _own_macros: Final = summary(_chunk_macros, _joined_macros)
-"""The macros of a piece by name; None for those that cannot be told apart, or reach over several chunks."""
+"""The macros of a piece by name; None for ambiguous ones and those that span several chunks."""
 
 
 _RECURSIVE: Final = re.compile(r"\brecursive\s*[-+]?%\}$")
@@ -289,7 +289,7 @@ _OWN_NAMES: Final = frozenset({"for", "macro", "call", "block", "set", "filter",
 
 
 def wrong_loop_calls(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the calls of `loop` in loops that are not recursive, and those without exactly one list."""
+    """Yield the calls of `loop` in non-recursive loops, and those without exactly one argument."""
     if "loop" not in chunk.text:
         return
     for start, node in expressions_in(chunk):
@@ -313,7 +313,7 @@ def wrong_loop_calls(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _loop_around(chunk: Chunk, offset: int) -> Tag | None:
-    """Return the loop tag that a tag's `loop` refers to; None outside of the chunk or if unclear."""
+    """Return the loop tag that `loop` in a tag refers to; None outside of the chunk or if unclear."""
     inner: tuple[int, str] | None = None
     for pair in chunk_blocks(chunk).pairs:
         opening, closing = chunk.tags[pair.opening], chunk.tags[pair.closing]
@@ -331,11 +331,11 @@ _OWN: Final = {
         "escape_special_characters", (Taken("string", "string", is_required=True),)
     ),
 }
-"""The functions that every template has, without `dict` and `namespace`, which take whatever Python's do."""
+"""The global functions of Jinja, except for `dict` and `namespace`, which take any keyword arguments."""
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the arguments that do not fit."""
+    """Yield the wrong arguments of calls, filters and tests."""
     yield from _of_filters_and_tests(file)
     if called_names(file.chunks):
         callees = _callees(file)
@@ -346,7 +346,7 @@ def check(file: File) -> Iterator[Finding]:
 
 @each_chunk
 def _of_filters_and_tests(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the arguments of filters and tests that do not fit."""
+    """Yield the wrong arguments of filters and tests."""
     for start, node in expressions_in(chunk):
         if isinstance(node, Filter) and node.name in FILTERS:
             signature = filter_signature(node.name)
@@ -364,7 +364,7 @@ def _of_filters_and_tests(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _is_broken(chunk: Chunk, start: int) -> bool:
-    """Return whether the tag that begins there has a syntax error, which may be in the arguments."""
+    """Return whether the tag at `start` has a syntax error, which may be in the arguments."""
     return any(
         tag.span.start <= problem.span.start < tag.span.end
         for tag in chunk.tags
@@ -374,14 +374,14 @@ def _is_broken(chunk: Chunk, start: int) -> bool:
 
 
 def _callees(file: File) -> dict[str, Callee]:
-    """Return what the names lead to that the file calls, where that is one thing all over the file."""
+    """Return the callees of the names that the file calls, if each has a single meaning in the whole file."""
     names_called = called_names(file.template.source.root)
     own = names_called & _OWN.keys() - bound_names(file.template.names)
     return {**callees_of(file, names_called), **{name: Callee(_OWN[name]) for name in own}}
 
 
 def _of_calls(chunk: Chunk, callees: Mapping[str, Callee]) -> Iterator[Finding]:
-    """Yield the arguments of calls in the chunk that do not fit."""
+    """Yield the wrong arguments of calls in the chunk."""
     for start, name, call in chunk_calls(chunk):
         callee = callees.get(name)
         function = call.function

@@ -50,7 +50,7 @@ from promptls.text.suggest import is_typo
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield what cannot be built of the templates."""
+    """Yield the problems that prevent OpenCompass from building the templates."""
     evaluation = evaluation_of(chunk)
     if evaluation is None:
         return
@@ -81,7 +81,7 @@ def _token(chunk: Chunk, template: EvaluationTemplate) -> Iterator[Finding]:
 
 
 def _quoted(chunk: Chunk, node: Node) -> tuple[Fix, ...]:
-    """Return the fix that makes a text of a number or a truth value."""
+    """Return the fix that quotes a number or boolean."""
     if not isinstance(node, Scalar) or node.dynamic or node.style or node.span.is_empty():
         return ()
     text = chunk.text[node.span.start : node.span.end]
@@ -121,7 +121,7 @@ def _body(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) ->
 
 
 def _in_round(chunk: Chunk, body: Sequence) -> tuple[Fix, ...]:
-    """Return the fix that puts a list of turns below `round`."""
+    """Return the fix that moves a list of turns under `round`."""
     if not is_flow(chunk.text, body.span):
         return ()
     start, end = Span(body.span.start, body.span.start), Span(body.span.end, body.span.end)
@@ -131,7 +131,7 @@ def _in_round(chunk: Chunk, body: Sequence) -> tuple[Fix, ...]:
 def _end(
     chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate, dialogue: Mapping
 ) -> Iterator[Finding]:
-    """Yield a dialogue's `end`, by whether the walk through the dialogue comes to it."""
+    """Yield the `end` of a dialogue, depending on whether OpenCompass reaches it."""
     entry = dialogue.entry("end")
     if entry is None or template is not evaluation.asked or dialogue.entry("round") is None:
         return

@@ -58,7 +58,7 @@ _ROUND: Final = "round: [{role: HUMAN}, {role: BOT, generate: true}]"
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield what is wrong with the meta template."""
+    """Yield the problems of the meta template."""
     evaluation = evaluation_of(chunk)
     if evaluation is None or evaluation.is_open:
         return

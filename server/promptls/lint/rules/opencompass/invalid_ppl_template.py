@@ -58,12 +58,12 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 
 _BESIDE: Final = frozenset({"ice_token", "sep_token", "type"})
-"""Keys of a template that stand beside its text."""
+"""The keys that belong next to the `template` key, not in it."""
 
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the labels that do not work out."""
+    """Yield the invalid labels of templates."""
     evaluation = evaluation_of(chunk)
     if evaluation is None:
         return
@@ -85,7 +85,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _strays(template: EvaluationTemplate) -> list[Finding]:
-    """Return the keys that make a mapping from labels of what is a dialogue otherwise."""
+    """Return the keys that turn an intended dialogue into a mapping from labels."""
     if not any(label.name == "round" or _is_typo_of_round(label) for label in template.labels):
         return []
     free = [key for key in DIALOGUE_KEYS if key not in {each.name for each in template.labels}]
@@ -156,12 +156,12 @@ def _compared(evaluation: Evaluation, asked: EvaluationTemplate) -> Iterator[Fin
 
 
 def _is_alone(evaluation: Evaluation, asked: EvaluationTemplate) -> bool:
-    """Return whether a mapping certainly has one label and no other."""
+    """Return whether a mapping certainly has exactly one label."""
     return len(asked.labels) == 1 and not evaluation.is_open and not _strays(asked)
 
 
 def _unexampled(evaluation: Evaluation) -> Iterator[Finding]:
-    """Yield the labels of the prompt that the examples have no template for."""
+    """Yield the labels of the prompt for which the examples have no template."""
     ice, prompt = evaluation.ice, evaluation.prompt
     if ice is None or prompt is None or evaluation.retrieves is False or evaluation.is_open:
         return
@@ -179,7 +179,7 @@ def _inferencer_keys(evaluation: Evaluation) -> set[str | None]:
 
 
 def _key_of(template: EvaluationTemplate) -> Span:
-    """Return the place of the key `template`."""
+    """Return the span of the key `template`."""
     entry = template.mapping.entry("template") if template.mapping else None
     return (entry or template.entry).key.span
 

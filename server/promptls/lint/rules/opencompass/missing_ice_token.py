@@ -53,7 +53,7 @@ from promptls.text.positions import Span
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield what the templates lack for their examples."""
+    """Yield the problems with the tokens for examples."""
     evaluation = evaluation_of(chunk)
     if evaluation is None:
         return
@@ -70,7 +70,7 @@ def _without_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTem
     if template.mapping is None or template.is_raw or template.form in {Form.OTHER, Form.UNKNOWN}:
         return
     if evaluation.inferencer_class in CHAT_INFERENCERS:
-        return  # They ask the messages of a column, and use no template.
+        return  # These use the messages of a column instead of a template.
     if template is evaluation.asked and evaluation.ice and not evaluation.is_open:
         message = (
             "`prompt_template` needs an `ice_token`, because there is an `ice_template` as well"
@@ -95,7 +95,7 @@ def _with_token(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempla
     token = template.ice_token
     mark = scalar_text(token)
     if token is None or token.tag != "str" or not mark:
-        return  # `invalid-evaluation-template` reports a mark that is not a text.
+        return  # `invalid-evaluation-template` reports a token that is not a text.
     used = evaluation.used_bodies(template)
     for place, body in _bodies(template):
         if isinstance(body, Scalar):
@@ -132,7 +132,7 @@ def _in_messages(evaluation: Evaluation, template: EvaluationTemplate) -> Iterat
 
 
 def _bodies(template: EvaluationTemplate) -> Iterator[tuple[Span | None, Node]]:
-    """Yield the bodies, each with the place of its label where it has one."""
+    """Yield the bodies, each with the span of its label if it has one."""
     if template.form is Form.LABELS:
         yield from ((label.entry.key.span, label.entry.value) for label in template.labels)
     elif template.body is not None:
@@ -151,7 +151,7 @@ def _marks(text: str, scalar: Scalar, mark: str) -> Iterator[Span]:
 
 
 def _adding_token(text: str, template: EvaluationTemplate) -> tuple[Fix, ...]:
-    """Return the fix that adds the key, and the mark at the beginning of a text that does not hold it."""
+    """Return the fix that adds the key, and inserts the token into the texts that do not contain it."""
     edit = _token_edit(text, template.mapping) if template.mapping else None
     if edit is None:
         return ()
@@ -182,7 +182,7 @@ def _adding_item(text: str, body: Mapping, mark: str) -> tuple[Fix, ...]:
 
 
 def _item_edit(text: str, body: Mapping, mark: str) -> Edit | None:
-    """Return an edit that lets a dialogue begin with the mark; None if its `begin` is no list to add to."""
+    """Return an edit that adds the token to the `begin` of a dialogue; None if `begin` cannot be extended."""
     if body.entry("begin") is None and (rounds := body.entry("round")):
         start = rounds.key.span.start
         if is_flow(text, body.span):

@@ -56,7 +56,7 @@ from promptls.syntax.yaml.nodes import scalar_text
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the answer's column, where it is not masked."""
+    """Yield the places of the answer's column where it is not masked."""
     evaluation = evaluation_of(chunk)
     template = evaluation.asked if evaluation else None
     if evaluation is None or template is None or not evaluation.output_column:
@@ -71,7 +71,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _why(evaluation: Evaluation, template: EvaluationTemplate) -> str:
-    """Return why the template's columns are not masked; empty where the answer's is."""
+    """Return the reason that the template's columns are not masked; empty if the answer's column is."""
     if template.form is Form.MESSAGES:
         formatted = scalar_text(template.mapping.value("format_variables")) if template.mapping else None
         if (formatted or "").lower() in {"false", "no", "off"}:

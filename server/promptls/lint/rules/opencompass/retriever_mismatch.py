@@ -66,7 +66,7 @@ _SECTIONS: Final = ("begin", "round", "end")
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield what of the retriever does not fit."""
+    """Yield the problems of the retriever."""
     evaluation = evaluation_of(chunk)
     if evaluation is None or evaluation.retriever is None:
         return
@@ -114,7 +114,7 @@ def _is_bare(value: Scalar) -> bool:
 
 
 def _as_mapping(value: Node) -> tuple[Fix, ...]:
-    """Return the fix that makes a mapping of a class that stands alone."""
+    """Return the fix that turns a bare class name into a mapping."""
     if not isinstance(value, Scalar) or value.style in {"|", ">"} or value.text not in RETRIEVERS:
         return ()
     fix = Edit(value.span, f"{{type: {value.text}}}")
@@ -122,13 +122,13 @@ def _as_mapping(value: Node) -> tuple[Fix, ...]:
 
 
 def _lacks_class(retriever: Mapping) -> bool:
-    """Return whether nothing in a retriever can be its `type`."""
+    """Return whether a retriever certainly has no `type`."""
     keys = [key_text(entry) for entry in retriever.entries]
     return not any(key is None or key in {"<<", "type"} or is_typo(key, "type") for key in keys)
 
 
 def _class_span(node: Node, kind: str) -> Span:
-    """Return the class in the value of `type`, without its module and quotes."""
+    """Return the span of the class name in the value of `type`, without its module and quotes."""
     quoted = isinstance(node, Scalar) and node.style in {"'", '"'}
     end = node.span.end - int(quoted)
     return Span(end - len(kind), end)
@@ -166,7 +166,7 @@ def _arguments(
 def _without_argument(
     chunk: Chunk, evaluation: Evaluation, retriever: Mapping, key: str, place: Span
 ) -> Finding:
-    """Return the finding of a missing argument, which OpenCompass 0.1 may have given to the inferencer."""
+    """Return the finding for a missing argument, moving it from the inferencer, as in OpenCompass 0.1."""
     message = f"`{class_name(retriever)}` needs `{key}`"
     inferencer = evaluation.inferencer.value if evaluation.inferencer else None
     entry = inferencer.entry(key) if isinstance(inferencer, Mapping) else None
@@ -186,7 +186,7 @@ def _without_argument(
 
 
 def _messages_in_text(evaluation: Evaluation) -> Iterator[Finding]:
-    """No examples at all, but of messages: even they cannot be put in where a text has the mark."""
+    """Yield texts with the token if the examples are messages, which fails even if no example is shown."""
     ice, asked = evaluation.ice, evaluation.asked
     mark = scalar_text(asked.ice_token) if asked else None
     if ice is None or asked is None or ice.form is not Form.MESSAGES or asked.is_raw or not mark:
@@ -200,13 +200,13 @@ def _messages_in_text(evaluation: Evaluation) -> Iterator[Finding]:
 
 
 def _without_rows(chunk: Chunk, retriever: Mapping) -> Edit | None:
-    """Return the edit that takes `fix_id_list` out."""
+    """Return the edit that removes `fix_id_list`."""
     entry = retriever.entry("fix_id_list")
     return without_entry(chunk, retriever.span, retriever.entries, entry) if entry else None
 
 
 def _examples(evaluation: Evaluation, ice: EvaluationTemplate) -> Iterator[Finding]:
-    """Yield examples that cannot go where the prompt wants them."""
+    """Yield examples of a form that cannot be inserted into the prompt."""
     asked = evaluation.asked
     if asked is None:
         return
@@ -237,7 +237,7 @@ def _examples(evaluation: Evaluation, ice: EvaluationTemplate) -> Iterator[Findi
 
 
 def _misplaced(evaluation: Evaluation, body: Node, mark: str) -> Iterator[Finding]:
-    """Mark for examples that are dialogues, at places of a dialogue where none can go."""
+    """Yield tokens in positions of a dialogue where dialogue examples cannot be inserted."""
     for scalar in scalars_in(body):
         if not scalar.dynamic and mark in scalar.text and scalar not in _items(body, _SECTIONS):
             message = f"the examples are dialogues: `{mark}` must be an item of its own, not in a `prompt`"
@@ -251,7 +251,7 @@ def _misplaced(evaluation: Evaluation, body: Node, mark: str) -> Iterator[Findin
 
 
 def _lost_texts(evaluation: Evaluation, asked: EvaluationTemplate, mark: str) -> Iterator[Finding]:
-    """Yield examples that are texts, at places where models behind an API get none."""
+    """Yield tokens for text examples in positions that models behind an API ignore."""
     meta = evaluation.meta_template
     if meta is None or not meta.is_api or meta.is_unsure:
         return
@@ -273,7 +273,7 @@ def _is_dialogue(body: Node) -> bool:
 
 
 def _items(body: Node, keys: tuple[str, ...]) -> list[Scalar]:
-    """Return the items of a dialogue's sections that are texts by themselves."""
+    """Return the items of a dialogue's sections that are plain texts."""
     sections = [body.value(key) for key in keys] if isinstance(body, Mapping) else []
     return [
         item

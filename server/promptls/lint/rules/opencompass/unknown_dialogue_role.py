@@ -97,9 +97,9 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _is_reached(evaluation: Evaluation, template: EvaluationTemplate, section: str) -> bool:
-    """Return whether the turns of a section are laid out for a model."""
+    """Return whether OpenCompass renders the turns of a section for a model."""
     if template is not evaluation.asked:
-        # Of examples, only the rounds are shown.
+        # Only the rounds of examples are used.
         return section == "round"
     meta = evaluation.meta_template
     stops = meta is not None and meta.generates and evaluation.inferencer_class not in LABEL_INFERENCERS
@@ -147,7 +147,7 @@ def _unknown(turn: Mapping, span: Span, message: str, role: str, meta: MetaTempl
 
 
 def _by_custom(turn: Mapping, has_meta: bool) -> Iterator[Finding]:
-    """Yield typos of the customary roles, where no meta template says which ones there are."""
+    """Yield typos of the customary roles, if no meta template defines roles."""
     if has_meta or scalar_text(turn.value("fallback_role")) in DIALOGUE_ROLES:
         return
     for key in ("role", "fallback_role"):

@@ -64,7 +64,7 @@ _SECTIONS: Final = ("begin", "round", "end")
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the keys and classes that are not known."""
+    """Yield the unknown keys and classes."""
     evaluation = evaluation_of(chunk)
     if evaluation is None:
         return
@@ -102,7 +102,7 @@ def _in_template(template: EvaluationTemplate) -> Iterator[Finding]:
 
 
 def _typos(node: Node | None, known: Iterable[str]) -> Iterator[Finding]:
-    """Yield the keys that are a typo of a known one which is not there itself."""
+    """Yield the keys that are a typo of a known key that is not present."""
     if not isinstance(node, Mapping):
         return
     keys = [key_text(entry) for entry in node.entries]

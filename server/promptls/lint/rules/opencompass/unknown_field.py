@@ -51,7 +51,7 @@ from promptls.text.suggest import is_close
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the fields without a column, and the columns that Jinja takes."""
+    """Yield the fields without a column, and the columns that Jinja replaces."""
     evaluation = evaluation_of(chunk)
     columns = evaluation.columns if evaluation else None
     if evaluation is None or columns is None or evaluation.inferencer_class == "AttackInferencer":
@@ -68,7 +68,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 
 class _Names(NamedTuple):
-    """The names that a field may have, and those of them that are columns."""
+    """The allowed names of fields, and those of them that are columns."""
 
     known: frozenset[str]
     columns: frozenset[str]
@@ -104,7 +104,7 @@ def _unknown(chunk: Chunk, scalar: Scalar, known: frozenset[str]) -> Iterator[Fi
 
 
 def _taken(chunk: Chunk, scalar: Scalar, columns: frozenset[str]) -> Iterator[Finding]:
-    """Yield the columns that stand in Jinja's braces."""
+    """Yield the columns in Jinja's braces."""
     for tag in chunk.tags_at(scalar.span):
         if tag.kind != "output" or not scalar.span.start <= tag.span.start < tag.span.end <= scalar.span.end:
             continue
@@ -117,7 +117,7 @@ def _taken(chunk: Chunk, scalar: Scalar, columns: frozenset[str]) -> Iterator[Fi
 
 
 def _declared(evaluation: Evaluation) -> Iterator[str]:
-    """Yield the inputs and the output that the file declares, as a prompt object would."""
+    """Yield the inputs and the output that the file declares, like a prompt object."""
     keys = evaluation.root.value("input_keys")
     if isinstance(keys, Mapping):
         yield from (text for entry in keys.entries if (text := key_text(entry)))

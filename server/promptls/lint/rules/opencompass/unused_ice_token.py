@@ -45,7 +45,7 @@ from promptls.text.positions import Span
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the marks that stand for nothing."""
+    """Yield the tokens that are never replaced."""
     evaluation = evaluation_of(chunk)
     if evaluation is None or evaluation.is_open:
         return
@@ -57,7 +57,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _why(evaluation: Evaluation, template: EvaluationTemplate) -> str:
-    """Return why nothing is put in for the template's mark; empty where something may be."""
+    """Return the reason that the template's token is not replaced; empty if it may be."""
     if template is evaluation.ice and evaluation.prompt:
         return "the examples go where `prompt_template` has its `ice_token`; this one is only taken out again"
     if template is evaluation.prompt and not evaluation.ice and evaluation.retriever_class == "ZeroRetriever":
@@ -66,7 +66,7 @@ def _why(evaluation: Evaluation, template: EvaluationTemplate) -> str:
 
 
 def _without(chunk: Chunk, template: EvaluationTemplate) -> tuple[Fix, ...]:
-    """Return the fix that takes the key out, and its mark out of the one text; none for other templates."""
+    """Return the fix that removes the key, and the token from the text; none unless there is one text."""
     entry = template.mapping.entry("ice_token") if template.mapping else None
     token, body = template.ice_token, template.body
     if entry is None or token is None or token.dynamic or template.mapping is None:
@@ -86,7 +86,7 @@ def _without(chunk: Chunk, template: EvaluationTemplate) -> tuple[Fix, ...]:
     if len(edits) == 1 or (is_plain and "\n" in rest):
         return ()
     if is_plain and not rest[:1].isalnum():
-        quoted = "'" + rest.replace("'", "''") + "'"  # what stands first now could mean something to YAML
+        quoted = "'" + rest.replace("'", "''") + "'"  # the new first character could have a meaning in YAML
         edits = [removed, Edit(body.span, quoted)]
     return (Fix(f"Remove the `ice_token` and `{token.text}`", tuple(edits)),)
 

@@ -47,7 +47,7 @@ from promptls.syntax.yaml.nodes import Entry, key_text
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the later one of the two keys, for each part of the chunk that has both."""
+    """Yield the second of the keys `content` and `sections`, for each part of the chunk that has both."""
     for part in chunk_items(chunk).parts:
         both = _both(chunk, part)
         if both is None:
@@ -64,7 +64,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _both(chunk: Chunk, part: Part) -> tuple[Entry, Entry] | None:
-    """Return the first `content` and `sections` of a part that are there at once."""
+    """Return the first pair of `content` and `sections` of a part that are not in exclusive branches."""
     branches = chunk_branches(chunk)
     contents, lists = (
         [entry for entry in part.entries if key_text(entry) == key] for key in ("content", "sections")

@@ -53,19 +53,19 @@ from promptls.text.positions import Span
 
 
 class _Twice(NamedTuple):
-    """A key that stands twice in one mapping: where it stands first, and where again."""
+    """A key that occurs twice in one mapping: the first occurrence, and the second."""
 
     key: str
     first: Span
     again: Span
 
     def shifted(self, by: int) -> _Twice:
-        """Return the same, that many characters further on."""
+        """Return the same, moved by `by` characters."""
         return _Twice(self.key, self.first.shifted(by), self.again.shifted(by))
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the keys that stand twice in what the file declares."""
+    """Yield the keys that occur twice in a mapping of the file's declarations."""
     tree = file.template.declarations.tree
     if tree is None:
         return
@@ -83,7 +83,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _twice(source: Source, tree: Mapping) -> list[_Twice]:
-    """Return the keys that are twice in one mapping of what the file declares."""
+    """Return the keys that occur twice in a mapping of the file's declarations."""
     if source.layout is not Layout.MAPPING or source.yaml.is_broken:
         return _in(tree)
     found = _in_entries(tree)
@@ -92,7 +92,7 @@ def _twice(source: Source, tree: Mapping) -> list[_Twice]:
 
 @chunk_fact
 def _in_chunk(chunk: Chunk) -> tuple[_Twice, ...]:
-    """Return the keys that are twice in one mapping, below the entries or items of the chunk."""
+    """Return the keys that occur twice in a mapping nested in the entries or items of the chunk."""
     roots = chunk_yaml(chunk).roots
     values = _values(roots[0]) if roots else ()
     return tuple([each for value in values for each in _in(value)])

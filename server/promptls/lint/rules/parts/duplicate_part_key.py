@@ -43,7 +43,7 @@ from promptls.text.positions import Span, place_of
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the keys of the chunk's parts and sections that stand there already."""
+    """Yield the repeated keys of the chunk's parts and sections."""
     for part in chunk_items(chunk).parts:
         second = _second_part(chunk, part)
         if second is not None:
@@ -60,7 +60,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _second_part(chunk: Chunk, part: Part) -> Entry | None:
-    """Return the entry with which another part begins whose dash is missing: all keys behind it are repeated."""
+    """Return the entry that begins another part without a dash: it and all keys after it are repeated."""
     keys = [key_text(entry) for entry in part.entries]
     number = next((index for index in range(1, len(keys)) if keys[index] == keys[0] == "name"), None)
     if number is None or "content" not in keys[1:number] or "content" not in keys[number:]:

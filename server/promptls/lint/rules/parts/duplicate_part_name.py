@@ -45,7 +45,7 @@ from promptls.text.positions import Span
 
 
 class _Names(NamedTuple):
-    """The names of a piece's parts, and those of them that more than one part has."""
+    """The names of a piece's parts, and those that more than one part has."""
 
     all: frozenset[str]
     repeated: frozenset[str]
@@ -65,7 +65,7 @@ def _joined(names: list[_Names]) -> _Names:
 
 
 _MAX_EARLIER: Final = 50
-"""With how many parts of the same name a part is compared."""
+"""The maximum number of parts with the same name that a part is compared with."""
 _names: Final = summary(_of_chunk, _joined)
 
 
@@ -93,9 +93,9 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _may_meet(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -> bool:
-    """Return whether a rendering certainly can have both places.
+    """Return whether a rendering can certainly include both places.
 
-    Nobody can tell of two `if` blocks beside each other whether their conditions exclude each other.
+    The conditions of two adjacent `if` blocks may exclude each other, so this is false for them.
     """
     shared = set(first) & set(second)
     return not all(

@@ -44,19 +44,19 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 
 _PRINTED_ELSEWHERE: Final = frozenset({"macro", "set"})
-"""Blocks whose body prints nothing where it stands."""
+"""Blocks whose body is not printed in place."""
 
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Return the keys whose value is nothing, in parts of the chunk."""
+    """Yield the keys without a value in parts of the chunk."""
     found = [*_written_as_nothing(chunk)]
     told = {finding.span for finding in found}
     return iter([*found, *(each for each in _of_silent_tags(chunk) if each.span not in told)])
 
 
 def _written_as_nothing(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the keys behind which nothing stands."""
+    """Yield the keys that nothing follows."""
     parts = chunk_items(chunk).parts
     for index, part in enumerate(parts):
         ends = [entry.key.span.start for entry in part.entries[1:]]
@@ -64,7 +64,7 @@ def _written_as_nothing(chunk: Chunk) -> Iterator[Finding]:
         for entry, end in zip(part.entries, ends, strict=False):
             if not _is_empty(entry):
                 continue
-            # What is broken behind an empty block scalar is its text, most likely, that is not indented.
+            # A YAML problem after an empty block scalar is most likely its text, without indentation.
             is_unread = isinstance(entry.value, Scalar) and (
                 (not part.is_whole and entry.value.dynamic)
                 or (entry.value.style in {"|", ">"} and _breaks_behind(chunk, entry.value.span.end, end))
@@ -79,7 +79,7 @@ def _written_as_nothing(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _of_silent_tags(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the contents of the chunk in which stand tags, and nothing that is printed."""
+    """Yield the contents of the chunk that consist of tags that print nothing."""
     for content in chunk_contents(chunk):
         if content.value.text.strip() or not content.value.style or not content.part.is_whole:
             continue
@@ -110,7 +110,7 @@ def _breaks_behind(chunk: Chunk, start: int, end: int) -> bool:
 
 
 def _removal(chunk: Chunk, part: Part) -> Iterator[Fix]:
-    """Yield the part without its lines, where no tag would go with them."""
+    """Yield the fix that removes the part's lines, unless it would remove a tag."""
     lines = whole_lines(chunk, Span(max(part.span.start - 2, 0), part.span.end))
     is_item = chunk.text[lines.start : lines.start + 1] == "-"
     if is_item and not any(lines.start <= tag.span.start < lines.end for tag in chunk.tags):
@@ -118,7 +118,7 @@ def _removal(chunk: Chunk, part: Part) -> Iterator[Fix]:
 
 
 def _is_empty(entry: Entry) -> bool:
-    """Return whether nothing is written under `content` or `sections`."""
+    """Return whether `content` or `sections` has no value."""
     key = key_text(entry)
     return _is_nothing(entry) if key == "content" else key == "sections" and _has_no_items(entry)
 

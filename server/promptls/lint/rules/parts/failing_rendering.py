@@ -62,11 +62,11 @@ from promptls.text.positions import Span
 _WHATEVER_THE_DATA: Final = frozenset({"timeout", "memory"})
 _BY_DATA: Final = frozenset({"render", "sandbox"})
 _IN_HEADER: Final = {"functions": "functions"}
-"""Failures that stand at a key of the header. What `samples` lacks is for `invalid-sample` to say."""
+"""Failures that are reported at a key of the header; `invalid-sample` reports those of `samples`."""
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the failure of a rendering that did not come as far as YAML."""
+    """Yield the failure of a rendering, if it failed before YAML was parsed."""
     rendering = file.rendering
     if rendering is None:
         return
@@ -78,7 +78,7 @@ def check(file: File) -> Iterator[Finding]:
         if span is not None:
             yield Finding(span, failure.message)
     elif failure.kind == EVALUATION_FAILURE:
-        # What is wrong with the configuration alone is found without rendering, and better.
+        # Problems of the configuration alone are found without rendering, and with better messages.
         if rendering.is_exact and not _has_error(file):
             span, related = _places(file, failure)
             yield Finding(span, f"with {sample_words(rendering.sample)}: {failure.message}", related=related)
@@ -89,7 +89,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _is_found_there(file: File, failure: RenderFailure) -> bool:
-    """Return whether the failure is an error of syntax in an included file that is open, and says so itself."""
+    """Return whether the failure is a syntax error in an open included file, which is reported there."""
     path = failure.path
     if path is None or path == file.path or path not in file.snapshot.open_paths():
         return False
@@ -98,7 +98,7 @@ def _is_found_there(file: File, failure: RenderFailure) -> bool:
 
 
 def _places(file: File, failure: RenderFailure) -> tuple[Span, tuple[RelatedPlace, ...]]:
-    """Return the failing line or, for an included file, the first line here and the line there."""
+    """Return the failing line; for an included file, the include in this file and the failing line there."""
     if failure.path == file.path and failure.line is not None:
         return _visible(file.template, failure.line), ()
     other = file.snapshot.template(failure.path or "")
@@ -112,7 +112,7 @@ def _places(file: File, failure: RenderFailure) -> tuple[Span, tuple[RelatedPlac
 
 
 def _visible(template: Template, line: int) -> Span:
-    """Return the one tag that begins on a line and can fail, else the stripped line."""
+    """Return the only tag that begins on a line and can fail, else the stripped line."""
     span = template.source.line_span(line)
     located = template.source.located(span.start)
     tags = [
@@ -130,7 +130,7 @@ def _visible(template: Template, line: int) -> Span:
 
 
 def _is_known(file: File, span: Span) -> bool:
-    """Return whether a rule that needs no rendering finds an error or a warning on the line."""
+    """Return whether a rule that needs no rendering reports an error or a warning on the line."""
     place = file.template.source.place
     line = place(span.start).line
     return any(
@@ -141,7 +141,7 @@ def _is_known(file: File, span: Span) -> bool:
 
 
 def _has_error(file: File) -> bool:
-    """Return whether a rule that needs no rendering finds an error in the file."""
+    """Return whether a rule that needs no rendering reports an error in the file."""
     return any(finding.severity == "error" for finding in file.found)
 
 

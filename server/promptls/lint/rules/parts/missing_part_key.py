@@ -52,7 +52,7 @@ _TEXTS: Final = frozenset({"content", "sections"})
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the required keys that the file's parts lack; of chat messages, all of which lack a name, one hint."""
+    """Yield the missing required keys of parts; one hint for chat messages that all lack a name."""
     form = _form(file.chunks)
     if form.are_messages and form.parts > 1:
         yield from _messages(file)
@@ -61,7 +61,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 class _Form(NamedTuple):
-    """How many parts there are, and whether each has `role` and `content` and no other key."""
+    """The number of parts, and whether each has `role` and `content` and no other key."""
 
     parts: int
     are_messages: bool
@@ -80,7 +80,7 @@ _form: Final = summary(
 
 
 def _messages(file: File) -> Iterator[Finding]:
-    """Yield one hint about a list of chat messages, with a name for each."""
+    """Yield one hint about a list of chat messages, with a fix that names them all."""
     edits = []
     for number, placed in enumerate(file.template.parts, start=1):
         located = file.template.source.located(placed.start)
@@ -120,7 +120,7 @@ def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _in_one_branch(chunk: Chunk, part: Part) -> Iterator[Finding]:
-    """Yield the required keys that a part has only where a condition is true."""
+    """Yield the required keys that a part has only if a condition is true."""
     branches = chunk_branches(chunk)
     ifs = {
         chunk.tags[pair.opening].span.start: pair
@@ -145,7 +145,7 @@ def _in_one_branch(chunk: Chunk, part: Part) -> Iterator[Finding]:
 
 
 def _tag_start(chunk: Chunk, offset: int) -> int:
-    """Return where the tag begins that holds the place."""
+    """Return the offset of the tag that contains `offset`."""
     return next((tag.span.start for tag in chunk.tags if tag.span.start <= offset < tag.span.end), -1)
 
 
@@ -163,7 +163,7 @@ def _of_sections(chunk: Chunk, sections: Sequence) -> Iterator[Finding]:
 
 
 def _is_misspelt(part: Part, keys: Container[str]) -> bool:
-    """Return whether an unknown key probably stands for one of the `keys`; `unknown-part-key` then says so."""
+    """Return whether an unknown key is probably a typo of one of `keys`; `unknown-part-key` reports it."""
     unknown = {key for entry in part.entries if (key := key_text(entry)) and key not in PART_KEYS}
     return any(meant_key(key) in keys for key in unknown)
 

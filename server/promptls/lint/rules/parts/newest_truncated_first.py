@@ -59,7 +59,7 @@ _TURNED: Final = re.compile(r"\|\s*(?:reverse|sort)\b|\[[^\]]*::\s*-|\breversed?
 
 
 class _Growing(NamedTuple):
-    """A priority that grows with the turns: the span of its tag, and the name of the loop's count."""
+    """A priority that grows with each iteration: the span of its tag, and the loop counter."""
 
     tag: Span
     counted: Span
@@ -85,7 +85,7 @@ def _priorities(chunk: Chunk) -> Iterator[_Growing]:
 
 
 def _count(node: Expression) -> Attribute | None:
-    """Return the loop's count in an expression that grows with it."""
+    """Return the loop counter in an expression that grows with it, or None."""
     match node:
         case Attribute(target=Name(name="loop"), name=name) if name in _COUNTS:
             return node
@@ -107,7 +107,7 @@ def _count(node: Expression) -> Attribute | None:
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the priorities that grow with the turns of the loop around them."""
+    """Yield the priorities that grow with the iterations of the loop around them."""
     root = file.template.source.root
     if not _any_growing(root):
         return

@@ -47,7 +47,7 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 
 
 def check(file: File) -> tuple[Finding, ...]:
-    """Return the declared limit, where nothing can be cut."""
+    """Yield a finding at the declared limit if no part can be truncated."""
     declarations = file.template.declarations
     place = declarations.key_span("token_limit")
     if place is None or declarations.settings.token_limit is None:

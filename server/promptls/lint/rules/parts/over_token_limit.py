@@ -75,11 +75,11 @@ from promptls.text.positions import Span
 from promptls.workspace.contract import included_part_names
 
 _MAX_NAMES = 4
-"""How many parts a message names."""
+"""The maximum number of part names in a message."""
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield a finding at the limit, or at the part that goes over it where the limit stands elsewhere."""
+    """Yield a finding at the limit or, if it is declared elsewhere, at the part that exceeds it."""
     rendering = file.rendering
     if rendering is None:
         return
@@ -125,7 +125,7 @@ def _of_rows(rows: RowTokens, limit: int, *, is_alone: bool) -> str:
 
 
 def _place(file: File, made: Rendering, limit: int) -> Span:
-    """Return the limit in the header; else the name of the first part that takes the prompt over it."""
+    """Return the limit in the header, else the name of the first part that exceeds the limit."""
     declared = file.template.declarations.value_span("token_limit")
     if declared is not None:
         return declared

@@ -63,11 +63,11 @@ from promptls.text.positions import line_end
 from promptls.workspace.contract import included_part_names
 
 _MAX_NAMES = 3
-"""How many parts a message names."""
+"""The maximum number of part names in a message."""
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield a finding at the priority of the question's part, where the file itself holds that part."""
+    """Yield a finding at the priority of the question's part, if the part is in the file itself."""
     rendering = file.rendering
     if rendering is None:
         return
@@ -117,9 +117,9 @@ def _is_one_of_many(
     file: File,
     parts: Sequence[RenderedPart],
 ) -> bool:
-    """Return whether the part is a turn of a loop behind a part of the user that is never cut.
+    """Return whether the part is repeated in a loop while another user part is never truncated.
 
-    Then it may be a document or an example, and that part the question.
+    The part may then be a document or an example, and the other part the question.
     """
     is_turn = any(
         its and file.template.parts[index].span == placed.span and len(its) > 1
@@ -130,7 +130,7 @@ def _is_one_of_many(
 
 
 def _is_counted(file: File, placed: PlacedPart) -> bool:
-    """Return whether the priority is made of a loop's count: `newest-truncated-first` says what that means."""
+    """Return whether the priority depends on a loop counter, which `newest-truncated-first` checks."""
     entry = placed.part.entry("truncation_priority")
     if entry is None:
         return False
@@ -139,7 +139,7 @@ def _is_counted(file: File, placed: PlacedPart) -> bool:
 
 
 def _fixes(file: File, placed: PlacedPart) -> tuple[Fix, ...]:
-    """Return the fix that lets the question stay, whatever the limit."""
+    """Return the fix that exempts the question from truncation."""
     entry = placed.part.entry("truncation_priority")
     if entry is None:
         return ()

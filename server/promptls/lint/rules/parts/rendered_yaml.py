@@ -77,9 +77,9 @@ from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span
 
 _LONGEST: Final = 60
-"""How many characters of a value or a line a message shows."""
+"""The maximum number of characters of a value or line in a message."""
 _FIRST_COLUMN: Final = re.compile(r"^(?P<tag>\{\{[^\r\n]*?\}\})[^\r\n]*\s*\Z", re.MULTILINE)
-"""A line in the first column, right above where reading stops, that begins with a value."""
+"""A line that begins with a value in the first column, directly before the YAML error."""
 _STATIC: Final = (
     content_and_sections.RULE,
     empty_content.RULE,
@@ -88,11 +88,11 @@ _STATIC: Final = (
     unknown_part_key.RULE,
     wrong_part_type.RULE,
 )
-"""The rules that find without a rendering what is wrong with a part."""
+"""The rules that check parts without a rendering."""
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the failure of a rendering that came as far as YAML, at what made it."""
+    """Yield the failure of parsing the rendered YAML, at the place that caused it."""
     rendering = file.rendering
     if rendering is None:
         return
@@ -120,7 +120,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _is_text(file: File, failure: RenderFailure) -> bool:
-    """Return whether the template begins with text of its own, so that it makes no list whatever its data is."""
+    """Return whether the template begins with text, so that it is not a list whatever the data is."""
     if failure.kind != "parts" or file.template.parts or file.template.references:
         return False
     chunk = file.template.source.first_chunk
@@ -137,7 +137,7 @@ def _is_text(file: File, failure: RenderFailure) -> bool:
 
 
 def _ends_block(file: File, failure: RenderFailure) -> Iterator[Finding]:
-    """Yield the value in the first column that ends the block around it, whatever word it is."""
+    """Yield the value in the first column that ends the block around it."""
     source = file.template.source
     if failure.path != file.path or failure.line is None:
         return
@@ -157,7 +157,7 @@ def _ends_block(file: File, failure: RenderFailure) -> Iterator[Finding]:
 
 
 def _is_broken(file: File, path: str) -> bool:
-    """Return whether a file says itself what is wrong with it, as no text of a prompt does."""
+    """Return whether a file has problems that other rules report."""
     template = file.snapshot.template(path)
     return (
         template is not None
@@ -180,7 +180,7 @@ def _message(failure: RenderFailure, sample: str) -> str:
 
 
 def _is_indented_include(file: File, failure: RenderFailure) -> bool:
-    """Return whether what failed was printed by an include with white space in front of it."""
+    """Return whether the failing text was printed by an include with white space in front of it."""
     if failure.kind != "yaml" or failure.include_line is None:
         return False
     source = file.template.source
@@ -188,7 +188,7 @@ def _is_indented_include(file: File, failure: RenderFailure) -> bool:
 
 
 def _why(failure: RenderFailure) -> str:
-    """Return why a value does harm, in words; the rendered line where nothing plainer can be said."""
+    """Return the reason that a value causes a failure, or the rendered line if there is no simpler one."""
     value = failure.value or ""
     if "\n" in value.rstrip("\n") and failure.mended:
         return "a line break in it ends the block"
@@ -196,7 +196,7 @@ def _why(failure: RenderFailure) -> str:
 
 
 def _reason(failure: RenderFailure) -> str:
-    """Return what libyaml says, out of the failure's message."""
+    """Return libyaml's message, extracted from the failure's message."""
     message = failure.reason or failure.message
     return message.partition(": ")[2].partition(". ")[0].rstrip(".") or message
 
@@ -242,7 +242,7 @@ def _places(
 
 
 def _place(template: Template, failure: RenderFailure) -> Span:
-    """Return the tag that printed the text, or else its line, without the white space around it."""
+    """Return the tag that printed the text, or else its line without surrounding white space."""
     assert failure.line is not None
     found = _tag(template, failure)
     if found is None and failure.kind == "parts":
@@ -271,7 +271,7 @@ def _visible(template: Template, line: int) -> Span:
 
 
 def _first(template: Template) -> Span:
-    """Return the first key of the first part, or else the first line: what is wrong is the whole text."""
+    """Return the first key of the first part, or else the first line, if the whole text is wrong."""
     for placed in template.parts:
         if placed.part.entries:
             return placed.part.entries[0].key.span.shifted(placed.start)
@@ -279,7 +279,7 @@ def _first(template: Template) -> Span:
 
 
 def _is_known(file: File, template: Template, span: Span) -> bool:
-    """Return whether a rule that needs no rendering says what is wrong with the part."""
+    """Return whether a rule that needs no rendering reports the problem of the part."""
     located = template.source.located(span.start)
     around = Span(located.start, located.start + located.chunk.length)
     there = replace(file, template=template)
@@ -287,7 +287,7 @@ def _is_known(file: File, template: Template, span: Span) -> bool:
 
 
 def _fixes(failure: RenderFailure, file: File) -> tuple[Fix, ...]:
-    """Return the fix that escapes the value, where that was tried and helps."""
+    """Return the fix that escapes the value, if rendering with it succeeded."""
     found = _tag(file.template, failure) if failure.path == file.path else None
     if not failure.mended or found is None:
         return ()

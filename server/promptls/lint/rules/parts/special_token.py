@@ -60,8 +60,8 @@ MARKER: Final = re.compile(r"<\|[ ]?[A-Za-z][\w]*[ ]?\|>")
 class Marked(NamedTuple):
     """A marker at `span`.
 
-    `owner` is the variable or macro in whose text it stands; empty where it is printed, or stands in the text of
-    the file.
+    `owner` is the variable or macro whose text contains it; empty if it is printed directly or is in the
+    text of the file.
     """
 
     marker: str
@@ -93,7 +93,7 @@ def _marked(chunk: Chunk) -> Iterator[Marked]:
         marker = chunk.text[span.start : span.end]
         body = next((each for each in owned if each.span.start <= span.start < each.span.end), None)
         if any(content.start <= span.start < content.end for content in contents):
-            continue  # what stands in a content is found there
+            continue  # markers in contents are reported by `_written`
         yield Marked(marker, span, kind="text") if body is None else body._replace(marker=marker, span=span)
 
 
@@ -120,7 +120,7 @@ def _in_tag(chunk: Chunk, tag: Tag, owner: str) -> Iterator[Marked]:
 
 
 def markers_outside_tags(chunk: Chunk, start: int, end: int) -> Iterator[Span]:
-    """Yield the markers in a stretch of the text; those in tags are for Jinja."""
+    """Yield the markers in a range of the text that are not in tags."""
     for match in MARKER.finditer(chunk.text, start, end):
         tag = next((tag for tag in chunk.tags if tag.span.start <= match.start() < tag.span.end), None)
         if tag is None or (tag.kind == "raw" and match.start() >= tag.body.start):
@@ -128,7 +128,7 @@ def markers_outside_tags(chunk: Chunk, start: int, end: int) -> Iterator[Span]:
 
 
 def _printing(chunk: Chunk) -> frozenset[tuple[str, str]]:
-    """Return the printed names, and the pairs of names of which the first takes the value of the second."""
+    """Return pairs of a variable and a name whose value it takes; the variable is empty for printed names."""
     found: set[tuple[str, str]] = set()
     for tag in chunk.tags:
         if tag.kind not in {"output", "statement"}:
@@ -153,7 +153,7 @@ _has_markers: Final = summary(lambda chunk: bool(marked_elsewhere(chunk)), any)
 
 
 def reaching_markers(file: File) -> Iterator[Marked]:
-    """Yield the markers that are printed; spans count from the file's start."""
+    """Yield the markers that are printed; spans are in the file."""
     root = file.template.source.root
     if not _has_markers(root):
         return
@@ -169,7 +169,7 @@ def reaching_markers(file: File) -> Iterator[Marked]:
 
 
 def _is_included(file: File) -> bool:
-    """Return whether the text of the file becomes text of another one."""
+    """Return whether another file includes the text of this one."""
     snapshot = file.snapshot
     return any(
         reference.keyword == "include" and snapshot.resolve(path, reference) == file.path
@@ -180,7 +180,7 @@ def _is_included(file: File) -> bool:
 
 
 def _reached(steps: frozenset[tuple[str, str]]) -> frozenset[str]:
-    """Return the names that are printed, straight or through other names."""
+    """Return the names that are printed, directly or through other names."""
     reached = {taken for takes, taken in steps if not takes}
     while more := {taken for takes, taken in steps if takes in reached} - reached:
         reached |= more
@@ -191,7 +191,7 @@ _WORD: Final = "space"
 _SPACE: Final = f"<|{_WORD}|>"
 _OF_EVERY_ENCODING: Final = frozenset({"<|endoftext|>", "<|endofprompt|>"})
 _MORE: Final = {"cl100k_base": frozenset({"<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>"})}
-"""The special tokens of tiktoken's definitions, beyond those that all of them have."""
+"""Additional special tokens of tiktoken's encodings."""
 
 
 @each_chunk_given(lambda file: (file.template.declarations, file.project))
@@ -227,7 +227,7 @@ def _of_marker(marker: str, span: Span, refused: frozenset[str], encoding: str) 
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the special tokens in contents, and those that reach one from a variable, a macro or a tag."""
+    """Yield the special tokens in contents, including those printed by variables, macros and tags."""
     yield from _written(file)
     encoding, refused = _refused(file.template.declarations, file.project)
     for each in reaching_markers(file):
@@ -238,7 +238,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _refused(declarations: Declarations, project: Project) -> tuple[str, frozenset[str]]:
-    """Return the encoding of a file, and the special tokens that it has."""
+    """Return the encoding of a file, and its special tokens."""
     encoding = declarations.settings.encoding or project.encoding
     return encoding, _OF_EVERY_ENCODING | _MORE.get(encoding, frozenset())
 

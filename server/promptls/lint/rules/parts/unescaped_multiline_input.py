@@ -74,7 +74,7 @@ _ONE_LINE_FORMATS: Final = frozenset(
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the inputs that the file prints as they are, where a line break would matter."""
+    """Yield the inputs that are printed unescaped where a line break would change the YAML."""
     template = file.template
     given = _given_with_line_breaks(file)
     one_line = _given_on_one_line(file)
@@ -110,7 +110,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _unescaped(file: File) -> Iterator[tuple[PrintedInput, Located]]:
-    """Yield what contents print as it is in blocks and in quotes, each with its chunk."""
+    """Yield the values that are printed unescaped in blocks and quotes, each with its chunk."""
     for located in file.chunks.placed():
         for value in printed_inputs(located.chunk):
             if value.content.is_block or value.content.value.style in _QUOTES:
@@ -120,7 +120,7 @@ def _unescaped(file: File) -> Iterator[tuple[PrintedInput, Located]]:
 def _type_of(
     file: File, value: PrintedInput, located: Located, inputs: frozenset[str]
 ) -> tuple[dict[str, Any] | None, str]:
-    """Return the schema of a printed value and its kind by its uses; without a schema if it is of no input."""
+    """Return the schema of a printed value, and the kind that its uses imply; None for other than inputs."""
     name, keys = value.name, value.keys
     if name not in inputs:
         name, keys = ways_from_inputs(file.template, [(value, located.start)])[value.span, located.start]
@@ -145,7 +145,7 @@ def _kind_of_quotes(value: PrintedInput) -> str:
 
 
 def _given_with_line_breaks(file: File) -> dict[str, str]:
-    """Return the inputs that are known to get text with a line break in the middle, each with what gives it."""
+    """Return the inputs whose values are known to contain a line break, each with the source of the value."""
     found: dict[str, str] = {}
     for call in calls_to(file.snapshot, file.path):
         for name, shape in call.given:
@@ -163,7 +163,7 @@ def _given_with_line_breaks(file: File) -> dict[str, str]:
 
 
 def _given_on_one_line(file: File) -> frozenset[str]:
-    """Return the inputs that all calls give as what prints no line break: a number, a list, a mapping."""
+    """Return the inputs whose values never contain a line break in any call: numbers, lists, mappings."""
     calls = calls_to(file.snapshot, file.path)
     return frozenset(
         name
@@ -192,7 +192,7 @@ def _has_line_break(value: object) -> bool:
 
 
 def _is_one_line(schema: dict[str, Any]) -> bool:
-    """Return whether a schema leaves no room for a line break; a pattern is taken to leave none."""
+    """Return whether a schema excludes line breaks; a pattern is assumed to."""
     if "const" in schema:
         return "\n" not in str(schema["const"])
     if isinstance(schema.get("enum"), list):
@@ -205,7 +205,7 @@ def _is_one_line(schema: dict[str, Any]) -> bool:
 
 
 def _fixes(chunk: Chunk, value: PrintedInput, *, is_text: bool) -> Iterator[Fix]:
-    """Yield the value escaped, and indented; anything that may be no text is made one first."""
+    """Yield the fix that escapes and indents the value, converting it to a text first if needed."""
     written = chunk.text[value.expression.start : value.expression.end]
     if not is_text and value.expression == value.span:
         written = f"{written} | string"

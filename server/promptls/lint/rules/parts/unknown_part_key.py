@@ -52,19 +52,19 @@ _ELSEWHERE: Final = {
     "text": "content",
     "title": "name",
 }
-"""What other libraries call the keys of a part."""
+"""Keys of a part in other libraries, with their equivalents."""
 
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the keys of the chunk's parts that no part can have."""
+    """Yield the unknown keys of the chunk's parts."""
     for part in chunk_items(chunk).parts:
         for entry in part.entries:
             key = key_text(entry)
             if key is None or key in PART_KEYS or key == "<<":
                 continue
             if not part.is_whole and not column_of(chunk, entry.key.span.start):
-                continue  # it stands behind the list, and that is an error of the YAML
+                continue  # the key is after the list, which is a YAML error
             found = _found(entry.key.span, key)
             is_taken = any(f"`{meant}`?" in found.message and part.entry(meant) for meant in PART_KEYS)
             yield replace(found, fixes=()) if is_taken else found
@@ -84,7 +84,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 
 def meant_key(key: str) -> str | None:
-    """Return the key of a part that an unknown one probably stands for."""
+    """Return the part key that an unknown one was probably meant to be."""
     return _called_elsewhere(key) or nearest(key, PART_KEYS)
 
 

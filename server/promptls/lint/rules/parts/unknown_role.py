@@ -47,12 +47,12 @@ from promptls.text.positions import Span
 
 _BOUND: Final = BoundValues("role")
 _MAX_OFFERS: Final = 3
-"""How many roles are offered for an empty one."""
+"""The maximum number of suggestions for an empty role."""
 
 
 @each_chunk_given(lambda file: file.project)
 def _in_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
-    """Yield the roles of the chunk's parts that are not among the known ones."""
+    """Yield the unknown roles of the chunk's parts."""
     for part in chunk_items(chunk).parts:
         for entry in part.entries:
             if key_text(entry) == "role":
@@ -60,7 +60,7 @@ def _in_chunk(chunk: Chunk, project: Project) -> Iterator[Finding]:
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the roles of parts, and the texts that variables in roles get, that are no known roles."""
+    """Yield the unknown roles of parts, and unknown roles assigned to variables that are used as roles."""
     yield from _in_chunk(file)
     roles = file.project.roles
     for name, printed in _BOUND.values(file):

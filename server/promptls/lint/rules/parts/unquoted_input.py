@@ -45,11 +45,11 @@ from promptls.text.positions import Span
 
 _HARMLESS_SHAPES: Final = frozenset({"number", "boolean"})
 _HARMLESS_TYPES: Final = frozenset({"number", "integer", "boolean", "null"})
-"""What is never printed with a `: ` or a ` #` in it."""
+"""Types that are never printed with a `: ` or a ` #`."""
 
 
 def _unquoted(file: File) -> Iterator[tuple[int, Chunk, PrintedInput]]:
-    """Yield the inputs that are printed into plain values, each with its chunk and the start of that."""
+    """Yield the inputs printed into plain values, each with its chunk and the chunk's start."""
     for located in file.chunks.placed():
         for value in printed_inputs(located.chunk):
             content = value.content.value
@@ -58,7 +58,7 @@ def _unquoted(file: File) -> Iterator[tuple[int, Chunk, PrintedInput]]:
 
 
 def _is_whole(chunk: Chunk, value: PrintedInput) -> bool:
-    """Return whether the value is all of its content."""
+    """Return whether the value is the whole content."""
     start, end = value.content.value.span
     return chunk.text.startswith("{{", start) and chunk.text.find("}}", start) + 2 == end
 
@@ -92,7 +92,7 @@ def _message(chunk: Chunk, value: PrintedInput) -> str:
 
 
 def _fixes(chunk: Chunk, value: PrintedInput) -> Iterator[Fix]:
-    """Yield the content as a block, or in the braces of a mapping in quotes, with what it prints escaped."""
+    """Yield the fix that escapes the printed values and makes the content a block, or quotes it in braces."""
     span = value.content.value.span
     if "\n" in chunk.text[span.start : span.end] or "\r" in chunk.text[span.start : span.end]:
         return
@@ -108,7 +108,7 @@ def _fixes(chunk: Chunk, value: PrintedInput) -> Iterator[Fix]:
 
 
 def _escapes(chunk: Chunk, value: PrintedInput) -> Iterator[Edit]:
-    """Yield the edits that escape all inputs which the content of a value prints."""
+    """Yield the edits that escape all inputs printed in the content of a value."""
     places = {other.expression for other in printed_inputs(chunk) if other.content == value.content}
     for place in sorted(places):
         yield Edit(Span(place.start, place.start), "escape_special_characters(")

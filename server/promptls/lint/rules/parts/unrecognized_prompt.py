@@ -39,7 +39,7 @@ from promptls.workspace.disk import has_prompt_name
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Report what the file lacks to be a prompt."""
+    """Yield the reason that the file is not recognized as a prompt."""
     if not has_prompt_name(file.path) or file.snapshot.project(file.path).excludes(file.path):
         return
     source = file.template.source

@@ -59,11 +59,11 @@ from promptls.truncation.prefix_cache import CACHES
 from promptls.workspace.contract import request_prefixes
 
 CACHE: Final = CACHES["openai"]
-"""The cache whose rules count: those of the others keep a beginning of this length as well, or want more."""
+"""The cache whose rules are used; the others need at least as long a prefix."""
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield a finding at the tag that prints the first changing input, or else at the first `if` on one."""
+    """Yield a finding at the tag that prints the first changing input, or the first `if` that tests one."""
     rendering = file.rendering
     if rendering is None:
         return

@@ -78,7 +78,7 @@ def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the values of the wrong type that stand in parts, and those that variables give them."""
+    """Yield the values of the wrong type in parts, including those of variables."""
     yield from _in_chunk(file)
     yield from bound_priorities(file)
 
@@ -87,14 +87,14 @@ def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
     value = entry.value
     match key_text(entry):
         case "truncation_priority" if isinstance(value, Scalar) and value.tag not in LOADED_SCALARS:
-            pass  # that its tag is refused is told
+            pass  # `refused_tags` reports the tag
         case "truncation_priority" if not _is_number(value):
             what = "text" if isinstance(value, Scalar) and value.tag == "str" else "anything else"
             message = f"`truncation_priority` is a number; truncation fails on {what}"
             place = written_span(chunk, value) if isinstance(value, Scalar) else value.span
             yield Finding(place, message, tuple(_unquoted(value, place)))
         case "sections" if isinstance(value, Mapping) and not value.entries:
-            pass  # that there are none is told by `empty-content`
+            pass  # `empty-content` reports that there are none
         case "sections" if not isinstance(value, Sequence):
             yield Finding(value.span, "`sections` is a list of mappings with `name` and `content`")
         case "sections" if isinstance(value, Sequence):
@@ -110,13 +110,13 @@ def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
 
 
 def _listed(value: Node) -> Iterator[Fix]:
-    """Yield names with commas between them, as a list."""
+    """Yield the fix that turns comma-separated names into a list."""
     if isinstance(value, Scalar) and _NAMES.fullmatch(value.text):
         yield Fix("Make it a list", (Edit(value.span, f"[{value.text}]"),), preferred=True)
 
 
 def _unquoted(value: Node, place: Span) -> Iterator[Fix]:
-    """Yield a number that is quoted, without its quotes."""
+    """Yield the fix that removes the quotes around a number."""
     if isinstance(value, Scalar) and value.style in {"'", '"'} and _NUMBER.fullmatch(value.text):
         yield Fix("Remove the quotes", (Edit(place, value.text),), preferred=True)
 

@@ -47,11 +47,11 @@ from promptls.text.positions import Span
 
 _KEY: Final = re.compile(r'"(instruction|input_keys|output_key|output_type|examples|infer_cfg)"[ \t]*:')
 _ENOUGH: Final = 3
-"""How many of the keys of a prompt show that a broken file is one."""
+"""The number of prompt object keys that identify a broken file as a prompt object."""
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Report the first error of the JSON."""
+    """Yield the first error of the JSON."""
     if not is_json_file(file.path) or file.snapshot.project(file.path).excludes(file.path):
         return
     text = file.template.source.text

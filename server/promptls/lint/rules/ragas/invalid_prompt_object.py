@@ -58,7 +58,7 @@ from promptls.text.suggest import is_close
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield what is wrong with the object or the saved file, at its place."""
+    """Yield the problems of the object or the saved file."""
     template = file.template
     root, data = template.root, template.declarations.data
     if root is None or not root.entries:
@@ -68,7 +68,7 @@ def check(file: File) -> Iterator[Finding]:
             return
         problems = saved_problems(data)
     elif top_keys(template.source) & NEWER_FILE_KEYS:
-        return  # a file of a later release that is being typed
+        return  # a file of a later version that is being typed
     else:
         problems = object_problems(data, release_of(data, file.project.ragas_version))
     for problem in problems:
@@ -78,7 +78,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _placed(template: Template, root: Mapping, problem: ObjectProblem) -> Finding | None:
-    """Return the problem at its place; None if Jinja may print what is missing."""
+    """Return the finding for a problem; None if Jinja may print what is missing."""
     message = problem.message.removesuffix(".")
     if not message.startswith("Ragas"):
         message = message[0].lower() + message[1:]
@@ -113,7 +113,7 @@ def _placed(template: Template, root: Mapping, problem: ObjectProblem) -> Findin
 
 
 def _missing(template: Template, node: Mapping, key: str, message: str, *, top: bool) -> Finding | None:
-    """Return the problem of a missing key, at the key that is a typo of it or at the first key."""
+    """Return the finding for a missing key, at a typo of the key or else at the first key."""
     if not node.entries:
         return Finding(node.span, message)
     names = [key_text(entry) for entry in node.entries]
@@ -139,7 +139,7 @@ def _missing(template: Template, node: Mapping, key: str, message: str, *, top: 
 
 
 def _filled_in(template: Template, entry: Entry | None, problem: ObjectProblem) -> tuple[Fix, ...]:
-    """Return the fix that writes a value for a key that has none."""
+    """Return the fix that adds a value to a key without one."""
     if entry is None or problem.severity != "error" or not isinstance(entry.value, Scalar):
         return ()
     if entry.value.tag != "null" and entry.value.text:
@@ -156,11 +156,11 @@ def _filled_in(template: Template, entry: Entry | None, problem: ObjectProblem) 
 
 
 _OUTPUTS: Final = ("output", "answer", "label", "response", "result")
-"""What the output is often called."""
+"""Common names for the output."""
 
 
 def _suggested(template: Template, key: str) -> str | None:
-    """Return a value for a key of a prompt object: what the first example shows, if it shows any."""
+    """Return a value for a key of a prompt object, from the first example if possible."""
     declarations = template.declarations
     examples, output = declarations.examples, declarations.data.get("output_key")
     shown = [name for name in examples[0].data if isinstance(name, str)] if examples else []

@@ -44,7 +44,7 @@ from promptls.text.suggest import is_close
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the keys of the object that are like a known one."""
+    """Yield the keys of the object that are similar to a known key."""
     root = file.template.root
     if root is None:
         return

@@ -44,7 +44,7 @@ from promptls.syntax.yaml.nodes import Mapping, Sequence, scalar_text
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the output key, where it is an input."""
+    """Yield the output key if it is also an input."""
     declarations = file.template.declarations
     output = declarations.data.get("output_key")
     span = declarations.value_span("output_key")
@@ -55,7 +55,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _without(file: File, name: str) -> Edit | None:
-    """Return the edit that takes the name out of the inputs."""
+    """Return the edit that removes the name from the inputs."""
     tree = file.template.declarations.tree
     keys = tree.merged("input_keys") if tree else None
     if isinstance(keys, Sequence):

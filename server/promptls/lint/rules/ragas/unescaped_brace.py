@@ -48,7 +48,7 @@ _FIELD: Final = re.compile(r"\{(\w+)(?:![rsa])?(?::[^{}]*)?\}")
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the braces that Python would take for fields."""
+    """Yield the braces that Python would read as fields."""
     root = file.template.root
     declared = file.template.declarations.inputs
     if root is None or declared is None:
@@ -79,7 +79,7 @@ def _in_text(chunk: Chunk, scalar: Scalar, inputs: list[str]) -> Iterator[Findin
             continue
         end = _closing(text, match.start()) if match[0] == "{" else match.end()
         if scalar.dynamic and (field is None or _touches_tag(chunk, field.span(), scalar.span.start)):
-            continue  # what Jinja prints may belong to it
+            continue  # the output of an adjacent tag may belong to it
         span = Span(match.start(), end).shifted(scalar.span.start)
         position = end
         if field is not None and nearest(field[1], inputs):
@@ -92,7 +92,7 @@ def _in_text(chunk: Chunk, scalar: Scalar, inputs: list[str]) -> Iterator[Findin
 
 
 def _touches_tag(chunk: Chunk, field: tuple[int, int], by: int) -> bool:
-    """Return whether a tag ends where a field begins, or begins where it ends."""
+    """Return whether a tag is adjacent to a field."""
     start, end = field[0] + by, field[1] + by
     return any(
         tag.span.end == start or tag.span.start == end or tag.span.start <= start < tag.span.end
@@ -106,7 +106,7 @@ def _renamed(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
 
 
 def _fixes(chunk: Chunk, span: Span) -> tuple[Fix, ...]:
-    """Return the fix that writes the braces twice; none inside a raw block, or where one stands alone."""
+    """Return the fix that doubles the braces; none in a raw block or for a single unmatched brace."""
     text = chunk.text[span.start : span.end]
     if any(tag.span.start < span.end and span.start < tag.span.end for tag in chunk.tags) or text[-1] != "}":
         return ()
@@ -115,7 +115,7 @@ def _fixes(chunk: Chunk, span: Span) -> tuple[Fix, ...]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return the end of the braces that open at `start`, or of the one brace where they never close."""
+    """Return the end of the braces that open at `start`, or of the one brace if they are never closed."""
     depth = 0
     for index in range(start, len(text)):
         depth += {"{": 1, "}": -1}.get(text[index], 0)
@@ -125,7 +125,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _masked(chunk: Chunk, span: Span) -> str:
-    """Return the text of a span with spaces for tags; of a raw block the text itself stays."""
+    """Return the text of a span with tags replaced by spaces, except for the content of raw blocks."""
     text = list(chunk.text[span.start : span.end])
     for tag in chunk.tags:
         hidden = [tag.span]

@@ -53,7 +53,7 @@ from promptls.text.positions import Span, line_end
 
 
 class _TagLine(NamedTuple):
-    """A line that holds nothing but tags that print nothing."""
+    """A line that consists of tags that print nothing."""
 
     line: int
     tags: tuple[Tag, ...]
@@ -71,7 +71,7 @@ def check(file: File) -> Iterator[Finding]:
 
 @chunk_fact
 def _in_chunk(chunk: Chunk) -> tuple[tuple[Finding, int], ...]:
-    """Return the first such tag of each content, with the number of such lines in it."""
+    """Return the first such tag of each content, with the number of such lines in the content."""
     found = []
     for content in chunk_contents(chunk):
         if content.value.style != "|" or _holds_moved_text(chunk, content):
@@ -99,7 +99,7 @@ def _finding(chunk: Chunk, lines: tuple[_TagLine, ...], tags: tuple[Tag, ...]) -
 
 
 def _holds_moved_text(chunk: Chunk, content: Content) -> bool:
-    """Return whether a macro, a block `set` or the like stands in the content, whose lines come out elsewhere."""
+    """Return whether the content contains a macro, block `set` or the like, whose text appears elsewhere."""
     return any(
         pair.keyword in MOVED
         and content.value.span.start <= chunk.tags[pair.opening].span.start < content.value.span.end
@@ -112,7 +112,7 @@ def _line_of(chunk: Chunk, offset: int) -> int:
 
 
 def _tag_lines(chunk: Chunk, tags: Sequence[Tag]) -> Iterator[_TagLine]:
-    """Yield the lines of tags whose line breaks stay: no tag on them, before or behind trims."""
+    """Yield the lines that consist of tags and whose line breaks are not trimmed."""
     by_line: dict[int, list[int]] = {}
     for index, tag in enumerate(tags):
         for line in {_line_of(chunk, tag.span.start), _line_of(chunk, tag.span.end)}:
@@ -145,14 +145,14 @@ def _tag_lines(chunk: Chunk, tags: Sequence[Tag]) -> Iterator[_TagLine]:
 
 
 def _prints(tag: Tag) -> bool:
-    """Return whether something may come out where the tag stands, be it a value or what is included."""
+    """Return whether a tag may print something: a value or an included file."""
     if tag.kind == "statement":
         return tag_tree(tag).statement.keyword == "include"
     return tag.kind in {"output", "raw"}
 
 
 def _is_between(chunk: Chunk, line: _TagLine, shown: list[int]) -> bool:
-    """Return whether text of the content comes out before and behind the line, so that no stripping reaches it."""
+    """Return whether the content prints text both before and after the line, so that it is not stripped."""
     if not shown or shown[0] > line.line:
         return False
     until = line.line
@@ -170,7 +170,7 @@ def _is_between(chunk: Chunk, line: _TagLine, shown: list[int]) -> bool:
 
 
 def _shown_lines(chunk: Chunk, content: Content, tags: Sequence[Tag]) -> list[int]:
-    """Return the lines of a content on which something comes out, in order."""
+    """Return the lines of a content on which something is printed, in order."""
     start = content.value.span.start
     begin = line_end(chunk.text, start)
     shown = {_line_of(chunk, tag.span.start) for tag in tags if _prints(tag)}
@@ -184,7 +184,7 @@ def _shown_lines(chunk: Chunk, content: Content, tags: Sequence[Tag]) -> list[in
 
 
 def _written_lines(chunk: Chunk, start: int, end: int) -> set[int]:
-    """Return the lines between two places on which a word stands."""
+    """Return the non-blank lines between two offsets."""
     if not chunk.text[start:end].strip():
         return set()
     found = set()
@@ -198,7 +198,7 @@ def _written_lines(chunk: Chunk, start: int, end: int) -> set[int]:
 
 
 def _fix(chunk: Chunk, lines: tuple[_TagLine, ...], tags: tuple[Tag, ...]) -> Iterator[Fix]:
-    """Trims the line break before each tag, unless a blank line that is meant would go as well."""
+    """Return the fix that trims the line break before each tag, if no intended blank line would be lost."""
     if any(tag.trims_before or tag.trims_after for tag in tags):
         return
     edits = []

@@ -64,15 +64,15 @@ from promptls.text.positions import Span
 _PASSED: Final = frozenset(
     {"if", "endif", "for", "endfor", "with", "endwith", "autoescape", "endautoescape", "import", "from"}
 )
-"""The tags that print nothing, and lead on to what stands ahead of them."""
+"""The tags that print nothing and that the search for preceding text skips."""
 _ENDS_NOTHING: Final = frozenset({"endmacro", "endset"})
-"""The ends of blocks that print nothing where they stand."""
+"""The end tags of blocks that print nothing in place."""
 _CONDITIONS: Final = frozenset({"if", "elif", "else", "endif"})
 _BEFORE_NAME: Final = "takes away the line break ahead of the part below"
 
 
 class _Text(NamedTuple):
-    """A text that a part is glued to: its end, the tags between, and whether a value prints it."""
+    """A text that a part is joined to: its end, the tags in between, and whether it is a printed value."""
 
     end: int
     passed: tuple[str, ...]
@@ -81,7 +81,7 @@ class _Text(NamedTuple):
 
 @chunk_fact
 def _trims_last_break(chunk: Chunk) -> bool:
-    """Return whether the chunk ends with a tag that takes away the line break behind it."""
+    """Return whether the chunk ends with a tag that trims the line break after it."""
     last = chunk.tags[-1] if chunk.tags else None
     if last is None or not last.trims_after or last.unclosed or tag_problems(chunk):
         return False
@@ -92,7 +92,7 @@ _trims: Final = summary(_trims_last_break, any)
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the tags behind which a part is glued to other text."""
+    """Yield the tags that join the part after them to other text."""
     template = file.template
     if not _trims(template.source.root):
         return
@@ -113,7 +113,7 @@ def check(file: File) -> Iterator[Finding]:
 
 
 def _how(template: Template, located: Located, number: int, part: int) -> tuple[str, _Text | None]:
-    """In which way the part behind a tag is glued to a text, and to which; None if it is not for certain."""
+    """Return a description of how a part is joined to a text, and the text; None if it is not certain."""
     text, loops = _text_ahead(template, located, number)
     around = template.branches.at(part)
     if text is not None and _may_meet(template.branches.at(text.end - 1), around):
@@ -123,7 +123,7 @@ def _how(template: Template, located: Located, number: int, part: int) -> tuple[
         before = _text_ahead(template, *end, is_end=True)[0] if end is not None else None
         if before is None or before.end < part:
             continue
-        if _CONDITIONS.isdisjoint([*passed, *before.passed]):  # which may hold in some turns only
+        if _CONDITIONS.isdisjoint([*passed, *before.passed]):  # a condition may hold in only some
             return "from the second turn on, it runs into the end of the turn before", before
     return "", None
 
@@ -131,10 +131,10 @@ def _how(template: Template, located: Located, number: int, part: int) -> tuple[
 def _text_ahead(
     template: Template, located: Located, number: int, *, is_end: bool = False
 ) -> tuple[_Text | None, list[tuple[int, tuple[str, ...]]]]:
-    """Return the text that leads to a tag without a line break, and the loops that open on the way to it.
+    """Return the text before a tag that no line break separates from it, and the loops opened in between.
 
-    A loop is told by the place of its tag, with the keywords of the tags from there on. The first tag may be
-    one that ends the body of a loop.
+    A loop is represented by the offset of its tag and the keywords of the tags after it. With `is_end`, the
+    first tag ends the body of a loop.
     """
     loops: list[tuple[int, tuple[str, ...]]] = []
     passed: tuple[str, ...] = ()
@@ -171,14 +171,14 @@ def _text_ahead(
 
 
 def _keyword(tag: Tag) -> str:
-    """Return the keyword of a tag; empty of a comment, and `output` of what prints."""
+    """Return the keyword of a tag; empty for a comment, and `output` for an output tag."""
     if tag.kind == "comment":
         return ""
     return tag_tree(tag).statement.keyword if tag.kind == "statement" else "output"
 
 
 def _is_text(template: Template, chunk: Chunk, tag: Tag) -> bool:
-    """Return whether a tag prints a value into the middle of a line; a macro's text may end with a line break."""
+    """Return whether a tag prints an input after other text on its line; macros may end with a line break."""
     if tag.kind != "output" or tag.span.start in chunk.line_starts:
         return False
     expressions = tag_tree(tag).statement.expressions
@@ -202,7 +202,7 @@ def _has_break(text: str) -> bool:
 
 
 def _block_of(source: Source, located: Located, number: int) -> FileBlock | None:
-    """Return the block to which a tag belongs; None if it is not closed."""
+    """Return the block that a tag belongs to; None if it is not closed."""
     place = located.chunk.tags[number].span.shifted(located.start)
     if any(
         number in {pair.opening, *pair.middles, pair.closing} for pair in chunk_blocks(located.chunk).pairs
@@ -219,7 +219,7 @@ def _opening(source: Source, located: Located, number: int) -> tuple[Located, in
 
 
 def _end_of_body(source: Source, opening: int) -> tuple[Located, int] | None:
-    """Return the tag that ends the body of the loop which opens at a place: its `else` or its end."""
+    """Return the tag that ends the body of the loop opened at an offset: its `else` or its end tag."""
     found = source.located(opening)
     number = next(
         index for index, tag in enumerate(found.chunk.tags) if found.start + tag.span.start == opening
@@ -237,7 +237,7 @@ def _tag_at(source: Source, span: Span) -> tuple[Located, int]:
 
 
 def _may_meet(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -> bool:
-    """Return whether some rendering certainly reaches both places: not both depend on separate conditions."""
+    """Return whether some rendering certainly includes both places, because they share their conditions."""
     shared = set(first) & set(second)
     return not all(
         any(block.keyword == "if" and block not in shared for block in blocks) for blocks in (first, second)

@@ -47,7 +47,7 @@ _BREAK_IN_QUOTES: Final = re.compile(r"(?<!\\)(?:\\\\)*?(\\\\[nr])")
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the first written-out line break of the file."""
+    """Yield the first literal line break escape of the file."""
     places = (
         Place("", found.shifted(located.start), count)
         for located in file.chunks.placed()
@@ -58,7 +58,7 @@ def check(file: File) -> Iterator[Finding]:
 
 @chunk_fact
 def _in_chunk(chunk: Chunk) -> tuple[tuple[Finding, int], ...]:
-    """Return the first written-out line break of each content, with the number of all in it."""
+    """Return the first such escape of each content, with the number of them in the content."""
     if "\\" not in chunk.text:
         return ()
     found = []
@@ -81,7 +81,7 @@ def _breaks(chunk: Chunk, content: Content) -> Iterator[Span]:
 
 
 def _fix(chunk: Chunk, content: Content, places: tuple[Span, ...]) -> Iterator[Fix]:
-    """Real line breaks in place of the written ones, where stripping does not take them away again."""
+    """Return the fix that inserts real line breaks, unless they would be stripped."""
     indent = block_indent(chunk, content) if content.value.style == "|" else None
     if indent is None:
         return

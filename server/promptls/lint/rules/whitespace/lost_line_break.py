@@ -67,20 +67,20 @@ from promptls.text.positions import Span
 _PASSED: Final = frozenset({"set", "import", "from", "do"})
 """Statements that print nothing."""
 _ENTERED: Final = frozenset({"with", "block", "autoescape"})
-"""Blocks whose body is always printed where it stands."""
+"""Blocks whose body is always printed in place."""
 _KEEPS_BEGINNING: Final = frozenset(
     {"trim", "strip", "upper", "lower", "title", "capitalize", "tojson", "e", "escape", "safe", "string"}
 )
-"""Filters and methods after which a text begins no more with a line break than before."""
+"""Filters and methods that never put a line break at the beginning of a text."""
 
 
 _MAX_WAYS: Final = 200
 
 
 class Beside(NamedTuple):
-    """A tag that prints there, and the variable whose value it prints; empty where it prints its own text.
+    """A tag that prints next to a block scalar's indicator, and the variable that it prints, if any.
 
-    `needs_refusal` says that it prints there only where a condition is false or a loop has no turn.
+    `needs_refusal` is true if it only prints there when a condition is false or a loop is empty.
     """
 
     text: str
@@ -89,7 +89,7 @@ class Beside(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """A way to a tag: the variables of the conditions that were false on it, and of those that were true."""
+    """A path to a tag, with the variables of the conditions that were false and true on it."""
 
     number: int
     refused: frozenset[str] = frozenset()
@@ -97,11 +97,10 @@ class _Way(NamedTuple):
 
 
 def printed_beside(chunk: Chunk, number: int) -> list[Beside]:
-    """Return the tags that print ahead of the first line break behind the white space that a tag trims.
+    """Return the tags that print before the first line break after the white space that a tag trims.
 
-    Those first for which no condition need be false. Left out is what nobody can know to begin without a
-    line break, and what is printed only where one condition comes out as another on the same variables may
-    not allow.
+    Tags that need no false condition are first. Tags whose text may begin with a line break are left out,
+    and so are tags on paths that need conditions which may contradict each other.
     """
     found: dict[int, Beside] = {}
     seen: set[_Way] = set()
@@ -133,7 +132,7 @@ def printed_beside(chunk: Chunk, number: int) -> list[Beside]:
 
 
 def _ways(chunk: Chunk, pair: Pair | None, way: _Way) -> list[_Way]:
-    """Return the tags behind which it goes on where a comment or statement prints nothing itself."""
+    """Return the tags after which the path continues, if a comment or statement prints nothing itself."""
     tag = chunk.tags[way.number]
     if tag.unclosed or tag.kind == "raw":
         return []
@@ -150,7 +149,7 @@ def _ways(chunk: Chunk, pair: Pair | None, way: _Way) -> list[_Way]:
 
 
 def _branches(chunk: Chunk, pair: Pair, way: _Way) -> list[_Way]:
-    """Return the ways through a condition or loop, and around it, that no condition before it rules out."""
+    """Return the paths through and around a condition or loop that no earlier condition rules out."""
     asked = frozenset(
         node.name
         for index in (pair.opening, *pair.middles)
@@ -172,7 +171,7 @@ def _names_in(statement: Statement) -> Iterator[Name]:
 
 
 def _next_on_line(chunk: Chunk, index: int) -> int | None:
-    """Return the tag behind a tag that no line break and no text divides from it, once both have trimmed."""
+    """Return the index of the next tag if neither text nor an untrimmed line break separates the two."""
     if index + 1 >= len(chunk.tags):
         return None
     tag, behind = chunk.tags[index], chunk.tags[index + 1]
@@ -184,7 +183,7 @@ def _next_on_line(chunk: Chunk, index: int) -> int | None:
 
 
 def _name_printed(node: Expression) -> str | None:
-    """Return the variable whose value a text begins with, empty for a constant; None if nobody can tell."""
+    """Return the variable that a text begins with, or "" for a constant; None if that is unknown."""
     match node:
         case Constant(value=str() as text):
             return None if not text.strip(" \t") or text.lstrip(" \t")[0] in "\r\n#" else ""
@@ -208,11 +207,11 @@ def _name_printed(node: Expression) -> str | None:
 _HEADER: Final = re.compile(r"([|>])[-+1-9]{0,2}(?:[ \t]+#[^\r\n]*)?\s+")
 _BINDERS: Final = ("set", "macro", "import", "with", "parameter")
 _LONGEST: Final = 40
-"""How many characters of a tag a message shows."""
+"""The maximum number of characters of a tag in a message."""
 
 
 class _Joined(NamedTuple):
-    """A trimming tag that begins a block scalar, the sign of the block, and what comes to stand beside it."""
+    """A trimming tag at the start of a block scalar, its indicator, and the tags moved next to it."""
 
     opening: Span
     sign: str
@@ -236,11 +235,11 @@ def _in_chunk(chunk: Chunk) -> tuple[_Joined, ...]:
 
 
 _has_joined: Final = summary(lambda chunk: bool(_in_chunk(chunk)), any)
-"""Whether a piece has text that is joined to the sign of a block scalar."""
+"""Whether a piece has text that is joined to the indicator of a block scalar."""
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the first tags of block scalars that take the text to the line of the sign."""
+    """Yield the first tags of block scalars that move the text to the line of the indicator."""
     root = file.template.source.root
     if not _has_joined(root):
         return

@@ -52,30 +52,30 @@ from promptls.text.positions import Span
 
 _MARKER: Final = "<|space|>"
 _WIDE: Final = "\\x1c-\\x1f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
-"""White space to Python beyond that of ASCII, such as the no-break space; `str.strip` takes it too."""
+"""White space in Python other than ASCII, such as the no-break space, which `str.strip` also strips."""
 _PLAIN: Final = re.compile(rf"[ \t{_WIDE}]")
 _IN_SECTION: Final = re.compile(r"[ \t]")
 _BY_CODE: Final = (
     r"\\x(?:09|0[bBcC]|1[c-fC-F]|20|85|[aA]0)"
     r"|\\(?:u|U0000)(?:00(?:09|0[bBcC]|1[c-fC-F]|20|85|[aA]0)|1680|20(?:0\d|0[aA]|2[89fF]|5[fF])|3000)"
 )
-"""The codes of white space other than line breaks of ASCII, as double quotes have them."""
+"""The escape codes of white space in double quotes, other than ASCII line breaks."""
 _BREAK_BY_CODE: Final = r"\\(?:x|u00|U000000)0[aAdD]"
 _ESCAPED: Final = re.compile(rf"[ \t{_WIDE}]|\\[ntrvf\t _NLP]|{_BY_CODE}|{_BREAK_BY_CODE}")
 """White space in double quotes, written out or as an escape; `\\_` is a no-break space."""
 _ESCAPED_IN_LINE: Final = re.compile(r"[ \t]|\\[t\t ]|\\(?:x|u00|U000000)(?:09|20)")
 _ESCAPED_AT_EDGE: Final = re.compile(rf"[ \t{_WIDE}]|\\[tvf\t _]|{_BY_CODE}")
 _WIDTHS: Final = (10, 6, 4, 2, 1)
-"""Return how many characters a piece of a double-quoted text takes: one, or an escape with its code."""
+"""The possible lengths of white space in double quotes: an escape sequence, or a single character."""
 _NOT_STRIPPED_BY_YAML: Final = re.compile(rf"[{_WIDE}]*")
 _LINE: Final = re.compile(r"[^\r\n]*")
 _BREAKS: Final = frozenset("\r\n")
-"""What YAML itself takes out of quotes with the white space beside it, which only lays out the lines."""
+"""Line breaks, which YAML folds in quotes together with the white space around them."""
 
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the white space at the ends of the chunk's contents that the model does not get."""
+    """Yield the white space at the ends of the chunk's contents that is not sent to the model."""
     for content in chunk_contents(chunk):
         inside = _inside(chunk, content)
         if inside is not None:
@@ -100,9 +100,9 @@ def _in_content(chunk: Chunk, content: Content, inside: Span) -> Iterator[Findin
 
 
 def _inside(chunk: Chunk, content: Content) -> Span | None:
-    """Return the span of a content's own text: between the quotes, or the block's lines to the last word.
+    """Return the span of a content's text: inside of the quotes, or the lines of a block up to the last word.
 
-    Of a plain value, YAML itself has stripped spaces, but no others.
+    In a plain value, YAML has already stripped spaces, but no other white space.
     """
     span = content.value.span
     if content.value.style in {"'", '"'}:
@@ -122,7 +122,7 @@ def _inside(chunk: Chunk, content: Content) -> Span | None:
 
 
 def _is_trimmed(chunk: Chunk, span: Span) -> bool:
-    """Return whether white space is never printed: a tag beside it trims it, or an unfinished tag contains it."""
+    """Return whether white space is never printed: a tag beside it trims it, or it is in an unfinished tag."""
     if any(tag.unclosed and tag.span.end == span.start for tag in chunk.tags):
         return True
     return chunk.text[span.start : span.end].isspace() and any(
@@ -137,7 +137,7 @@ def _line(chunk: Chunk, start: int) -> str:
 
 
 def _shows(chunk: Chunk, start: int, prints: list[Tag]) -> bool:
-    """Return whether anything of a line can come out: a word, or a tag that prints."""
+    """Return whether anything of a line can be printed: a word or a tag."""
     end = start + len(_line(chunk, start))
     if any(tag.span.start < end and tag.span.end > start for tag in prints):
         return True
@@ -151,7 +151,7 @@ def _shows(chunk: Chunk, start: int, prints: list[Tag]) -> bool:
 
 
 def _stripped(content: Content, *, at_start: bool) -> re.Pattern[str]:
-    """Return what Prompt Poet strips from an end of a content; between sections, line breaks stay."""
+    """Return the pattern of what Prompt Poet strips at an end of a content; between sections, no line breaks."""
     in_quotes = content.value.style == '"'
     if content.section is None:
         return _ESCAPED if in_quotes else _PLAIN
@@ -161,7 +161,7 @@ def _stripped(content: Content, *, at_start: bool) -> re.Pattern[str]:
 
 
 def _ends_with_line(content: Content) -> bool:
-    """Return whether a block's last line break stays and keeps the spaces before it: in sections, unless `-`."""
+    """Return whether a block's last line break is preserved, and so the spaces before it."""
     return content.section is not None and content.section < content.sections - 1 and not content.is_chomped
 
 
@@ -173,7 +173,7 @@ def _leading(text: str, stripped: re.Pattern[str]) -> int:
 
 
 def _trailing(text: str, stripped: re.Pattern[str]) -> int:
-    """Return how many characters of white space end a text; an escaped backslash is none."""
+    """Return the number of white space characters at the end of a text, not counting escaped backslashes."""
     position = len(text)
     while position:
         begins = (position - width for width in _WIDTHS if width <= position)
@@ -185,7 +185,7 @@ def _trailing(text: str, stripped: re.Pattern[str]) -> int:
 
 
 def _is_piece(text: str, begin: int, end: int, stripped: re.Pattern[str]) -> bool:
-    """Return whether stripped white space is there that is not part of an escape that begins earlier."""
+    """Return whether a range is stripped white space and not part of an escape that begins earlier."""
     if not stripped.fullmatch(text, begin, end):
         return False
     before = begin
@@ -195,7 +195,7 @@ def _is_piece(text: str, begin: int, end: int, stripped: re.Pattern[str]) -> boo
 
 
 def _indentation(chunk: Chunk, content: Content, first: int) -> int:
-    """Return how many spaces stand before the first word of a block beyond its own indentation."""
+    """Return the number of spaces before the first word of a block beyond the block's own indentation."""
     indent = block_indent(chunk, content)
     line = _line(chunk, first)
     spaces = _leading(line, _stripped(content, at_start=True))
@@ -220,12 +220,12 @@ def _finding(chunk: Chunk, content: Content, span: Span, *, at_start: bool) -> F
 
 
 def _is_outermost(content: Content, *, at_start: bool) -> bool:
-    """Return whether the place is the very beginning or end of a part that is made of sections."""
+    """Return whether an end of a content is the beginning or end of a part with sections."""
     return content.section is not None and content.section == (0 if at_start else content.sections - 1)
 
 
 def _lost_markers(chunk: Chunk, content: Content, inside: Span) -> Iterator[Finding]:
-    """Yield the markers at the edges of a part that is made of sections: they are stripped as spaces."""
+    """Yield the space markers at the edges of a part with sections, which are stripped like spaces."""
     text = chunk.text[inside.start : inside.end]
     body = text.strip()
     offset = inside.start + (len(text) - len(text.lstrip()))

@@ -45,16 +45,16 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 
 _WORDS: Final = re.compile(r"#(?:\d|[^\W\d]\S*$)")
-"""A number or a single word right behind the `#`, as in a ticket's number or a hashtag."""
+"""A number or single word directly after the `#`, as in a ticket number or hashtag."""
 _FIELD: Final = re.compile(r"#\S*\{\w+\}")
-"""An input of a prompt object right behind the `#`, or in the word there."""
+"""An input of a prompt object in the word that begins with the `#`."""
 _OWN: Final = re.compile(r"#\s*promptls:")
 _UNQUOTABLE: Final = re.compile(r"[\"'\\]")
 
 
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the comments on the lines of the chunk's plain texts."""
+    """Yield the comments after plain texts that are probably part of the text."""
     comments = yaml_comments(chunk)
     starts = [comment.start for comment in comments]
     for key, value, is_instruction in _texts(chunk) if comments else ():
@@ -75,7 +75,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _texts(chunk: Chunk) -> Iterator[tuple[Span, Scalar, bool]]:
-    """Yield the texts of the chunk that a model gets, each with its key, and whether it is an instruction."""
+    """Yield the texts sent to a model, with their keys, and whether each is an instruction."""
     for content in chunk_contents(chunk):
         yield content.key, content.value, False
     for root in chunk_yaml(chunk).roots:
@@ -85,14 +85,14 @@ def _texts(chunk: Chunk) -> Iterator[tuple[Span, Scalar, bool]]:
 
 
 def _is_text(chunk: Chunk, span: Span, text: str) -> bool:
-    """Return whether nobody would write this as a comment."""
+    """Return whether a comment looks like text rather than a comment."""
     if any(tag.kind == "output" and span.start <= tag.span.start < span.end for tag in chunk.tags):
         return True
     return bool(_WORDS.match(text))
 
 
 def _fix(chunk: Chunk, key: Span, value: Span, comment: Span) -> Fix:
-    """Return the whole line as the value: in quotes, or below the key where the text has quotes itself."""
+    """Return the fix that includes the comment in the value: quoted, or as a block if it contains quotes."""
     whole = Span(value.start, comment.end)
     text = chunk.text[whole.start : whole.end]
     if _UNQUOTABLE.search(text):
