@@ -75,8 +75,8 @@ def call_objections(
     known = needs.by_name.keys() | expected_keys(template) | INJECTED
     start = Span(0, min(1, len(template.source)))
     for call in calls:
-        given = dict(call.given)
-        when = dict(lacking(read, given))
+        passed = dict(call.given)
+        when = dict(lacking(read, passed))
         unread = call.keys - known if needs.is_whole else frozenset()
         for name in sorted((needed - call.keys) | when.keys()):
             place = certain_place(snapshot, name, needs.by_name[name])
@@ -84,11 +84,11 @@ def call_objections(
                 meant = nearest(name, unread) or ""
                 unread -= {meant}
                 yield Objection(call, "missing", name, place, when.get(name, ""), meant)
-        for name, said in misfit_by_name(read, given):
+        for name, problem in misfit_by_name(read, passed):
             place = certain_place(snapshot, name, needs.by_name[name])
             if place is not None:
-                yield Objection(call, "misfit", name, place, said)
-        for name, shape in given.items() if not call.is_jinja else ():
+                yield Objection(call, "misfit", name, place, problem)
+        for name, shape in passed.items() if not call.is_jinja else ():
             if isinstance(shape, Constant) and isinstance(shape.value, str) and name in read:
                 yield from _broken(template, call, name, shape.value)
         for key in sorted(call.keys & INJECTED if not call.is_jinja else ()):
@@ -105,7 +105,7 @@ _FRAMES: Final = {
     "": "- content: {}\n  role: user\n",
 }
 """A part with a placeholder for the content, for each style of scalar."""
-_AROUND: Final = ("{}", "a {} b", "a{}.")
+_CONTEXTS: Final = ("{}", "a {} b", "a{}.")
 _WORDS: Final = {
     "|": "a line break in it ends this block",
     ">": "a line break in it ends this block",
@@ -146,7 +146,9 @@ def _is_certain(template: Template, name: str, span: Span) -> bool:
 
 def _breaks(style: str, value: str) -> bool:
     """Return whether a text in a content of this style is invalid YAML whatever text surrounds it."""
-    return not any(_is_valid(_FRAMES[style].replace("{}", around.replace("{}", value))) for around in _AROUND)
+    return not any(
+        _is_valid(_FRAMES[style].replace("{}", around.replace("{}", value))) for around in _CONTEXTS
+    )
 
 
 def _is_valid(text: str) -> bool:

@@ -50,7 +50,7 @@ _WORDS: Final = {
 
 
 _ELEMENTS: Final = frozenset({Each.ELEMENT, Each.VALUE})
-_LEAST_LETTERS: Final = 3
+_MIN_LENGTH: Final = 3
 """The minimum length of a name that can be recognized as a typo."""
 
 
@@ -147,7 +147,7 @@ def lacks_property(schema: Mapping[str, Any], key: str) -> bool:
 def typo_of(schema: Any, key: str) -> str | None:
     """Return the declared property that `key` is probably a typo of, or None."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    if not isinstance(properties, Mapping) or len(key) < _LEAST_LETTERS:
+    if not isinstance(properties, Mapping) or len(key) < _MIN_LENGTH:
         return None
     return next((name for name in map(str, properties) if is_typo(key, name)), None)
 
@@ -234,9 +234,9 @@ def _of_default(schema: Node) -> Iterator[Finding]:
     value = data["default"]
     if value is None or plainly_fits(value, data):
         return
-    wrong, way = schema_fault(value, {key: each for key, each in data.items() if key != "default"})
+    wrong, fault_path = schema_fault(value, {key: each for key, each in data.items() if key != "default"})
     if wrong:
-        span = node_at(entry.value, way).span
+        span = node_at(entry.value, fault_path).span
         if len(wrong) > _MAX_MESSAGE:  # the message quotes the value
             wrong = f"{wrong[: _MAX_MESSAGE // 2]}…{wrong[-_MAX_MESSAGE // 2 :]}"
         message = f"the default is not what its schema allows: {wrong}"

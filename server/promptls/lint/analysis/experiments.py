@@ -82,7 +82,7 @@ _DECORATORS: Final = frozenset({"discrete_metric", "numeric_metric", "ranking_me
 """The decorators of a metric's function that do not change its parameters."""
 
 
-_KEYS: Final = ("columns", "model")
+_OTHER_KEYS: Final = ("columns", "model")
 """The keys of a metric that are not options."""
 
 
@@ -146,7 +146,7 @@ def wrong_options(metric: NamedMetric, folder: Path) -> Iterator[WrongOption]:
     for below, names in ((False, metric.options), (True, metric.columns)):
         for name in names:
             if name not in taken.names and name not in {"judge", "embedder"}:
-                meant = nearest(name, taken.names if below else (*taken.names, *_KEYS))
+                meant = nearest(name, taken.names if below else (*taken.names, *_OTHER_KEYS))
                 listed = ", ".join(f"`{each}`" for each in taken.names)
                 message = f"`{metric.use}` takes no `{name}`"
                 yield WrongOption(name, message if meant else f"{message}: it takes {listed}", meant, below)
@@ -179,16 +179,16 @@ def wrong_thresholds(declared: ExperimentKey, folder: Path) -> Iterator[tuple[st
     ready = {metric for metric in declared.metrics if ":" not in metric}
     missing = [name for name in declared.thresholds if name not in ready]
     names: set[str] = set()
-    written: dict[str, str] = {}
+    renamed: dict[str, str] = {}
     for metric in declared.metrics if missing else ():
         name = _name(metric, folder)
         if name is None:
             return
         names.add(name)
-        written |= {metric: name, metric.rpartition(":")[2]: name}
+        renamed |= {metric: name, metric.rpartition(":")[2]: name}
     for name in missing:
         if name not in names:
-            meant = written.get(name) or nearest(name, names)
+            meant = renamed.get(name) or nearest(name, names)
             yield name, Objection(f"the experiment has no metric `{name}`", meant)
 
 
@@ -199,10 +199,10 @@ def _name(metric: str, folder: Path) -> str | None:
         return metric
     path = folder / file
     try:
-        written = [match[2] for match in _NAME.finditer(read_text(path))]
+        names = [match[2] for match in _NAME.finditer(read_text(path))]
     except (OSError, ValueError):
         return None
     function = next((each for each in functions_in(str(path)) or () if each.name == attribute), None)
-    if function is None or not function.signature or not all(written):
+    if function is None or not function.signature or not all(names):
         return None
     return function.metric_name or attribute

@@ -21,13 +21,13 @@ _SILENT: Final = frozenset({"if", "elif", "else", "for", "set", "macro", "with",
 """The statements that print nothing themselves; the tags that end a block do not either."""
 
 
-def may_be_filled(chunk: Chunk, behind: Span) -> bool:
+def may_be_filled(chunk: Chunk, following: Span) -> bool:
     """Return whether a tag after a key could print its value: an output tag, or one followed by text."""
-    tags = [tag for tag in chunk.tags if behind.start <= tag.span.start < behind.end]
+    tags = [tag for tag in chunk.tags if following.start <= tag.span.start < following.end]
     if any(may_print(tag) for tag in tags if tag.kind != "comment"):
         return True
     starts = [tag.span.end for tag in tags]
-    ends = [*(tag.span.start for tag in tags[1:]), behind.end]
+    ends = [*(tag.span.start for tag in tags[1:]), following.end]
     return any(
         line.strip() and not line.lstrip().startswith("#")
         for start, end in zip(starts, ends, strict=False)

@@ -115,7 +115,7 @@ def printed_values(chunk: Chunk, key: Span, value: Scalar) -> Iterator[Printed]:
     if len(tags) == 1 and tags[0].kind == "output":
         if tags[0].span == span:
             for expression in tag_tree(tags[0]).statement.expressions:
-                yield from _literals(expression, tags[0])
+                yield from _literal_texts(expression, tags[0])
         return
     branching = [tag for tag in tags if tag.kind == "statement"]
     keywords = [tag_tree(tag).statement.keyword for tag in branching]
@@ -123,8 +123,8 @@ def printed_values(chunk: Chunk, key: Span, value: Scalar) -> Iterator[Printed]:
     is_whole = branching and span == Span(branching[0].span.start, branching[-1].span.end)
     if not is_one_block or not is_whole or not set(keywords) <= {"if", "elif", "else", "endif"}:
         return
-    for before, behind in pairwise(branching):
-        yield from _in_branch(chunk, before, behind, tags)
+    for before, after in pairwise(branching):
+        yield from _in_branch(chunk, before, after, tags)
     if len(branching) == len(["if", "endif"]):
         test = tag_tree(branching[0]).statement.expressions[0].span.shifted(branching[0].span.start)
         yield Printed("", span, chunk.text[test.start : test.end])
@@ -194,9 +194,9 @@ def _assigned_literals(statement: Statement) -> tuple[Printed, ...]:
         return ()
     value = statement.expressions[0]
     if statement.keyword == "set":
-        return tuple(_literals(value))
+        return tuple(_literal_texts(value))
     if statement.keyword == "for" and isinstance(value, Collection) and value.kind != "dict":
-        return tuple(word for item in value.items for word in _literals(item))
+        return tuple(word for item in value.items for word in _literal_texts(item))
     return ()
 
 
@@ -218,10 +218,10 @@ _assignments: Final = summary(
 """The names and literals of all such assignments in a piece."""
 
 
-def _in_branch(chunk: Chunk, before: Tag, behind: Tag, tags: list[Tag]) -> Iterator[Printed]:
+def _in_branch(chunk: Chunk, before: Tag, after: Tag, tags: list[Tag]) -> Iterator[Printed]:
     """Yield the word between two tags, if there is only one."""
-    inside = [tag for tag in tags if before.span.end <= tag.span.start < behind.span.start]
-    text = chunk.text[before.span.end : behind.span.start]
+    inside = [tag for tag in tags if before.span.end <= tag.span.start < after.span.start]
+    text = chunk.text[before.span.end : after.span.start]
     word = text.strip()
     start = before.span.end + len(text) - len(text.lstrip())
     span = Span(start, start + len(word))
@@ -230,10 +230,10 @@ def _in_branch(chunk: Chunk, before: Tag, behind: Tag, tags: list[Tag]) -> Itera
             yield Printed(word, span)
     elif len(inside) == 1 and inside[0].kind == "output" and inside[0].span == span:
         for expression in tag_tree(inside[0]).statement.expressions:
-            yield from _literals(expression, inside[0])
+            yield from _literal_texts(expression, inside[0])
 
 
-def _literals(node: Expression, tag: Tag | None = None) -> Iterator[Printed]:
+def _literal_texts(node: Expression, tag: Tag | None = None) -> Iterator[Printed]:
     """Yield the literals that an expression can evaluate to; with a tag, at their places in its chunk.
 
     The case that nothing is printed is only included with a tag.
@@ -246,7 +246,7 @@ def _literals(node: Expression, tag: Tag | None = None) -> Iterator[Printed]:
             yield Printed(str(value), node.span.shifted(start))
         case _:
             for choice in choices(node):
-                yield from _literals(choice, tag)
+                yield from _literal_texts(choice, tag)
     if tag is not None and isinstance(node, Conditional) and node.otherwise is None:
         yield Printed("", node.span.shifted(start), tag.text[node.test.span.start : node.test.span.end])
 

@@ -129,8 +129,8 @@ def _suppression(chunk: Chunk, span: Span) -> Suppression:
     first = place_of(chunk.line_starts, span.start)
     last = place_of(chunk.line_starts, span.end)
     before = chunk.text[span.start - first.column : span.start]
-    behind = chunk.text[span.end : line_end(chunk.text, span.end)]
-    is_alone = not before.strip() and not behind.strip()
+    after = chunk.text[span.end : line_end(chunk.text, span.end)]
+    is_alone = not before.strip() and not after.strip()
     start = chunk.text.index(_MARK, span.start)
     text = chunk.text[start : span.end]
     lines = last.line + 1 - first.line if is_alone else 0

@@ -215,10 +215,10 @@ def lacking_imports(file: File) -> Iterator[Finding]:
         if statement is None or exported is None:
             continue
         tag_start = reference.span.start - (statement.template.span.start if statement.template else 0)
-        named_file, known = exported
+        file_name, known = exported
         for each in statement.imported:
             if each.name not in known:
-                message = f"`{named_file}` has no macro or variable `{each.name}`"
+                message = f"`{file_name}` has no macro or variable `{each.name}`"
                 yield misspelt(each.span.shifted(tag_start), message, each.name, known)
 
 
@@ -232,7 +232,7 @@ def modules(file: File) -> dict[str, object]:
     found: dict[str, object] = {}
     for name in imported:
         own = [binding for binding in bindings if binding.name == name]
-        is_plain = len(own) == 1 and not any(name in names.bound_names(kind) for kind in _OTHERWISE)
+        is_plain = len(own) == 1 and not any(name in names.bound_names(kind) for kind in _OTHER_BINDINGS)
         statement = statement_at(file.template, own[0].span.start) if is_plain else None
         node = statement.template if statement else None
         if statement is None or statement.keyword != "import" or not isinstance(node, Constant):
@@ -243,7 +243,7 @@ def modules(file: File) -> dict[str, object]:
     return found
 
 
-_OTHERWISE = ("set", "for", "with", "parameter", "macro")
+_OTHER_BINDINGS = ("set", "for", "with", "parameter", "macro")
 
 
 def lacking_members(chunk: Chunk, known: Mapping[str, Any]) -> Iterator[Finding]:
@@ -251,10 +251,10 @@ def lacking_members(chunk: Chunk, known: Mapping[str, Any]) -> Iterator[Finding]
     for member in _members(chunk):
         if member.owner not in known or member.name.startswith("_"):
             continue
-        named_file, members = known[member.owner]
+        file_name, members = known[member.owner]
         if member.name not in members:
             what = "macro" if member.is_called else "macro or variable"
-            yield misspelt(member.span, f"`{named_file}` has no {what} `{member.name}`", member.name, members)
+            yield misspelt(member.span, f"`{file_name}` has no {what} `{member.name}`", member.name, members)
 
 
 class _Member(NamedTuple):

@@ -20,12 +20,12 @@ from promptls.syntax.jinja.nodes import Conditional, Constant, Expression, Filte
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.text.positions import Span
 
-_NAMING: Final[Mapping[type, Mapping[str, int]]] = {
+_NAME_ARGUMENTS: Final[Mapping[type, Mapping[str, int]]] = {
     Filter: {"map": 0},
     Test: {"select": 0, "reject": 0, "selectattr": 1, "rejectattr": 1},
 }
 """The filters that take the name of a filter or test, with the index of that argument."""
-_ELSEWHERE: Final[Mapping[type, Mapping[str, str]]] = {
+_FOREIGN_NAMES: Final[Mapping[type, Mapping[str, str]]] = {
     Filter: {
         "capitalise": "capitalize",
         "downcase": "lower",
@@ -105,7 +105,7 @@ class Unknown:
 
     def _meant(self, span: Span, message: str, name: str) -> Finding:
         """Return the finding, suggesting Jinja's equivalent of a foreign name, or else a similar name."""
-        meant = _ELSEWHERE[self._kind].get(name)
+        meant = _FOREIGN_NAMES[self._kind].get(name)
         if meant is None:
             return misspelt(span, message, name, self._known)
         fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
@@ -127,7 +127,7 @@ class Unknown:
 
     def _named_in(self, node: Expression) -> Iterator[_Use]:
         """Yield the unknown name passed to a filter as a text: `map("uper")`, `select("oddd")`."""
-        place = _NAMING[self._kind].get(node.name) if isinstance(node, Filter) else None
+        place = _NAME_ARGUMENTS[self._kind].get(node.name) if isinstance(node, Filter) else None
         if not isinstance(node, Filter) or place is None or len(node.arguments) <= place:
             return
         named = node.arguments[place]

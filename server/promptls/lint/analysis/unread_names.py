@@ -23,7 +23,7 @@ _STRING: Final = re.compile(r"'[^'\r\n]*(?:'|$)|\"[^\"\r\n]*(?:\"|$)", re.MULTIL
 """A string, which contains no names; an unclosed one ends at the end of the line."""
 _MAX_PROBLEMS: Final = 50
 """In a file with more errors than this, any name may be read in one of them."""
-_MAX_BEHIND: Final = 2_000
+_MAX_SEARCHED: Final = 2_000
 """The maximum number of characters after a broken tag that are searched for a name."""
 
 
@@ -72,9 +72,9 @@ def may_be_read_in_broken_text(file: File, name: str, known: Span) -> bool:
         tag = located.chunk.tags[number]
         start = located.start + tag.span.start
         end = source.line_span(source.place(located.start + tag.span.end).line).end
-        end = min(end, located.start + tag.span.end + _MAX_BEHIND)
+        end = min(end, located.start + tag.span.end + _MAX_SEARCHED)
         if tag.kind == "raw":
-            end = min(located.start + located.chunk.length, located.start + tag.span.end + _MAX_BEHIND)
+            end = min(located.start + located.chunk.length, located.start + tag.span.end + _MAX_SEARCHED)
         text = source.slice(Span(start, end))
         if tag.kind != "raw":
             text = _STRING.sub(lambda match: " " * len(match.group()), text)
@@ -83,7 +83,7 @@ def may_be_read_in_broken_text(file: File, name: str, known: Span) -> bool:
     return found
 
 
-_SHORTEST: Final = 4
+_MIN_LENGTH: Final = 4
 """The minimum length of a name for another name to be considered a typo of it."""
 
 
@@ -107,7 +107,7 @@ def typos_of_loop_variables(file: File) -> Iterator[tuple[Reading, Binding]]:
 
 def _is_like(name: str, known: str) -> bool:
     is_plural = name in {f"{known}s", f"{known}es"} or known in {f"{name}s", f"{name}es"}
-    return len(known) >= _SHORTEST and not is_plural and is_typo(name, known) and is_close(name, known)
+    return len(known) >= _MIN_LENGTH and not is_plural and is_typo(name, known) and is_close(name, known)
 
 
 def _is_short_for(file: File, name: str, known: str) -> bool:
@@ -145,12 +145,12 @@ def adds_up(template: Template, name: str, outer: Binding, inner: Span) -> bool:
 
 def is_lost(template: Template, name: str, outer: Binding, inner: Span) -> bool:
     """Return whether the value that a `set` at `inner` sets is never read, but the outer variable is."""
-    is_read_behind = False
+    is_outer_read = False
     for reading in template.names.readings_of(name):
         if reading.binding is None or reading.binding.span == inner:
             return False
-        is_read_behind |= reading.span.start > inner.end and reading.binding.span == outer.span
-    return is_read_behind
+        is_outer_read |= reading.span.start > inner.end and reading.binding.span == outer.span
+    return is_outer_read
 
 
 def in_namespace(template: Template, name: str, outer: Binding) -> Iterator[Fix]:

@@ -65,8 +65,8 @@ def whole_lines(chunk: Chunk, span: Span) -> Span:
     end = line_end(chunk.text, span.end)
     if chunk.text[first : span.start].strip() or chunk.text[span.end : end].strip():
         return span
-    behind = place_of(chunk.line_starts, span.end).line + 1
-    return Span(first, chunk.line_starts[behind] if behind < len(chunk.line_starts) else len(chunk.text))
+    after = place_of(chunk.line_starts, span.end).line + 1
+    return Span(first, chunk.line_starts[after] if after < len(chunk.line_starts) else len(chunk.text))
 
 
 _PAIRS: Final = {
@@ -92,7 +92,7 @@ def in_jinja(tag: Tag, start: int) -> Fix | None:
     `start` is the offset of the tag in the file.
     """
     tokens = tokenize(tag.text, tag.inner_start, tag.inner_end)
-    edits = next(filter(None, (_ternary(tag, tokens), _signs(tag, tokens))), [])
+    edits = next(filter(None, (_ternary(tag, tokens), _operators(tag, tokens))), [])
     if not edits:
         return None
     written = _applied(tag.text, edits)
@@ -115,7 +115,7 @@ def _applied(text: str, edits: list[Edit]) -> str:
     return text
 
 
-def _signs(tag: Tag, tokens: list[Token]) -> list[Edit]:
+def _operators(tag: Tag, tokens: list[Token]) -> list[Edit]:
     """Return the replacements of single operators, in order and without overlaps."""
     found: dict[int, Edit] = {}
     readers: tuple[Callable[[Tag, list[Token]], Iterator[Edit]], ...] = (
@@ -123,8 +123,8 @@ def _signs(tag: Tag, tokens: list[Token]) -> list[Edit]:
         _paired,
         _negated,
         _compared,
-        _framed,
-        _looped,
+        _foreign_framing,
+        _foreign_loops,
         _quoted,
     )
     for edit in chain.from_iterable(read(tag, tokens) for read in readers):
@@ -137,11 +137,11 @@ def _signs(tag: Tag, tokens: list[Token]) -> list[Edit]:
     ]
 
 
-def _word(tag: Tag, start: int, end: int, word: str) -> Edit:
+def _word_for(tag: Tag, start: int, end: int, word: str) -> Edit:
     """Return a replacement of an operator with a word, with spaces around it where needed."""
     before = " " if tag.text[start - 1 : start].strip() else ""
-    behind = " " if tag.text[end : end + 1].strip() else ""
-    return Edit(Span(start, end), f"{before}{word}{behind}")
+    after = " " if tag.text[end : end + 1].strip() else ""
+    return Edit(Span(start, end), f"{before}{word}{after}")
 
 
 def _paired(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
@@ -150,7 +150,7 @@ def _paired(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
         if written is None or first.end != second.start or "string" in {first.kind, second.kind}:
             continue
         if written.isalpha():
-            yield _word(tag, first.start, second.end, written)
+            yield _word_for(tag, first.start, second.end, written)
         elif written != "." or tokens[tokens.index(second) + 1].kind == "name":
             yield Edit(Span(first.start, second.end), written)
 
@@ -164,12 +164,12 @@ def _negated(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
         if before is not None and before.end == token.start and before.text not in {*_OPENING, ",", "&", "|"}:
             continue  # a postfix operator of another language
         depth = 0
-        for behind in tokens[number + 1 :]:
-            depth += (behind.text in _OPENING) - (behind.text in _CLOSING)
-            if depth < 0 or (not depth and behind.text in {"and", "or", "&", "|", "if", "else", ",", ""}):
+        for after in tokens[number + 1 :]:
+            depth += (after.text in _OPENING) - (after.text in _CLOSING)
+            if depth < 0 or (not depth and after.text in {"and", "or", "&", "|", "if", "else", ",", ""}):
                 yield Edit(Span(token.start, token.end), "not ")
                 break
-            if not depth and behind.text in _COMPARISONS:
+            if not depth and after.text in _COMPARISONS:
                 break
 
 
@@ -178,9 +178,9 @@ def _compared(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
     if tokens[0].text not in {"if", "elif"}:
         return
     depth = 0
-    for before, token, behind in zip(tokens, tokens[1:], tokens[2:], strict=False):
+    for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
         depth += (token.text in _OPENING) - (token.text in _CLOSING)
-        is_alone = before.text not in {"==", "!=", "<", ">", ":"} and behind.text not in {"=", ">", "<"}
+        is_alone = before.text not in {"==", "!=", "<", ">", ":"} and after.text not in {"=", ">", "<"}
         if token.text == "=" and not depth and is_alone:
             yield Edit(Span(token.start, token.end), "==")
 
@@ -190,21 +190,21 @@ def _assigned(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
     has_set = tokens[0].text == "set"
     if tag.kind != "statement" or (tokens[0].text in KEYWORDS and not has_set):
         return
-    name, *behind = tokens[1:] if has_set else tokens
-    texts = [token.text for token in behind]
-    if name.kind != "name" or not behind:
+    name, *after = tokens[1:] if has_set else tokens
+    texts = [token.text for token in after]
+    if name.kind != "name" or not after:
         return
     is_count = texts[:2] in (["+", "+"], ["-", "-"])
-    is_step = texts[1:2] == ["="] and texts[0] in _STEPS and behind[0].end == behind[1].start
+    is_step = texts[1:2] == ["="] and texts[0] in _STEPS and after[0].end == after[1].start
     if not has_set and (texts[0] == "=" or is_step or is_count):
         yield Edit(Span(name.start, name.start), "set ")
     if is_count and len(texts) <= len(["+", "+", ";", ""]):
-        yield Edit(Span(name.end, behind[1].end), f" = {name.text} {texts[0]} 1")
+        yield Edit(Span(name.end, after[1].end), f" = {name.text} {texts[0]} 1")
     elif is_step:
-        yield Edit(Span(behind[0].start, behind[1].end), f"= {name.text} {texts[0]}")
+        yield Edit(Span(after[0].start, after[1].end), f"= {name.text} {texts[0]}")
 
 
-def _framed(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
+def _foreign_framing(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
     """Yield the fixes of foreign syntax around a statement: `else if`, `;`, `{` or `then`."""
     if len(tokens) < len(["name", ";", ""]):
         return
@@ -221,7 +221,7 @@ def _framed(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
         yield Edit(Span(start, last.end), "")
 
 
-def _looped(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
+def _foreign_loops(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
     """Yield the fixes of `for x of y` and `for (x in y)`."""
     if tokens[0].text != "for":
         return
@@ -321,7 +321,7 @@ def _unclosed(source: Source, problem: SyntaxProblem, located: Located, tag: Tag
         end = located.start + line_end(located.chunk.text, tag.span.end)
         yield Fix("Close the comment at the end of its line", (Edit(Span(end, end), " #}"),))
     elif tag.kind == "raw":
-        yield from _ended(source, problem, located, tag, "raw")
+        yield from _missing_end(source, problem, located, tag, "raw")
 
 
 def _of_statement(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -> Iterator[Fix]:
@@ -341,7 +341,7 @@ def _of_statement(source: Source, problem: SyntaxProblem, located: Located, tag:
     elif len(problem.related) == len(("this", "and this")):
         yield from _swapped(source, problem)
     elif statement.opens_block and "expected `end" in problem.message:
-        yield from _ended(source, problem, located, tag, keyword)
+        yield from _missing_end(source, problem, located, tag, keyword)
     elif "closes nothing" in problem.message or "without an open" in problem.message:
         opening = _split_opening(source, keyword, start)
         removal = removed_tag(located, tag.span.start)
@@ -404,7 +404,9 @@ def _swapped(source: Source, problem: SyntaxProblem) -> Iterator[Fix]:
     yield Fix("Swap the two end tags", (Edit(first, other), Edit(second, one)), preferred=True)
 
 
-def _ended(source: Source, problem: SyntaxProblem, located: Located, tag: Tag, keyword: str) -> Iterator[Fix]:
+def _missing_end(
+    source: Source, problem: SyntaxProblem, located: Located, tag: Tag, keyword: str
+) -> Iterator[Fix]:
     """Yield the missing end tag, before the tag that closes an outer block or after the block's lines."""
     written = f"{{% end{keyword} %}}"
     title = f"Insert `{written}`"
@@ -423,10 +425,10 @@ def _ended(source: Source, problem: SyntaxProblem, located: Located, tag: Tag, k
     line = source.place(start).line
     end = source.line_span(source.place(start + len(tag.text)).line).end
     lead = source.slice(Span(source.line_span(line).start, start))
-    behind = source.slice(Span(start + len(tag.text), end)).rstrip()
-    if lead.strip() or behind:
-        quote = lead[-1:] if lead[-1:] in {"'", '"'} and behind.endswith(lead[-1:]) else ""
-        end = start + len(tag.text) + len(behind) - len(quote) if quote else end
+    after = source.slice(Span(start + len(tag.text), end)).rstrip()
+    if lead.strip() or after:
+        quote = lead[-1:] if lead[-1:] in {"'", '"'} and after.endswith(lead[-1:]) else ""
+        end = start + len(tag.text) + len(after) - len(quote) if quote else end
         yield Fix(title, (Edit(Span(end, end), written),))
         return
     end = _end_of_body(source, line, len(lead), end)
@@ -446,10 +448,10 @@ def _end_at_edge(source: Source, located: Located, tag: Tag, end: int) -> int:
     lines = [number for number in range(first, last + 1) if source.line(number).strip()]
     if not lines or not source.line(lines[0]).startswith("- "):
         return end
-    behind = next((number for number in lines[1:] if not source.line(number).startswith((" ", "\t"))), None)
-    if behind is None:
+    after = next((number for number in lines[1:] if not source.line(number).startswith((" ", "\t"))), None)
+    if after is None:
         return end
-    return source.line_span(max(number for number in lines if number < behind)).end
+    return source.line_span(max(number for number in lines if number < after)).end
 
 
 def _end_of_body(source: Source, line: int, indent: int, end: int) -> int:

@@ -129,8 +129,8 @@ def key_behind(chunk: Chunk, span: Span, entries: tuple[Entry, ...], written: st
     if is_flow(chunk.text, span):
         return (Fix(title, (Edit(Span(end, end), f", {written}"),)),)
     line = line_end(chunk.text, end)
-    behind = chunk.text[end:line].strip()
-    if (behind and not behind.startswith("#")) or any(
+    after = chunk.text[end:line].strip()
+    if (after and not after.startswith("#")) or any(
         tag.span.start < line and tag.span.end > end for tag in chunk.tags
     ):
         return ()

@@ -58,7 +58,7 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 from promptls.workspace.contract import ways_to
 
-_SAYING: Final = frozenset({"type", "enum"})
+_RESTRICTING: Final = frozenset({"type", "enum"})
 """The keywords of a schema that restrict its values."""
 
 
@@ -101,7 +101,9 @@ def _declarations(file: File) -> Iterator[tuple[str, Mapping[str, InputKey], str
 
 
 def _typed(inputs: tuple[InputKey, ...], bound: frozenset[str]) -> dict[str, InputKey]:
-    return {key.name: key for key in inputs if not _SAYING.isdisjoint(key.schema) and key.name not in bound}
+    return {
+        key.name: key for key in inputs if not _RESTRICTING.isdisjoint(key.schema) and key.name not in bound
+    }
 
 
 def _mismatches(file: File, typed: Mapping[str, InputKey]) -> Iterator[tuple[Use, Finding]]:

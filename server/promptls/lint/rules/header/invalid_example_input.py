@@ -74,12 +74,12 @@ def check(_text: str, example: Example, schemas: Mapping[str, dict[str, Any]]) -
         value = example.data[name]
         if plainly_fits(value, schemas[name]):
             continue
-        wrong, way = schema_fault(value, schemas[name])
+        wrong, path = schema_fault(value, schemas[name])
         if wrong and isinstance(value, date):
             wrong = "YAML reads it as a date; quote it"
         if wrong:
-            guilty = node_at(entry.value, way).span
-            span = entry.key.span if guilty.is_empty() else guilty
+            wrong_span = node_at(entry.value, path).span
+            span = entry.key.span if wrong_span.is_empty() else wrong_span
             yield Finding(span, f"`{name}` of example {example.number} is not as declared: {wrong}")
 
 

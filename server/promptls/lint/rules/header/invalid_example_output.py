@@ -56,7 +56,7 @@ from promptls.semantic.types.schemas import schema_fault
 from promptls.syntax.yaml.nodes import Node, key_text, node_at
 
 
-class _Asked(NamedTuple):
+class _Requirements(NamedTuple):
     """The requirements for outputs: the key they are under, and their type and schema."""
 
     output: str
@@ -64,7 +64,7 @@ class _Asked(NamedTuple):
     schema: dict[str, Any] | None
 
 
-def _asked(file: File) -> _Asked | None:
+def _requirements(file: File) -> _Requirements | None:
     """Return the requirements of the file; None if there is nothing to check."""
     data = file.template.declarations.data
     output = data.get("output_key")
@@ -72,31 +72,31 @@ def _asked(file: File) -> _Asked | None:
     is_json = str(data.get("output_type", "")).lower() == "json"
     if not isinstance(output, str) or not (is_json or isinstance(schema, dict)):
         return None
-    return _Asked(output, is_json, schema if isinstance(schema, dict) else None)
+    return _Requirements(output, is_json, schema if isinstance(schema, dict) else None)
 
 
-@each_example(_asked)
-def check(_text: str, example: Example, asked: _Asked) -> Iterator[Finding]:
+@each_example(_requirements)
+def check(_text: str, example: Example, required: _Requirements) -> Iterator[Finding]:
     """Yield the output of an example if it is not valid JSON or does not match the schema."""
-    node = _value_node(example, asked.output)
+    node = _value_node(example, required.output)
     if node is None or holds_printed(node):
         return
     span = node.span
-    value = example.data.get(asked.output)
-    if isinstance(value, str) and asked.is_json:
+    value = example.data.get(required.output)
+    if isinstance(value, str) and required.is_json:
         try:
             value = json.loads(value)
         except ValueError as error:
             said = f"the output of example {example.number} is not valid JSON: {_reason(error)}"
             yield Finding(span, said)
             return
-    if asked.schema is None:
+    if required.schema is None:
         return
-    wrong, way = schema_fault(value, asked.schema)
+    wrong, path = schema_fault(value, required.schema)
     if wrong:
-        guilty = node_at(node, way).span
+        wrong_span = node_at(node, path).span
         said = f"the output of example {example.number} does not fit `output_schema`: {wrong}"
-        yield Finding(span if guilty.is_empty() else guilty, said)
+        yield Finding(span if wrong_span.is_empty() else wrong_span, said)
 
 
 def _value_node(example: Example, key: str) -> Node | None:

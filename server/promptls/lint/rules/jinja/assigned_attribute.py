@@ -43,7 +43,7 @@ from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, E
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
 
-_OTHERWISE: Final = ("for", "with", "parameter", "macro", "import")
+_OTHER_BINDINGS: Final = ("for", "with", "parameter", "macro", "import")
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def check(file: File) -> Iterator[Finding]:
 def _values(file: File, name: str) -> tuple[tuple[Expression, int], ...] | None:
     """Return the values of a name in the file, with their tags' offsets; None if one may be a namespace."""
     file_names = file.template.names
-    if any(name in file_names.bound_names(kind) for kind in _OTHERWISE):
+    if any(name in file_names.bound_names(kind) for kind in _OTHER_BINDINGS):
         return None
     if name not in file_names.bound_names("set"):
         return None  # a file that includes this one may pass it a namespace
@@ -81,7 +81,7 @@ def _values(file: File, name: str) -> tuple[tuple[Expression, int], ...] | None:
 def _is_of_data(file: File, name: str) -> bool:
     """Return whether a name is an input that is declared as JSON data, or an item of one."""
     names = file.template.names
-    kinds = [kind for kind in ("set", *_OTHERWISE) if name in names.bound_names(kind)]
+    kinds = [kind for kind in ("set", *_OTHER_BINDINGS) if name in names.bound_names(kind)]
     if not kinds:
         return name in _declared_as_data(file) & names.input_names
     if kinds != ["for"]:

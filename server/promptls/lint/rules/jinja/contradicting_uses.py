@@ -70,15 +70,15 @@ def check(file: File) -> Iterator[Finding]:
     if not doubtful:
         return
     known: dict[tuple[object, ...], list[CertainUse]] = {}
-    told = set()
+    reported = set()
     for each in certain_uses(file.template):
         way = tuple(step.key for step in each.use.path)
-        if way[0] not in doubtful or way in told or _is_tested(shapes[str(way[0])], way[1:]):
+        if way[0] not in doubtful or way in reported or _is_tested(shapes[str(way[0])], way[1:]):
             continue
         earlier = known.setdefault(way, [])
         found = next((finding for other in earlier for finding in _contradiction(file, each, other)), None)
         if found is not None:
-            told.add(way)
+            reported.add(way)
             yield found
         earlier.append(each)
 

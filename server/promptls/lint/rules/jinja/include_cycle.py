@@ -42,28 +42,28 @@ def check(file: File) -> Iterator[Finding]:
         target = file.snapshot.resolve(file.path, reference)
         if target is None or reference.alternatives or reference.is_choice:
             continue
-        way = _way_back(file.snapshot, target, file.path)
-        if way is not None and file.template.branches.is_unconditional(reference.span.start):
-            over = f" over {', '.join(f'`{Path(path).name}`' for path in way)}" if way else ""
+        chain = _path_back(file.snapshot, target, file.path)
+        if chain is not None and file.template.branches.is_unconditional(reference.span.start):
+            over = f" over {', '.join(f'`{Path(path).name}`' for path in chain)}" if chain else ""
             yield Finding(reference.span, f"this {reference.keyword} leads back to this file{over}")
 
 
-def _way_back(snapshot: Snapshot, start: str, goal: str) -> list[str] | None:
+def _path_back(snapshot: Snapshot, start: str, goal: str) -> list[str] | None:
     """Return the files between `start` and `goal` on a path of certain includes; None if there is none."""
-    ways: dict[str, list[str]] = {start: [] if start == goal else [start]}
+    paths: dict[str, list[str]] = {start: [] if start == goal else [start]}
     waiting = [start]
     while waiting:
         current = waiting.pop(0)
         if current == goal:
-            return ways[current]
+            return paths[current]
         template = snapshot.template(current)
         for reference in template.references if template else ():
             is_certain = template is not None and template.branches.is_unconditional(reference.span.start)
             if not is_certain or reference.is_choice:
                 continue
             target = snapshot.resolve(current, reference)
-            if target and target not in ways:
-                ways[target] = ways[current] if target == goal else [*ways[current], target]
+            if target and target not in paths:
+                paths[target] = paths[current] if target == goal else [*paths[current], target]
                 waiting.append(target)
     return None
 

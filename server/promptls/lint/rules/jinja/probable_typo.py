@@ -54,9 +54,9 @@ from promptls.workspace.contract import function_names, names_handed_on
 _SHORTEST: Final = 5
 _SHORTEST_KEY: Final = 4
 _SHORT_PART: Final = 2
-_OFTEN: Final = 2
+_MIN_USES: Final = 2
 """The minimum number of uses of a name for another name to be considered a typo of it."""
-_USUAL: Final = frozenset(
+_COMMON_KEYS: Final = frozenset(
     {"answer", "author", "content", "message", "name", "question", "role", "sender", "text", "title"}
 )
 """Common keys of chats and documents."""
@@ -97,7 +97,7 @@ def _names(file: File) -> Iterator[Finding]:
         meant = [
             other
             for other in doubtful[name]
-            if len(list(names.readings_of(other))) + (other in names.bound_names("set")) >= _OFTEN
+            if len(list(names.readings_of(other))) + (other in names.bound_names("set")) >= _MIN_USES
             and (other in in_scope or other in names.input_names)
         ]
         if len(meant) == 1:
@@ -110,12 +110,12 @@ def _keys(file: File) -> Iterator[Finding]:
     uses: dict[tuple[object, ...], dict[str, set[Span]]] = {}
     exact: dict[tuple[object, ...], Span] = {}
     for use in resolved_uses(file.template):
-        way = tuple(step.key for step in use.path)
-        exact[way] = use.span
-        for length in range(2, len(way) + 1):
-            key = way[length - 1]
+        path_keys = tuple(step.key for step in use.path)
+        exact[path_keys] = use.span
+        for length in range(2, len(path_keys) + 1):
+            key = path_keys[length - 1]
             if isinstance(key, str):
-                uses.setdefault(way[: length - 1], {}).setdefault(key, set()).add(use.span)
+                uses.setdefault(path_keys[: length - 1], {}).setdefault(key, set()).add(use.span)
     elsewhere = Counter(key for keys in uses.values() for key in keys)
     for above, keys in uses.items():
         for key, spans in keys.items():
@@ -123,10 +123,16 @@ def _keys(file: File) -> Iterator[Finding]:
                 other
                 for other in keys
                 if _is_like(key, other, _SHORTEST_KEY)
-                and (len(keys[other]) >= _OFTEN or elsewhere[other] >= _OFTEN or other in _USUAL)
+                and (len(keys[other]) >= _MIN_USES or elsewhere[other] >= _MIN_USES or other in _COMMON_KEYS)
             ]
             place = exact.get((*above, key))
-            if len(meant) != 1 or len(spans) != 1 or elsewhere[key] > 1 or key in _USUAL or place is None:
+            if (
+                len(meant) != 1
+                or len(spans) != 1
+                or elsewhere[key] > 1
+                or key in _COMMON_KEYS
+                or place is None
+            ):
                 continue
             if file.template.source.slice(place).endswith(f".{key}"):
                 message = f"`{key}` is used nowhere else, and the same value has `{meant[0]}`"

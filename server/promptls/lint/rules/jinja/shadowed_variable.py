@@ -173,21 +173,21 @@ def _lost(
     if event.name in resolver.scopes[-1].bound or len(resolver.scopes) == 1:
         return
     outer = _outer(resolver, event.name)
-    is_turn = resolver.scopes[-1].keyword == "for"
-    when = "at the end of the turn" if is_turn else f"at the end of this `{resolver.scopes[-1].keyword}`"
+    is_loop = resolver.scopes[-1].keyword == "for"
+    when = "at the end of the turn" if is_loop else f"at the end of this `{resolver.scopes[-1].keyword}`"
     message = f"this sets another `{event.name}`, which is gone {when}; the outer one stays as it is"
     place = outer.span if outer is not None else inputs.get(event.name)
     if place is None or not (outer is None or outer.kind in {"set", "for", "with", "parameter"}):
         return
     span = event.span.shifted(start)
     related = RelatedPlace(file.path, place, f"the outer `{event.name}`")
-    if is_turn and outer is not None and adds_up(file.template, event.name, outer, span):
+    if is_loop and outer is not None and adds_up(file.template, event.name, outer, span):
         message = (
             f"each turn begins again with the outer `{event.name}`: only a `namespace` adds up over turns"
         )
         fixes = tuple(in_namespace(file.template, event.name, outer))
         yield Finding(span, message, fixes, (related,), severity="warning")
-    elif is_turn and outer is not None and is_lost(file.template, event.name, outer, span):
+    elif is_loop and outer is not None and is_lost(file.template, event.name, outer, span):
         fixes = tuple(in_namespace(file.template, event.name, outer))
         message = (
             f"this `{event.name}` is gone at the end of the turn, and nothing reads it; use a `namespace`"

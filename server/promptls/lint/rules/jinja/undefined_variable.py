@@ -91,7 +91,7 @@ def check(file: File) -> Iterator[Finding]:
             fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), is_close(name, meant))
             message = f"nothing is named `{name}`; did you mean `{meant}`?"
             yield Finding(reading.span, message, (fix, *added_input(file, name)))
-    yield from _lost_behind_loops(file)
+    yield from _lost_after_loops(file)
     for reading, loop_variable in typos_of_loop_variables(file):
         yield _typo(file, reading.name, reading.span, loop_variable)
     for found in unprovided_readings(file):
@@ -105,7 +105,7 @@ def check(file: File) -> Iterator[Finding]:
             yield Finding(found.reading.span, message, (fix,), include_places(found))
 
 
-def _lost_behind_loops(file: File) -> Iterator[Finding]:
+def _lost_after_loops(file: File) -> Iterator[Finding]:
     """Yield the uses, after a loop, of variables that are only set inside of it.
 
     Yield nothing in a file that declares inputs.
@@ -151,7 +151,7 @@ def _loops(file: File) -> Iterator[Finding]:
         return
     declared = {key.name for key in file.template.declarations.inputs or ()}
     includers = file.snapshot.includers(file.path)
-    if "loop" in declared or _asks_for_loop(file) or any(_binds_loop(file, path) for path in includers):
+    if "loop" in declared or _tests_loop(file) or any(_binds_loop(file, path) for path in includers):
         return
     message = "`loop` is there only in a loop"
     if includers:
@@ -163,7 +163,7 @@ def _loops(file: File) -> Iterator[Finding]:
             yield Finding(reading.span, message)
 
 
-def _asks_for_loop(file: File) -> bool:
+def _tests_loop(file: File) -> bool:
     """Return whether the file tests if `loop` is defined."""
     return any(
         isinstance(node, Test)

@@ -51,7 +51,7 @@ from promptls.text.positions import Span
 
 
 @chunk_fact
-def _names_asked(chunk: Chunk) -> tuple[str, ...]:
+def _block_names(chunk: Chunk) -> tuple[str, ...]:
     return tuple(
         node.name
         for _, node in expressions_in(chunk)
@@ -59,14 +59,14 @@ def _names_asked(chunk: Chunk) -> tuple[str, ...]:
     )
 
 
-_asked: Final = summary(lambda chunk: frozenset(_names_asked(chunk)), union)
+_used_blocks: Final = summary(lambda chunk: frozenset(_block_names(chunk)), union)
 """The blocks that a piece uses through `self`."""
 
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the uses of blocks that do not exist."""
     root = file.template.source.root
-    if _asked(root) and "self" not in file.template.names.all_bound_names:
+    if _used_blocks(root) and "self" not in file.template.names.all_bound_names:
         yield from _of_self(file)
     if "super" in file.template.names.read_names:
         yield from _of_super(file)
@@ -77,7 +77,7 @@ def _of_self(file: File) -> Iterator[Finding]:
     if related is None:
         return
     known = frozenset(name for path in related for name in blocks_of(file.snapshot, path))
-    for located in file.template.source.root.where(_asked):
+    for located in file.template.source.root.where(_used_blocks):
         for start, node in expressions_in(located.chunk):
             is_of_self = isinstance(node, Attribute) and isinstance(node.target, Name)
             if not is_of_self or not isinstance(node, Attribute) or not isinstance(node.target, Name):

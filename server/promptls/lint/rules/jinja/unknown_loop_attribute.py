@@ -60,14 +60,14 @@ def check(file: File) -> Iterator[Finding]:
             for reading in resolver.readings(located.chunk, located.start)
             if reading.name == "loop" and reading.binding is not None
         }
-        for name, span, target in _asked(located.chunk):
+        for name, span, target in _unknown_attributes(located.chunk):
             if nearest(name, LOOP) or (target.start + located.start in loops and not is_ambiguous):
                 yield _finding(name, span).shifted(located.start)
 
 
 def _finding(name: str, span: Span) -> Finding:
     message = f"`loop` has no `{name}`"
-    meant = _ELSEWHERE.get(name)
+    meant = _FOREIGN_NAMES.get(name)
     if meant is None:
         return misspelt(span, message, name, LOOP)
     fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
@@ -75,7 +75,7 @@ def _finding(name: str, span: Span) -> Finding:
 
 
 @chunk_fact
-def _asked(chunk: Chunk) -> tuple[tuple[str, Span, Span], ...]:
+def _unknown_attributes(chunk: Chunk) -> tuple[tuple[str, Span, Span], ...]:
     """Return the unknown attributes of `loop` in the chunk: name, its offset, the offset of `loop`."""
     found = []
     for start, node in expressions_in(chunk):
@@ -91,7 +91,7 @@ def _asked(chunk: Chunk) -> tuple[tuple[str, Span, Span], ...]:
     return tuple(found)
 
 
-_ELSEWHERE: Final = {
+_FOREIGN_NAMES: Final = {
     "count": "length",
     "counter": "index",
     "counter0": "index0",
@@ -103,7 +103,7 @@ _ELSEWHERE: Final = {
 }
 """The loop attributes of other template languages, with their names in Jinja."""
 _OWN_BINDINGS: Final = ("set", "for", "macro", "import", "with", "parameter")
-_unknown: Final = summary(lambda chunk: frozenset(name for name, *_ in _asked(chunk)), union)
+_unknown: Final = summary(lambda chunk: frozenset(name for name, *_ in _unknown_attributes(chunk)), union)
 """The unknown attributes of `loop` that a piece uses."""
 
 

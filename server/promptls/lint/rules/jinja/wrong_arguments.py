@@ -74,14 +74,14 @@ def misfits(
     """
     if any(refused_arguments(arguments)):
         return  # an error for any function, and reported as such
-    given = [each for each in arguments if not isinstance(each, Keyword)]
+    positional = [each for each in arguments if not isinstance(each, Keyword)]
     named = [each for each in arguments if isinstance(each, Keyword) and not each.name.startswith("*")]
     is_unpacking = any(isinstance(each, Keyword) and each.name.startswith("*") for each in arguments)
     placed = [each for each in signature.parameters if each.kind in {"any", "place"}]
     takes_rest = any(each.kind == "rest" for each in signature.parameters)
-    if len(given) > len(placed) and not takes_rest:
-        yield Finding(given[len(placed)].span, _too_many(signature.name, len(placed), len(given)))
-    filled = {each.name for each in placed[: len(given)]}
+    if len(positional) > len(placed) and not takes_rest:
+        yield Finding(positional[len(placed)].span, _too_many(signature.name, len(placed), len(positional)))
+    filled = {each.name for each in placed[: len(positional)]}
     takes_named = any(each.kind == "named" for each in signature.parameters)
     by_name = [each.name for each in signature.parameters if each.kind in {"any", "keyword"}]
     for keyword in named:
@@ -99,9 +99,9 @@ def misfits(
         yield Finding(place, _too_few(signature.name, missing), severity=lacking)
 
 
-def _too_many(name: str, most: int, given: int) -> str:
+def _too_many(name: str, most: int, positional: int) -> str:
     taken = f"at most {plural(most, 'argument')}" if most else "no arguments"
-    return f"`{name}` takes {taken}, and {given} {'is' if given == 1 else 'are'} given"
+    return f"`{name}` takes {taken}, and {positional} {'is' if positional == 1 else 'are'} given"
 
 
 def _too_few(name: str, missing: list[Taken]) -> str:
@@ -228,7 +228,7 @@ def is_call_block(chunk: Chunk, tag_start: int, call: Call) -> bool:
     return False
 
 
-_TAKEN_APART: Final = frozenset({"varargs", "kwargs", "caller"})
+_IMPLIED: Final = frozenset({"varargs", "kwargs", "caller"})
 """Names whose use in a macro makes the macro accept further arguments."""
 
 
@@ -236,17 +236,17 @@ _TAKEN_APART: Final = frozenset({"varargs", "kwargs", "caller"})
 def _macros(chunk: Chunk) -> dict[int, Signature]:
     """Return the signatures of macros that begin and end in the chunk, by the offset of their names."""
     found: dict[int, Signature] = {}
-    taken_apart = [
+    implied = [
         (event.span.start, event.name)
         for event in chunk_events(chunk)
-        if event.action == "read" and event.name in _TAKEN_APART
+        if event.action == "read" and event.name in _IMPLIED
     ]
     for pair in chunk_blocks(chunk).pairs:
         if pair.keyword != "macro":
             continue
         opening, closing = chunk.tags[pair.opening], chunk.tags[pair.closing]
         statement = tag_tree(opening).statement
-        read = {name for start, name in taken_apart if opening.span.start <= start < closing.span.start}
+        read = {name for start, name in implied if opening.span.start <= start < closing.span.start}
         taken = [
             Taken(each.name, each.name, is_required=each.default is None) for each in statement.parameters
         ]

@@ -57,7 +57,7 @@ from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 
-_BESIDE: Final = frozenset({"ice_token", "sep_token", "type"})
+_TEMPLATE_KEYS: Final = frozenset({"ice_token", "sep_token", "type"})
 """The keys that belong next to the `template` key, not in it."""
 
 
@@ -81,7 +81,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
                 yield found if is_used else replace(found, severity="warning")
     if evaluation.asked is not None:
         yield from _compared(evaluation, evaluation.asked)
-    yield from _unexampled(evaluation)
+    yield from _without_example(evaluation)
 
 
 def _strays(template: EvaluationTemplate) -> list[Finding]:
@@ -90,15 +90,15 @@ def _strays(template: EvaluationTemplate) -> list[Finding]:
         return []
     free = [key for key in DIALOGUE_KEYS if key not in {each.name for each in template.labels}]
     return [
-        misspelt(label.entry.key.span, f"this key {_turned(label)}", label.name, free)
+        misspelt(label.entry.key.span, f"this key {_effect(label)}", label.name, free)
         for label in template.labels
         if label.name not in DIALOGUE_KEYS
     ]
 
 
-def _turned(label: Label) -> str:
+def _effect(label: Label) -> str:
     made = "makes the dialogue a mapping from labels"
-    return f"{made}: it belongs beside `template`" if label.name in _BESIDE else made
+    return f"{made}: it belongs beside `template`" if label.name in _TEMPLATE_KEYS else made
 
 
 def _is_typo_of_round(label: Label) -> bool:
@@ -160,7 +160,7 @@ def _is_alone(evaluation: Evaluation, asked: EvaluationTemplate) -> bool:
     return len(asked.labels) == 1 and not evaluation.is_open and not _strays(asked)
 
 
-def _unexampled(evaluation: Evaluation) -> Iterator[Finding]:
+def _without_example(evaluation: Evaluation) -> Iterator[Finding]:
     """Yield the labels of the prompt for which the examples have no template."""
     ice, prompt = evaluation.ice, evaluation.prompt
     if ice is None or prompt is None or evaluation.retrieves is False or evaluation.is_open:

@@ -258,14 +258,14 @@ def _lost_texts(evaluation: Evaluation, asked: EvaluationTemplate, mark: str) ->
     for body in evaluation.used_bodies(asked):
         if not _is_dialogue(body):
             continue
-        holding = [each for each in scalars_in(body) if each.dynamic or mark in each.text]
+        with_mark = [each for each in scalars_in(body) if each.dynamic or mark in each.text]
         outside = _items(body, _SECTIONS)
-        if holding and all(scalar in outside and not scalar.dynamic for scalar in holding):
+        if with_mark and all(scalar in outside and not scalar.dynamic for scalar in with_mark):
             message = (
                 "models behind an API get no text outside of turns: the examples are lost; "
                 f"put `{mark}` into a `prompt`, or write the examples as dialogues"
             )
-            yield Finding(holding[0].span, message)
+            yield Finding(with_mark[0].span, message)
 
 
 def _is_dialogue(body: Node) -> bool:

@@ -51,8 +51,8 @@ _PRINTED_ELSEWHERE: Final = frozenset({"macro", "set"})
 def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the keys without a value in parts of the chunk."""
     found = [*_written_as_nothing(chunk)]
-    told = {finding.span for finding in found}
-    return iter([*found, *(each for each in _of_silent_tags(chunk) if each.span not in told)])
+    reported = {finding.span for finding in found}
+    return iter([*found, *(each for each in _of_silent_tags(chunk) if each.span not in reported)])
 
 
 def _written_as_nothing(chunk: Chunk) -> Iterator[Finding]:

@@ -55,7 +55,7 @@ from promptls.text.positions import Span
 
 _COUNTS: Final = {"index": "revindex", "index0": "revindex0"}
 _CHAT: Final = re.compile(r"message|histor|chat|turn|conversation|dialog", re.IGNORECASE)
-_TURNED: Final = re.compile(r"\|\s*(?:reverse|sort)\b|\[[^\]]*::\s*-|\breversed?\b|newest|latest")
+_REVERSED: Final = re.compile(r"\|\s*(?:reverse|sort)\b|\[[^\]]*::\s*-|\breversed?\b|newest|latest")
 
 
 class _Growing(NamedTuple):
@@ -122,7 +122,7 @@ def check(file: File) -> Iterator[Finding]:
                 loops.append(text)
             elif action == "close" and loops:
                 loops.pop()
-            elif action == "part" and loops and not _TURNED.search(loops[-1]):
+            elif action == "part" and loops and not _REVERSED.search(loops[-1]):
                 yield _finding(found[offset], loops[-1]).shifted(located.start)
 
 

@@ -121,12 +121,12 @@ def _is_one_of_many(
 
     The part may then be a document or an example, and the other part the question.
     """
-    is_turn = any(
+    is_repeated = any(
         its and file.template.parts[index].span == placed.span and len(its) > 1
         for index, its in enumerate(became)
     )
-    is_kept = any(part.role == "user" and not (part.truncation_priority or 0) > 0 for part in parts)
-    return is_turn and is_kept
+    has_protected = any(part.role == "user" and not (part.truncation_priority or 0) > 0 for part in parts)
+    return is_repeated and has_protected
 
 
 def _is_counted(file: File, placed: PlacedPart) -> bool:

@@ -76,7 +76,7 @@ from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span
 
-_LONGEST: Final = 60
+_MAX_SHOWN: Final = 60
 """The maximum number of characters of a value or line in a message."""
 _FIRST_COLUMN: Final = re.compile(r"^(?P<tag>\{\{[^\r\n]*?\}\})[^\r\n]*\s*\Z", re.MULTILINE)
 """A line that begins with a value in the first column, directly before the YAML error."""
@@ -172,11 +172,11 @@ def _message(failure: RenderFailure, sample: str) -> str:
     if failure.value is not None:
         why = _why(failure)
         return f"with {sample}{_turns(failure)}, this value makes the rendered text no YAML: {why}"
-    said = _reason(failure)
+    cause = _reason(failure)
     line = ""
     if failure.rendered_line is not None:
         line = f" at its line {failure.rendered_line + 1}, `{_shown_line(failure)}`"
-    return f"with {sample}{_turns(failure)}, the rendered text is no YAML{line}: {said}"
+    return f"with {sample}{_turns(failure)}, the rendered text is no YAML{line}: {cause}"
 
 
 def _is_indented_include(file: File, failure: RenderFailure) -> bool:
@@ -212,7 +212,7 @@ def _shown_line(failure: RenderFailure) -> str:
 
 def _shortened(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    return line if len(line) <= _MAX_SHOWN else f"{line[:_MAX_SHOWN]}…"
 
 
 def _places(

@@ -135,13 +135,13 @@ def _printing(chunk: Chunk) -> frozenset[tuple[str, str]]:
             continue
         statement = tag_tree(tag).statement
         targets = [each.name for each in statement.targets if isinstance(each, Name)]
-        takes = targets[0] if len(targets) == 1 else ""
+        taker = targets[0] if len(targets) == 1 else ""
         if tag.kind == "statement" and statement.keyword not in {"set", "with", "for", "call"}:
             continue
-        if tag.kind == "statement" and statement.keyword != "call" and not takes:
+        if tag.kind == "statement" and statement.keyword != "call" and not taker:
             continue
         for expression in statement.expressions:
-            found |= {(takes, node.name) for node in flowing(expression) if isinstance(node, Name)}
+            found |= {(taker, node.name) for node in flowing(expression) if isinstance(node, Name)}
     return frozenset(found)
 
 
@@ -181,8 +181,8 @@ def _is_included(file: File) -> bool:
 
 def _reached(steps: frozenset[tuple[str, str]]) -> frozenset[str]:
     """Return the names that are printed, directly or through other names."""
-    reached = {taken for takes, taken in steps if not takes}
-    while more := {taken for takes, taken in steps if takes in reached} - reached:
+    reached = {taken for taker, taken in steps if not taker}
+    while more := {taken for taker, taken in steps if taker in reached} - reached:
         reached |= more
     return frozenset(reached)
 
@@ -190,7 +190,7 @@ def _reached(steps: frozenset[tuple[str, str]]) -> frozenset[str]:
 _WORD: Final = "space"
 _SPACE: Final = f"<|{_WORD}|>"
 _OF_EVERY_ENCODING: Final = frozenset({"<|endoftext|>", "<|endofprompt|>"})
-_MORE: Final = {"cl100k_base": frozenset({"<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>"})}
+_ADDITIONAL: Final = {"cl100k_base": frozenset({"<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>"})}
 """Additional special tokens of tiktoken's encodings."""
 
 
@@ -240,7 +240,7 @@ def check(file: File) -> Iterator[Finding]:
 def _refused(declarations: Declarations, project: Project) -> tuple[str, frozenset[str]]:
     """Return the encoding of a file, and its special tokens."""
     encoding = declarations.settings.encoding or project.encoding
-    return encoding, _OF_EVERY_ENCODING | _MORE.get(encoding, frozenset())
+    return encoding, _OF_EVERY_ENCODING | _ADDITIONAL.get(encoding, frozenset())
 
 
 RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

@@ -76,15 +76,15 @@ _ONE_LINE_FORMATS: Final = frozenset(
 def check(file: File) -> Iterator[Finding]:
     """Yield the inputs that are printed unescaped where a line break would change the YAML."""
     template = file.template
-    given = _given_with_line_breaks(file)
-    one_line = _given_on_one_line(file)
+    multiline = _multiline_inputs(file)
+    one_line = _single_line_inputs(file)
     inputs = template.names.input_names - no_inputs(template)
     known = inputs | template.names.bound_names("for") | template.names.bound_names("set")
-    told: set[Span] = set()
+    reported: set[Span] = set()
     shows_hints = True
     for value, located in _unescaped(file):
         is_broken_up = value.adds_breaks and value.content.is_block
-        if value.name not in known or not (shows_hints or is_broken_up or value.name in given):
+        if value.name not in known or not (shows_hints or is_broken_up or value.name in multiline):
             continue
         schema, kind = _type_of(file, value, located, inputs)
         if schema is None:
@@ -92,15 +92,15 @@ def check(file: File) -> Iterator[Finding]:
         is_text = kind == "text" or schema.get("type") == "string"
         expression = value.expression.shifted(located.start)
         if is_broken_up:
-            if expression not in told:
+            if expression not in reported:
                 message = "the line breaks that this expression puts in end this block"
                 fixes = tuple(_fixes(located.chunk, value, is_text=is_text))
                 yield Finding(value.expression, message, fixes, severity="warning").shifted(located.start)
-            told.add(expression)
+            reported.add(expression)
         elif _is_one_line(schema) or kind in _ONE_LINE_SHAPES or value.text in one_line:
             continue
-        elif value.name in given and not value.keys:
-            message = f"{given[value.name]} `{value.text}` with a line break: {_effect(value)}"
+        elif value.name in multiline and not value.keys:
+            message = f"{multiline[value.name]} `{value.text}` with a line break: {_effect(value)}"
             fixes = tuple(_fixes(located.chunk, value, is_text=True))
             yield Finding(value.span, message, fixes, severity="warning").shifted(located.start)
         elif shows_hints:
@@ -144,7 +144,7 @@ def _kind_of_quotes(value: PrintedInput) -> str:
     return _QUOTES[value.content.value.style]
 
 
-def _given_with_line_breaks(file: File) -> dict[str, str]:
+def _multiline_inputs(file: File) -> dict[str, str]:
     """Return the inputs whose values are known to contain a line break, each with the source of the value."""
     found: dict[str, str] = {}
     for call in calls_to(file.snapshot, file.path):
@@ -162,7 +162,7 @@ def _given_with_line_breaks(file: File) -> dict[str, str]:
     return found
 
 
-def _given_on_one_line(file: File) -> frozenset[str]:
+def _single_line_inputs(file: File) -> frozenset[str]:
     """Return the inputs whose values never contain a line break in any call: numbers, lists, mappings."""
     calls = calls_to(file.snapshot, file.path)
     return frozenset(

@@ -42,7 +42,7 @@ from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 
-_ELSEWHERE: Final = {
+_FOREIGN_NAMES: Final = {
     "body": "content",
     "expected_keys": "expected_template_data_keys",
     "message": "content",
@@ -89,7 +89,7 @@ def meant_key(key: str) -> str | None:
 
 
 def _called_elsewhere(key: str) -> str | None:
-    return _ELSEWHERE.get(key.lower()) or (key.lower() if key.lower() in PART_KEYS else None)
+    return _FOREIGN_NAMES.get(key.lower()) or (key.lower() if key.lower() in PART_KEYS else None)
 
 
 def _found(span: Span, key: str) -> Finding:

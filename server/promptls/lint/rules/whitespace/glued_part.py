@@ -61,11 +61,11 @@ from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 
-_PASSED: Final = frozenset(
+_SKIPPED: Final = frozenset(
     {"if", "endif", "for", "endfor", "with", "endwith", "autoescape", "endautoescape", "import", "from"}
 )
 """The tags that print nothing and that the search for preceding text skips."""
-_ENDS_NOTHING: Final = frozenset({"endmacro", "endset"})
+_SILENT_ENDS: Final = frozenset({"endmacro", "endset"})
 """The end tags of blocks that print nothing in place."""
 _CONDITIONS: Final = frozenset({"if", "elif", "else", "endif"})
 _BEFORE_NAME: Final = "takes away the line break ahead of the part below"
@@ -144,7 +144,7 @@ def _text_ahead(
         keyword = _keyword(tag)
         if is_end:
             keyword, is_end = "endfor", False
-        if keyword in MIDDLES or keyword in _ENDS_NOTHING:
+        if keyword in MIDDLES or keyword in _SILENT_ENDS:
             opening = _opening(template.source, located, number)
             if opening is None:
                 return None, loops
@@ -153,7 +153,7 @@ def _text_ahead(
         elif keyword == "output":
             text = _Text(located.start + tag.span.end, passed, is_printed=True)
             return (text if _is_text(template, chunk, tag) else None), loops
-        elif keyword and keyword not in _PASSED and not _is_plain_set(tag):
+        elif keyword and keyword not in _SKIPPED and not _is_plain_set(tag):
             return None, loops
         elif keyword == "for":
             loops.append((located.start + tag.span.start, passed))

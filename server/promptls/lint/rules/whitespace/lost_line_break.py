@@ -64,9 +64,9 @@ from promptls.syntax.projection import has_else
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 
-_PASSED: Final = frozenset({"set", "import", "from", "do"})
+_SILENT: Final = frozenset({"set", "import", "from", "do"})
 """Statements that print nothing."""
-_ENTERED: Final = frozenset({"with", "block", "autoescape"})
+_ALWAYS_PRINTED: Final = frozenset({"with", "block", "autoescape"})
 """Blocks whose body is always printed in place."""
 _KEEPS_BEGINNING: Final = frozenset(
     {"trim", "strip", "upper", "lower", "title", "capitalize", "tojson", "e", "escape", "safe", "string"}
@@ -74,94 +74,96 @@ _KEEPS_BEGINNING: Final = frozenset(
 """Filters and methods that never put a line break at the beginning of a text."""
 
 
-_MAX_WAYS: Final = 200
+_MAX_PATHS: Final = 200
 
 
 class Beside(NamedTuple):
     """A tag that prints next to a block scalar's indicator, and the variable that it prints, if any.
 
-    `needs_refusal` is true if it only prints there when a condition is false or a loop is empty.
+    `needs_false` is true if it only prints there when a condition is false or a loop is empty.
     """
 
     text: str
     name: str
-    needs_refusal: bool
+    needs_false: bool
 
 
-class _Way(NamedTuple):
+class _Path(NamedTuple):
     """A path to a tag, with the variables of the conditions that were false and true on it."""
 
-    number: int
-    refused: frozenset[str] = frozenset()
-    taken: frozenset[str] = frozenset()
+    tag_index: int
+    false_names: frozenset[str] = frozenset()
+    true_names: frozenset[str] = frozenset()
 
 
-def printed_beside(chunk: Chunk, number: int) -> list[Beside]:
+def printed_beside(chunk: Chunk, tag_index: int) -> list[Beside]:
     """Return the tags that print before the first line break after the white space that a tag trims.
 
     Tags that need no false condition are first. Tags whose text may begin with a line break are left out,
     and so are tags on paths that need conditions which may contradict each other.
     """
     found: dict[int, Beside] = {}
-    seen: set[_Way] = set()
-    left = [_Way(number)]
+    seen: set[_Path] = set()
+    left = [_Path(tag_index)]
     pairs = {pair.opening: pair for pair in chunk_blocks(chunk).pairs}
     ends = {index: pair.closing for pair in pairs.values() for index in (*pair.middles, pair.closing)}
-    while left and len(seen) < _MAX_WAYS:
-        way = left.pop()
-        if way in seen:
+    while left and len(seen) < _MAX_PATHS:
+        path = left.pop()
+        if path in seen:
             continue
-        seen.add(way)
-        tag = chunk.tags[way.number]
+        seen.add(path)
+        tag = chunk.tags[path.tag_index]
         if tag.kind == "output" and not tag.unclosed:
             name = next(map(_name_printed, tag_tree(tag).statement.expressions), None)
             if name is not None:
-                known = found.get(way.number)
-                needs_refusal = bool(way.refused) and (known is None or known.needs_refusal)
-                found[way.number] = Beside(tag.text, name, needs_refusal)
+                known = found.get(path.tag_index)
+                needs_false = bool(path.false_names) and (known is None or known.needs_false)
+                found[path.tag_index] = Beside(tag.text, name, needs_false)
             continue
-        end = ends.get(way.number)
+        end = ends.get(path.tag_index)
         following = (
-            [way._replace(number=end)] if end is not None else _ways(chunk, pairs.get(way.number), way)
+            [path._replace(tag_index=end)]
+            if end is not None
+            else _paths(chunk, pairs.get(path.tag_index), path)
         )
         for each in following:
-            behind = _next_on_line(chunk, each.number)
-            if behind is not None:
-                left.append(each._replace(number=behind))
-    return sorted((found[index] for index in sorted(found)), key=lambda beside: beside.needs_refusal)
+            next_index = _next_on_line(chunk, each.tag_index)
+            if next_index is not None:
+                left.append(each._replace(tag_index=next_index))
+    return sorted((found[index] for index in sorted(found)), key=lambda beside: beside.needs_false)
 
 
-def _ways(chunk: Chunk, pair: Pair | None, way: _Way) -> list[_Way]:
+def _paths(chunk: Chunk, pair: Pair | None, path: _Path) -> list[_Path]:
     """Return the tags after which the path continues, if a comment or statement prints nothing itself."""
-    tag = chunk.tags[way.number]
+    tag = chunk.tags[path.tag_index]
     if tag.unclosed or tag.kind == "raw":
         return []
     if tag.kind == "comment":
-        return [way]
+        return [path]
     keyword = tag_tree(tag).statement.keyword
     if pair is None:
-        return [way] if keyword in _PASSED else []
+        return [path] if keyword in _SILENT else []
     if keyword in {"if", "for"}:
-        return _branches(chunk, pair, way)
+        return _branches(chunk, pair, path)
     if keyword in {"macro", "set"}:
-        return [way._replace(number=pair.closing)]
-    return [way] if keyword in _ENTERED else []
+        return [path._replace(tag_index=pair.closing)]
+    return [path] if keyword in _ALWAYS_PRINTED else []
 
 
-def _branches(chunk: Chunk, pair: Pair, way: _Way) -> list[_Way]:
+def _branches(chunk: Chunk, pair: Pair, path: _Path) -> list[_Path]:
     """Return the paths through and around a condition or loop that no earlier condition rules out."""
-    asked = frozenset(
+    tested = frozenset(
         node.name
         for index in (pair.opening, *pair.middles)
         for node in _names_in(tag_tree(chunk.tags[index]).statement)
     )
-    ways = [] if asked & way.refused else [way._replace(taken=way.taken | asked)]
-    if not asked & (way.refused | way.taken):
+    paths = [] if tested & path.false_names else [path._replace(true_names=path.true_names | tested)]
+    if not tested & (path.false_names | path.true_names):
         others = list(pair.middles)
         if pair.keyword == "for" or not has_else(chunk, pair):
             others.append(pair.closing)
-        ways += [_Way(index, way.refused | asked, way.taken) for index in others]
-    return ways
+        paths += [_Path(index, path.false_names | tested, path.true_names) for index in others]
+    return paths
 
 
 def _names_in(statement: Statement) -> Iterator[Name]:
@@ -174,11 +176,11 @@ def _next_on_line(chunk: Chunk, index: int) -> int | None:
     """Return the index of the next tag if neither text nor an untrimmed line break separates the two."""
     if index + 1 >= len(chunk.tags):
         return None
-    tag, behind = chunk.tags[index], chunk.tags[index + 1]
-    between = chunk.text[tag.span.end : behind.span.start]
+    tag, following = chunk.tags[index], chunk.tags[index + 1]
+    between = chunk.text[tag.span.end : following.span.start]
     if between.strip():
         return None
-    is_trimmed = tag.trims_after or behind.trims_before
+    is_trimmed = tag.trims_after or following.trims_before
     return index + 1 if is_trimmed or not set(between) & {"\n", "\r"} else None
 
 
@@ -206,7 +208,7 @@ def _name_printed(node: Expression) -> str | None:
 
 _HEADER: Final = re.compile(r"([|>])[-+1-9]{0,2}(?:[ \t]+#[^\r\n]*)?\s+")
 _BINDERS: Final = ("set", "macro", "import", "with", "parameter")
-_LONGEST: Final = 40
+_MAX_SHOWN: Final = 40
 """The maximum number of characters of a tag in a message."""
 
 
@@ -256,13 +258,13 @@ def check(file: File) -> Iterator[Finding]:
                 f"this `-` takes away the line break behind `{each.sign}`: what `{_shown(beside.text)}` prints "
                 "stands beside it, where YAML takes no text"
             )
-            severity: Severity = "warning" if beside.needs_refusal else "error"
+            severity: Severity = "warning" if beside.needs_false else "error"
             yield Finding(each.opening, message, (fix,), severity=severity).shifted(located.start)
 
 
 def _shown(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return line if len(line) <= _MAX_SHOWN else f"{line[: _MAX_SHOWN - 1]}…"
 
 
 RULE = Rule(check, severity="error", kinds=PARTS_KINDS)

@@ -51,23 +51,23 @@ from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span
 
 _MARKER: Final = "<|space|>"
-_WIDE: Final = "\\x1c-\\x1f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
+_OTHER_SPACES: Final = "\\x1c-\\x1f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
 """White space in Python other than ASCII, such as the no-break space, which `str.strip` also strips."""
-_PLAIN: Final = re.compile(rf"[ \t{_WIDE}]")
+_PLAIN: Final = re.compile(rf"[ \t{_OTHER_SPACES}]")
 _IN_SECTION: Final = re.compile(r"[ \t]")
-_BY_CODE: Final = (
+_ESCAPE_CODES: Final = (
     r"\\x(?:09|0[bBcC]|1[c-fC-F]|20|85|[aA]0)"
     r"|\\(?:u|U0000)(?:00(?:09|0[bBcC]|1[c-fC-F]|20|85|[aA]0)|1680|20(?:0\d|0[aA]|2[89fF]|5[fF])|3000)"
 )
 """The escape codes of white space in double quotes, other than ASCII line breaks."""
-_BREAK_BY_CODE: Final = r"\\(?:x|u00|U000000)0[aAdD]"
-_ESCAPED: Final = re.compile(rf"[ \t{_WIDE}]|\\[ntrvf\t _NLP]|{_BY_CODE}|{_BREAK_BY_CODE}")
+_BREAK_CODES: Final = r"\\(?:x|u00|U000000)0[aAdD]"
+_ESCAPED: Final = re.compile(rf"[ \t{_OTHER_SPACES}]|\\[ntrvf\t _NLP]|{_ESCAPE_CODES}|{_BREAK_CODES}")
 """White space in double quotes, written out or as an escape; `\\_` is a no-break space."""
 _ESCAPED_IN_LINE: Final = re.compile(r"[ \t]|\\[t\t ]|\\(?:x|u00|U000000)(?:09|20)")
-_ESCAPED_AT_EDGE: Final = re.compile(rf"[ \t{_WIDE}]|\\[tvf\t _]|{_BY_CODE}")
+_ESCAPED_AT_EDGE: Final = re.compile(rf"[ \t{_OTHER_SPACES}]|\\[tvf\t _]|{_ESCAPE_CODES}")
 _WIDTHS: Final = (10, 6, 4, 2, 1)
 """The possible lengths of white space in double quotes: an escape sequence, or a single character."""
-_NOT_STRIPPED_BY_YAML: Final = re.compile(rf"[{_WIDE}]*")
+_NOT_STRIPPED_BY_YAML: Final = re.compile(rf"[{_OTHER_SPACES}]*")
 _LINE: Final = re.compile(r"[^\r\n]*")
 _BREAKS: Final = frozenset("\r\n")
 """Line breaks, which YAML folds in quotes together with the white space around them."""
@@ -111,13 +111,13 @@ def _inside(chunk: Chunk, content: Content) -> Span | None:
     if not content.is_block:
         behind = _NOT_STRIPPED_BY_YAML.match(chunk.text, span.end)
         return None if behind is None or span.is_empty() else Span(span.start, behind.end())
-    prints = [tag for tag in tags_in(chunk, content) if tag.kind in {"output", "raw"}]
-    last = max([span.end, *(tag.span.end for tag in prints)])
+    printing = [tag for tag in tags_in(chunk, content) if tag.kind in {"output", "raw"}]
+    last = max([span.end, *(tag.span.end for tag in printing)])
     lines = [start for start in chunk.line_starts if span.start < start < last]
-    first = next((start for start in lines if _shows(chunk, start, prints)), None)
+    first = next((start for start in lines if _is_printed(chunk, start, printing)), None)
     if first is None:
         return None
-    end = next(start for start in reversed(lines) if _shows(chunk, start, prints))
+    end = next(start for start in reversed(lines) if _is_printed(chunk, start, printing))
     return Span(first, end + len(_line(chunk, end)))
 
 
@@ -136,10 +136,10 @@ def _line(chunk: Chunk, start: int) -> str:
     return match.group() if match else ""
 
 
-def _shows(chunk: Chunk, start: int, prints: list[Tag]) -> bool:
+def _is_printed(chunk: Chunk, start: int, printing: list[Tag]) -> bool:
     """Return whether anything of a line can be printed: a word or a tag."""
     end = start + len(_line(chunk, start))
-    if any(tag.span.start < end and tag.span.end > start for tag in prints):
+    if any(tag.span.start < end and tag.span.end > start for tag in printing):
         return True
     pieces = []
     position = start
