@@ -2,13 +2,13 @@
 
 ## What it does
 
-Reports an example in the file's header whose inputs are those of a row in the dataset of one of its
-experiments: the same text for every input, white space at the ends left aside. Datasets of more than
-two megabytes are left out.
+Reports an example in the file's header whose inputs match a row in the dataset of one of its
+experiments. The text of every input must be the same, apart from white space at the ends. Datasets
+larger than two megabytes are not checked.
 
 ## Why is this bad?
 
-The model has seen the answer of that row in the prompt, so that its score says nothing.
+The model has seen the answer of that row in the prompt, so the score of the row is meaningless.
 
 ## Example
 

@@ -2,14 +2,14 @@
 
 ## What it does
 
-Says at an experiment how many of its rows failed in its last run: rows that could not be rendered, and
-those that the model did not answer. In the dataset itself it says at each row what went wrong, and what
-a metric found that is not good. It says nothing when the prompt, a file that it includes, or the dataset
-has changed since the run.
+Reports, at the name of an experiment, how many of its rows failed in its last run: rows that could not
+be rendered, and rows that the model did not answer. In the dataset itself, each row shows its error, or
+the result that a metric rated as not good. Nothing is reported if the prompt, a file that it includes,
+or the dataset has changed since the run.
 
 ## Why is this bad?
 
-A row that failed has no score, so that the scores of the run speak of the others only.
+A row that failed has no score, so the scores of the run cover only the other rows.
 
 ## Example
 

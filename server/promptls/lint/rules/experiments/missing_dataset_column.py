@@ -2,11 +2,11 @@
 
 ## What it does
 
-Reports an experiment whose dataset lacks a column for an input of the prompt, or for a parameter
-of a metric. An input with a `default`, and one whose absence the template itself reckons with, need
-none. The columns are read from the file's beginning; a metric's file is read, and never run.
-Experiments of the project's settings can run any prompt: where their dataset has a column for some of
-the inputs and lacks another, that is a hint at the input.
+Reports an experiment whose dataset lacks a column for an input of the prompt, or for a parameter of a
+metric. Inputs with a `default`, and inputs that the template handles as optional, need no column. The
+columns are read from the beginning of the file; a metric's file is read but never run. Experiments in
+the project's settings can run any prompt: if their dataset has a column for some of the inputs but not
+for another one, that is a hint at the input.
 
 ## Why is this bad?
 

@@ -2,12 +2,12 @@
 
 ## What it does
 
-Reports the `dataset` of an experiment in the file's header where there is no such file, where its
-ending is none of a dataset, and where its columns cannot be read, or, in a file of up to half a
-megabyte, one of its rows. The path counts from the prompt file's folder.
+Reports the `dataset` of an experiment in the file's header if the file does not exist, if its extension
+is not that of a dataset, or if its columns cannot be read. In a file of up to half a megabyte, rows that
+cannot be read are reported too. The path is relative to the prompt file's folder.
 
-The datasets of experiments in the project's settings are looked at too: `promptls check`, `promptls doctor` and
-the editor's log say what is wrong in the settings.
+Datasets of experiments in the project's settings are checked too: `promptls check`, `promptls doctor`
+and the editor's log report the problems of the settings.
 
 ## Why is this bad?
 

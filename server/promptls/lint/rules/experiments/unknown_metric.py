@@ -2,15 +2,15 @@
 
 ## What it does
 
-Reports the names under `metrics` of an experiment in the file's header that are neither a built-in metric,
-nor `file.py:name` with a file beside the prompt that has this name. The file is read, and never run;
-where it makes names in a way that reading cannot follow, nothing is said of them.
-A name may also be one of those under `metrics`, in the header or the settings: there, `use` has to lead to a
-metric, and the other keys have to be options that it takes. The keys of `thresholds` have to be metrics of
-the experiment; where a metric of one's own may have another name than its function, nothing is said of them.
+Reports the names under `metrics` of an experiment in the file's header that are neither a built-in
+metric nor `file.py:name`, the name of a metric in a file relative to the prompt. The file is read but
+never run; names that it creates dynamically are not reported. A name may also be defined under `metrics`
+in the header or the settings: its `use` must be the name of a metric, and its other keys must be options
+that the metric accepts. The keys of `thresholds` must be metrics of the experiment; they are not checked
+if one of your metrics may have a name other than that of its function.
 
-The metrics of experiments in the project's settings are looked at too: `promptls check`, `promptls doctor` and
-the editor's log say what is wrong in the settings.
+Metrics of experiments in the project's settings are checked too: `promptls check`, `promptls doctor` and
+the editor's log report the problems of the settings.
 
 ## Why is this bad?
 

@@ -3,11 +3,11 @@
 ## What it does
 
 Reports the names under `models` of an experiment in the file's header, and the `model` and `embeddings`
-of its `metrics`, that neither a provider of promptls nor the project's `models` knows. Whether a model is installed, or has its key, is no
-matter here: `promptls doctor` says that.
+of its `metrics`, that neither a provider of promptls nor the project's `models` knows. Whether a model
+is installed, or its API key is set, is not checked here, but by `promptls doctor`.
 
-The models of experiments in the project's settings are looked at too: `promptls check`, `promptls doctor` and
-the editor's log say what is wrong in the settings.
+Models of experiments in the project's settings are checked too: `promptls check`, `promptls doctor` and
+the editor's log report the problems of the settings.
 
 ## Why is this bad?
 

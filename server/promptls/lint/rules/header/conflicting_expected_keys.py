@@ -3,17 +3,17 @@
 ## What it does
 
 Compares the `expected_template_data_keys` of a part with the file's inputs and with what the part reads.
-It reports
+Reports
 
 - a key that `input_keys` does not declare, in a file that declares its inputs,
 - in other files, a key that neither the file nor anything that it includes reads,
-- a variable that the part reads and the list does not have, unless the template reckons with its absence
-  wherever it reads it.
+- a variable that the part reads but the list does not contain, unless the template handles it as
+  optional wherever it reads it.
 
 ## Why is this bad?
 
-Prompt Poet refuses data that lacks an expected key: "Missing replacement values for keys". A key too much
-makes callers fail for nothing; a variable that the list leaves out can be missing without a word.
+Prompt Poet refuses data that lacks an expected key: "Missing replacement values for keys". An unneeded
+key makes callers fail for no reason; a variable that is not in the list can be missing without an error.
 
 ## Example
 

@@ -6,7 +6,7 @@ Reports entries of `examples` that have the same inputs as an earlier one.
 
 ## Why is this bad?
 
-It costs tokens and teaches nothing new; with another output it contradicts.
+It costs tokens and teaches nothing new. With a different output, the two examples contradict each other.
 
 ## Example
 

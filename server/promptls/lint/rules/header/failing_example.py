@@ -2,8 +2,8 @@
 
 ## What it does
 
-Reports an example in the file's header when the row with the same inputs failed in the last run of one
-of its experiments, or when a metric did not find its answer good. It says nothing when the prompt, or a
+Reports an example in the file's header if the row with the same inputs failed in the last run of one of
+its experiments, or if a metric rated the answer as not good. Nothing is reported if the prompt, or a
 file that it includes, has changed since the run.
 
 ## Why is this bad?

@@ -2,12 +2,12 @@
 
 ## What it does
 
-Reports an example whose output is a mapping with other keys than that of the first example, or of
-another type.
+Reports an example whose output has a different type than that of the first example, or is a mapping with
+different keys.
 
 ## Why is this bad?
 
-The model cannot tell which form is asked for.
+The model cannot tell which form of output is expected.
 
 ## Example
 

@@ -3,16 +3,16 @@
 ## What it does
 
 Compares the JSON Schemas of `input_keys` with how the file uses the inputs, their parts, and the
-elements of lists: a loop over a number, an attribute that a text does not have, a call of what is no
-function, arithmetic with a text, `escape_special_characters` of anything but a text. Also a comparison
-with what the input never is: a value that is not in its `enum`, or one of another type. Nothing is said
-of an input without a `type` or an `enum`, and of one whose type the template itself tests. An included
-file is held to what the templates that include it declare.
+elements of lists: a loop over a number, an attribute that a text does not have, a call of something that
+is not a function, arithmetic with a text, or `escape_special_characters` of anything but a text. Also
+reports comparisons with a value that is not in the input's `enum` or has a different type. Inputs
+without a `type` or an `enum`, and inputs whose type the template itself tests, are not checked. An
+included file is checked against the declarations of the templates that include it.
 
 ## Why is this bad?
 
-Rendering fails, or, for an attribute that is not there, prints nothing. A comparison that is never true
-leaves its branch out of every prompt.
+Rendering fails, or a missing attribute prints nothing. A comparison that is never true removes its
+branch from every prompt.
 
 ## Example
 

@@ -2,13 +2,13 @@
 
 ## What it does
 
-Compares the inputs of each example with their JSON Schemas in `input_keys`: type, `enum`, limits and
-what else a schema says.
+Compares the inputs of each example with their JSON Schemas in `input_keys`: types, `enum`, limits and
+all other keywords.
 
 ## Why is this bad?
 
-The example shows the model, and whoever reads the prompt, data that its caller never passes; a preview
-with it shows a prompt that nobody gets, or fails.
+The example shows the model, and the readers of the prompt, data that no caller passes. A preview with it
+shows a prompt that is never sent, or fails.
 
 ## Example
 

@@ -2,12 +2,12 @@
 
 ## What it does
 
-With `output_type: json`, reports outputs that are text and no JSON; with an
-`output_schema`, outputs that do not fit it.
+With `output_type: json`, reports outputs that are text but not valid JSON; with an `output_schema`,
+outputs that do not match it.
 
 ## Why is this bad?
 
-Ragas refuses the prompt, and the model learns a wrong form from its best teacher.
+Ragas refuses the prompt, and the model learns a wrong output format from the example.
 
 ## Example
 

@@ -2,13 +2,12 @@
 
 ## What it does
 
-Reports YAML errors in the header, keys that promptls does not know, with the nearest one
-that it does, values of the wrong type, types that JSON Schema does not have, encodings that nobody
-knows, and a `functions` file that is not there.
+Reports YAML errors in the header, unknown keys (with the most similar known key), values of the wrong
+type, unknown JSON Schema types, unknown encodings, and a `functions` file that does not exist.
 
 ## Why is this bad?
 
-What is misspelt in the header is not seen: the feature that needs it stays off.
+A misspelled key in the header is ignored: the feature that needs it stays off.
 
 ## Example
 

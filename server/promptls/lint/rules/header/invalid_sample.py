@@ -2,14 +2,14 @@
 
 ## What it does
 
-Reads the file that the header's `samples` names, and reports that it cannot be read, that a sample in it
-lacks an input which the template does not reckon to be without, and that a value is not of the type that
-`input_keys` declares, or not of the one that the template uses it as where nothing is declared. What the
-template reads under a condition such as `message.role == "tool"` is asked for in such rows alone.
+Reads the file that the header's `samples` names. Reports a file that cannot be read, a sample that lacks
+a required input, and a value that does not have the type declared in `input_keys` or, without a
+declaration, the type that the template uses it as. What the template reads under a condition such as
+`message.role == "tool"` is only required in rows that satisfy the condition.
 
 ## Why is this bad?
 
-The preview, and whoever copies the sample, show a prompt that no caller would get.
+The preview, and anyone who copies the sample, shows a prompt that no caller would get.
 
 ## Example
 

@@ -6,8 +6,8 @@ Reports entries of `examples` without one of the `input_keys`, or without the `o
 
 ## Why is this bad?
 
-Ragas refuses the prompt ("example 1 does not have the variable …"), and an example without
-its answer teaches nothing.
+Ragas refuses the prompt ("example 1 does not have the variable …"), and an example without its answer
+teaches the model nothing.
 
 ## Example
 

@@ -2,23 +2,23 @@
 
 ## What it does
 
-Looks at the calls in the workspace's Python files that load this template with Prompt Poet,
+Checks the calls in the workspace's Python files that load this template with Prompt Poet,
 `Prompt(template_path=…, template_data={…})`, with promptls, `promptls.load(…).render(…)`, or with Jinja,
-`environment.get_template(…).render(…)`. Reports an input that such a call does not give, where the
-template does not reckon with its absence, a value that is of another type than its uses need, and, as a
-hint, a key that nothing in the template reads, and, as an error, a text that makes the YAML invalid where
-the template prints it. What the template reads under a condition such as
-`message.role == "tool"` is asked for in such rows alone. Only calls whose path and data are written out
-are looked at; Python files are read, and never run.
+`environment.get_template(…).render(…)`. Reports a required input that such a call does not pass, and a
+value whose type does not match its uses. A text that makes the YAML invalid where the template prints it
+is an error; a key that the template never reads is a hint. What the template reads under a condition
+such as `message.role == "tool"` is only required in rows that satisfy the condition. Only calls with a
+literal path and data are checked; Python files are read but never run.
 
-The same is told in the Python file, where an editor has it open or `promptls check` is given its name;
-there, also of templates that the program writes out, `Prompt(raw_template="…", template_data={…})`.
-A comment `# promptls: ignore[missing-template-data]` silences it.
+The same problems are reported in the Python file, if it is open in an editor or passed to
+`promptls check`; there, also for templates that the program contains as text,
+`Prompt(raw_template="…", template_data={…})`. A comment `# promptls: ignore[missing-template-data]`
+suppresses them.
 
 ## Why is this bad?
 
-Jinja prints nothing for a variable that is not there, so that the prompt is shorter without a word.
-What is given and never read is often the same variable under another name.
+Jinja prints nothing for an undefined variable, so the prompt is shorter without any error. A value that
+is passed but never read is often the same variable under a different name.
 
 ## Example
 

@@ -2,14 +2,14 @@
 
 ## What it does
 
-Reports `token_limit` and `escape_special_characters` among `input_keys`, and among the inputs of an example
-or of a sample. Only Prompt Poet keeps these names for itself: prompt objects and evaluation prompts may have
+Reports `token_limit` and `escape_special_characters` among `input_keys`, and among the inputs of an
+example or sample. Only Prompt Poet reserves these names: prompt objects and evaluation prompts may use
 them.
 
 ## Why is this bad?
 
-Prompt Poet adds both to the data itself, and refuses data that holds them: "`token_limit` is a reserved
-key in the template data".
+Prompt Poet adds both to the data itself, and refuses data that contains them: "`token_limit` is a
+reserved key in the template data".
 
 ## Example
 

@@ -2,19 +2,19 @@
 
 ## What it does
 
-In a file that declares `input_keys`, reports every variable that neither `input_keys`, nor
-the file itself, nor its `functions` file, nor Prompt Poet provides. A name that is like one of
-those is left to `undefined-variable`, a call to `unknown-function`. A file that declares
-nothing has no such findings: there every free variable is an input.
+In a file that declares `input_keys`, reports every variable that is not provided by `input_keys`, the
+file itself, its `functions` file, or Prompt Poet. A name that is similar to one of those is reported by
+`undefined-variable`, a call by `unknown-function`. In a file without declarations, every free variable
+is an input and nothing is reported.
 
-An included file is judged by the templates that include it: it sees their inputs, and what they
-bind at the include. A template that declares its inputs is told at the include what the file reads
-besides.
+An included file is checked against the templates that include it: it can use their inputs, and the
+variables in scope at the include. In a template that declares its inputs, the undeclared variables of an
+included file are reported at the include.
 
 ## Why is this bad?
 
-Jinja prints nothing for a variable that it is not given. A caller who reads `input_keys` does not
-know that this one is needed, and gets a shorter prompt without a word.
+Jinja prints nothing for an undefined variable. A caller who relies on `input_keys` does not know that
+this one is needed, and gets a shorter prompt without any error.
 
 ## Example
 

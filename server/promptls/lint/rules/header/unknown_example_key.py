@@ -7,7 +7,7 @@ In a file that declares both `input_keys` and `output_key`, reports every other 
 
 ## Why is this bad?
 
-Ragas keeps such a key and prints it into the prompt; most often it is an input misspelt.
+Ragas prints such a key into the prompt; most often it is a misspelled input.
 
 ## Example
 

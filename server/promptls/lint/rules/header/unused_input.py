@@ -2,13 +2,12 @@
 
 ## What it does
 
-Reports names in `input_keys` that neither the file nor anything it includes reads. Nothing
-is said where an include cannot be followed, because it could read them.
+Reports names in `input_keys` that neither the file nor anything it includes reads. Nothing is reported
+if an include cannot be resolved, because the included file could read them.
 
 ## Why is this bad?
 
-The caller goes to the trouble of passing a value that never reaches the model; often the
-template misspells it.
+The caller passes a value that never reaches the model. Often the template misspells the name.
 
 ## Example
 

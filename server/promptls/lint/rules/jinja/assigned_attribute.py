@@ -6,8 +6,8 @@ Reports `{% set x.y = … %}` where the file sets `x` to a text, a number, a lis
 
 ## Why is this bad?
 
-Jinja lets only a `namespace` be given attributes: rendering fails with "cannot assign attribute on
-non-namespace object".
+In Jinja, only the attributes of a `namespace` can be set: rendering fails with "cannot assign attribute
+on non-namespace object".
 
 ## Example
 

@@ -2,14 +2,15 @@
 
 ## What it does
 
-Compares the uses of each input, and of what is under its keys, wherever one use is never reached without
-the other: a text's method beside arithmetic, a call, or a method of mappings or lists. Of uses in branches
-that exclude each other nothing is said, nor of an input whose type the template itself tests.
-A mapping or a loop beside arithmetic is a hint: no JSON value is both, but an object of some library is.
+Compares the uses of each input, and of the values under its keys, if one use is never reached without
+the other: a method of texts together with arithmetic, a call, or a method of mappings or lists. Uses in
+branches that exclude each other, and inputs whose type the template itself tests, are not reported. A
+mapping or a loop together with arithmetic is a hint: no JSON value supports both, but objects of some
+libraries do.
 
 ## Why is this bad?
 
-Rendering fails, whatever the caller gives.
+Rendering fails for every value of the input.
 
 ## Example
 

@@ -2,14 +2,14 @@
 
 ## What it does
 
-Points at `order.items`, `row.values`, `box.keys` and the other names of methods that a Python mapping
-has, where they are not called. Where the file declares the key, it is a warning.
+Reports `order.items`, `row.values`, `box.keys` and other names of methods of Python mappings that are
+not called. If the file declares the key, it is a warning.
 
 ## Why is this bad?
 
-With a dot Jinja looks for an attribute first, and the method is one: of a mapping with the key `items`,
+With a dot, Jinja looks for an attribute first, and finds the method: for a mapping with the key `items`,
 `{{ order.items }}` prints `<built-in method items of dict object>`, and a loop over it fails. With
-brackets it looks for the key.
+brackets, Jinja looks for the key first.
 
 ## Example
 

@@ -2,12 +2,12 @@
 
 ## What it does
 
-Reports parts behind an `extends` that stand in no block, and blocks that no template above has.
+Reports parts after an `extends` that are outside of a block, and blocks that no parent template has.
 
 ## Why is this bad?
 
-Of a template that extends another one, Jinja prints nothing but the blocks that the other one has: the rest
-is dropped without a word, and the prompt is shorter.
+From a template that extends another one, Jinja prints only the blocks that the parent has: the rest is
+dropped silently, and the prompt is shorter.
 
 ## Example
 

@@ -2,12 +2,13 @@
 
 ## What it does
 
-Reports the call of a method such as `size()`, `toUpperCase()` or `includes(…)`, which no text, list or mapping of
-Jinja has, and `.length` of a value that the file uses as a list or a text.
+Reports calls of methods such as `size()`, `toUpperCase()` or `includes(…)`, which texts, lists and
+mappings do not have in Jinja, and `.length` of a value that the file uses as a list or a text.
 
 ## Why is this bad?
 
-A call of such a method fails, and such an attribute prints nothing. Jinja has filters and operators for that.
+The call of such a method fails, and such an attribute prints nothing. Jinja has filters and operators
+instead.
 
 ## Example
 

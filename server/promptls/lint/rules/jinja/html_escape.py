@@ -2,14 +2,14 @@
 
 ## What it does
 
-Points at the first `escape`, `e` or `forceescape` of the file, and counts the others. Where its severity is
-set higher, it points at each.
+Reports the first `escape`, `e` or `forceescape` of the file, with the number of further ones. If the
+severity of the rule is raised, each one is reported.
 
 ## Why is this bad?
 
-They escape for web pages: the model reads `&#34;` and `&#39;` for quotes, `&amp;` for `&` and `&lt;` for
-`<`, and a line break, which could break the YAML, stays. What Prompt Poet offers for that is
-`escape_special_characters`.
+These filters escape text for HTML: the model reads `&#34;` and `&#39;` for quotes, `&amp;` for `&` and
+`&lt;` for `<`, and a line break, which could break the YAML, is not escaped. Use Prompt Poet's
+`escape_special_characters` instead.
 
 ## Example
 

@@ -2,12 +2,12 @@
 
 ## What it does
 
-Reports includes, imports and `extends` outside every `if`, loop and macro that lead back to the file
-they stand in, over files that do so outside every `if` and loop too.
+Reports includes, imports and `extends` that lead back to the file that contains them, if each tag on the
+path is outside of conditions, loops and macros.
 
 ## Why is this bad?
 
-Rendering never ends: Jinja gives up with a recursion error.
+Rendering never ends: Jinja fails with a recursion error.
 
 ## Example
 

@@ -2,13 +2,13 @@
 
 ## What it does
 
-Reports comments (`{# promptls: ignore … #}` of Jinja, `# promptls: ignore …` of YAML, and the same with
-`ignore-file`) that name no rule in brackets, or a rule that there is not; and those that are part of a text,
-because they stand in a block. A rule that is named and finds nothing there is a hint.
+Reports comments (`{# promptls: ignore … #}` in Jinja, `# promptls: ignore …` in YAML, and the same with
+`ignore-file`) that have no rule in brackets, or an unknown rule, and comments that are part of a text
+because they are inside of a block scalar. A named rule without a finding there is a hint.
 
 ## Why is this bad?
 
-The comment does nothing: the findings that it is about are still reported.
+The comment has no effect: the findings that it should suppress are still reported.
 
 ## Example
 

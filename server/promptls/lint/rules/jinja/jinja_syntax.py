@@ -2,12 +2,12 @@
 
 ## What it does
 
-Reports tags, expressions and blocks that jinja2 refuses, each where it is wrong, with what
-was expected and where the thing was opened. One error never hides the others.
+Reports tags, expressions and blocks that jinja2 refuses, each at the place of the error, with what was
+expected and where the block or bracket was opened. One error never hides the others.
 
 ## Why is this bad?
 
-The template cannot be loaded, and nothing of it reaches the model.
+The template cannot be loaded, so no prompt is sent.
 
 ## Example
 

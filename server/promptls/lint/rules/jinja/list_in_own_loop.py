@@ -2,11 +2,12 @@
 
 ## What it does
 
-Reports a tag that prints nothing but the list that a loop around it goes through.
+Reports a tag that prints nothing but the list that a loop around it iterates over.
 
 ## Why is this bad?
 
-Each turn of the loop prints all elements, as Python writes a list. The element of the turn is meant.
+Each iteration of the loop prints the whole list in Python's notation. Usually, the current element is
+meant.
 
 ## Example
 

@@ -3,13 +3,14 @@
 ## What it does
 
 In a file that declares no inputs, reports a variable that is read once and differs by one letter from a
-variable that the file uses more often; and a key or attribute of a value that is used once and differs by one
-letter from one that the same value has elsewhere. Names that differ in a digit, by a plural or in a part of
-one or two letters are left alone, and so are names that a Python call, a sample or another template gives.
+variable that the file uses more often, and a key or attribute of a value that is used once and differs
+by one letter from one that the same value has elsewhere. Names that differ in a digit, in a plural
+ending or in a part of one or two letters are not reported, and neither are names that a Python call, a
+sample or another template passes.
 
 ## Why is this bad?
 
-Jinja prints nothing for a name that it does not know, so that the prompt loses text and nobody notices.
+Jinja prints nothing for an undefined name, so the prompt silently loses text.
 
 ## Example
 

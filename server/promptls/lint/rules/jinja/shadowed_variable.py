@@ -2,16 +2,17 @@
 
 ## What it does
 
-Reports a loop variable, a `with` and a `set` inside a loop or another block with names of its own, where
-the name is a declared input or is bound outside of the block already. Also a name that is Jinja's own
-(`range`, `dict`, `namespace`, …) or Prompt Poet's. A parameter of a macro is a hint. It is a warning
-where a loop sets something for what follows behind it: where it is to add up
-(`{% set total = total + 1 %}`), and where only the outer variable is ever read.
+Reports a loop variable, a `with`, or a `set` inside a loop or another block with its own scope, if the
+name is a declared input or is already bound outside of the block. Also reports names that hide one of
+Jinja's (`range`, `dict`, `namespace`, …) or Prompt Poet's. A parameter of a macro is a hint. A `set` in
+a loop is a warning if its value is needed after the iteration: if it adds to the outer variable
+(`{% set total = total + 1 %}`), or if only the outer variable is ever read.
 
 ## Why is this bad?
 
-Inside the block the outer value cannot be reached. And what is `set` in a loop is gone with each turn:
-`{% set found = true %}` in a loop leaves the outer `found` as it was. A `namespace` keeps it.
+Inside the block, the outer value is inaccessible. And a variable that is `set` in a loop is lost after
+each iteration: `{% set found = true %}` in a loop does not change the outer `found`. Use a `namespace`
+to preserve it.
 
 ## Example
 

@@ -2,12 +2,12 @@
 
 ## What it does
 
-Reports `{name}` in the text of a content if the file prints or binds a variable of that name with two braces,
-and a third `}` right behind a tag if the content has no `{` for it.
+Reports `{name}` in the text of a content if the file prints or binds a variable of that name, and a
+third `}` directly after a tag if the content has no `{` that matches it.
 
 ## Why is this bad?
 
-Jinja leaves single braces alone: the model gets `{name}` in place of the value, or a stray brace.
+Jinja ignores single braces: the model gets `{name}` instead of the value, or a stray brace.
 
 ## Example
 

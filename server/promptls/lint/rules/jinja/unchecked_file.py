@@ -2,14 +2,14 @@
 
 ## What it does
 
-Reports a prompt file with more than 2,000,000 characters, with more than 200 tags that are never closed,
-with more than 100 blocks inside one another, or with more than 200 tags that name other templates. Nothing else is looked for in such a file, and an editor
-shows it without hovers, completions and the like.
+Reports a prompt file with more than 2,000,000 characters, with more than 200 unclosed tags, with blocks
+that are nested more than 100 levels deep, or with more than 200 tags that name other templates. No other
+rule checks such a file, and editors show it without hovers, completions and the like.
 
 ## Why is this bad?
 
-Analysing such a file takes so long that nobody wants to wait for it. Jinja refuses unclosed tags, and
-Python compiles no template with so many blocks inside one another.
+Analysing such a file would take too long. Jinja refuses unclosed tags, and Python cannot compile a
+template with so many nested blocks.
 
 ## Example
 

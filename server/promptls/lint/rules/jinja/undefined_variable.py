@@ -2,22 +2,22 @@
 
 ## What it does
 
-In a file that declares its inputs, reports a name that nothing declares and that is like a name which is
-in scope, and a name that the file binds elsewhere: a loop's variable behind the loop, what is set in a
-loop and read behind it, a macro's parameter outside of the macro.
+In a file that declares its inputs, reports an undeclared name that is similar to a name in scope, and a
+name that the file binds elsewhere: a loop variable after the loop, a variable that is set in a loop and
+read after it, or a macro's parameter outside of the macro.
 
-In a file that declares none, any name may be an input; but one that is read in a loop alone, and is like a
-variable of the loop that nothing reads, is reported too.
+In a file that declares no inputs, any name may be an input; but a name that is only read in a loop, and
+is similar to an unused variable of the loop, is reported too.
 
-In every file it reports what no caller can give: `loop` outside of a loop, also in a file that is
-included from within one, and, in a file that is only imported without its context, variables that
-a macro takes from the data; and `null`, `nil`, `TRUE` and `FALSE`, which Jinja writes `none`, `true`
-and `false`: nothing equals a name that is not there.
+In every file, reports names that no caller can provide: `loop` outside of a loop, also in a file that is
+included from within a loop; in a file that is only imported without context, variables that a macro
+takes from the data; and `null`, `nil`, `TRUE` and `FALSE`, which Jinja writes as `none`, `true` and
+`false`.
 
 ## Why is this bad?
 
-Jinja prints nothing for a variable that is not there, so that the prompt is shorter without a word; an
-attribute of it, or a call, fails.
+Jinja prints nothing for an undefined variable, so the prompt is shorter without any error; reading an
+attribute of it, or calling it, fails.
 
 ## Example
 

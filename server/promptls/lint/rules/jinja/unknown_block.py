@@ -2,8 +2,8 @@
 
 ## What it does
 
-Reports `self.name()` where neither this template, nor one that it extends, nor one that extends it has a
-block of that name, and `super()` in a block that no template above has.
+Reports `self.name()` if no block has that name in this template, its parents or its children, and
+`super()` in a block that no parent template has.
 
 ## Why is this bad?
 

@@ -2,10 +2,10 @@
 
 ## What it does
 
-In a file that declares its inputs or names a `functions` file, reports calls of a name that is no macro, no
-import, no function of Jinja or Prompt Poet, no function of that file, and no declared input. A file that
-declares no inputs itself is judged by those that include it. Where the `functions` file cannot be read, and
-where every call stands under a condition that asks for the function, nothing is said.
+In a file that declares its inputs or names a `functions` file, reports calls of a name that is not a
+macro, an import, a function of Jinja or Prompt Poet, a function of that file, or a declared input. A
+file that declares no inputs itself is checked against the files that include it. Nothing is reported if
+the `functions` file cannot be read, or if every call is under a condition that tests for the function.
 
 ## Why is this bad?
 

@@ -2,12 +2,12 @@
 
 ## What it does
 
-Reports attributes of a loop's `loop` that Jinja does not know, such as `loop.count` and `loop.parent`. Where
-no loop of the file is around, only those that are like one that it knows: `loop.idx`, `loop.lenght`.
+Reports attributes of `loop` that Jinja does not have, such as `loop.count` and `loop.parent`. Outside of
+a loop in the file, only those that are similar to a known one are reported: `loop.idx`, `loop.lenght`.
 
 ## Why is this bad?
 
-Jinja prints nothing for them, and takes them for false in a condition.
+Jinja prints nothing for them, and treats them as false in a condition.
 
 ## Example
 

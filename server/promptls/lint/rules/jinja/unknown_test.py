@@ -2,13 +2,13 @@
 
 ## What it does
 
-Reports tests other than those of Jinja 3.1. Prompt Poet uses Jinja without extensions, so
-tests of Ansible or Django are not there.
+Reports tests other than those of Jinja 3.1. Prompt Poet uses Jinja without extensions, so tests of
+Ansible or Django are not available.
 
 ## Why is this bad?
 
-Loading the template fails. In a branch of an `if`, or in a conditional expression, rendering fails when it
-is reached: that is a warning.
+Loading the template fails. In a branch of an `if`, or in a conditional expression, rendering only fails
+when the test is reached: that is a warning.
 
 ## Example
 

@@ -2,13 +2,13 @@
 
 ## What it does
 
-Reports a role that stands without quotes beside `==` or `!=`, as in `message.role == user`; and a key without
-quotes in brackets, as in `message[role]`, if the same value has that key elsewhere. Nothing is said of a
-variable that the file binds, declares or uses for anything else, or that a Python call gives.
+Reports an unquoted role next to `==` or `!=`, as in `message.role == user`, and an unquoted key in
+brackets, as in `message[role]`, if the same value has that key elsewhere. A variable that the file
+binds, declares or uses in any other way, or that a Python call passes, is not reported.
 
 ## Why is this bad?
 
-Jinja takes the word for a variable. Nothing gives it, so that the comparison is never true, or the key is never
+Jinja reads the word as a variable. It is undefined, so the comparison is never true, or the key is never
 found, and the prompt loses text.
 
 ## Example

@@ -2,19 +2,18 @@
 
 ## What it does
 
-Reports the written-out name of a template in an `import` or a `from … import` for which no file is
-there: neither from the folder of an entry template that leads here, nor from the setting
-`template_paths`, nor from a folder above. Names with `..` are reported too, because Jinja's loader
-refuses them. Of a file that is there, reports names that are imported from it or asked of it
-(`{{ lib.name }}`), and that it neither defines nor sets.
+Reports the literal name of a template in an `import` or a `from … import` if there is no such file: in
+the folder of an entry template that includes this file, in the setting `template_paths`, or in a parent
+folder. Names with `..` are reported too, because Jinja's loader refuses them. Also reports imported
+names, and attributes of imported files (`{{ lib.name }}`), that the file does not define.
 
-In an OpenCompass configuration in Python, reports imports below `with read_base():` of files that
-are not there.
+In an OpenCompass configuration in Python, reports imports below `with read_base():` of files that do not
+exist.
 
 ## Why is this bad?
 
-Rendering fails with `TemplateNotFound`, also where no macro of the file is called; a name that the
-file does not have prints nothing, and a call of it fails.
+Rendering fails with `TemplateNotFound`, even if no macro of the file is called; a name that the file
+does not define prints nothing, and a call of it fails.
 
 ## Example
 

@@ -2,20 +2,19 @@
 
 ## What it does
 
-Reports written-out template names for which no file is there: neither from the folder of
-an entry template that leads here, nor from the setting `template_paths`, nor from a folder
-above. Names with `..` are reported too, because Jinja's loader refuses them, and offered a name
-that it takes where such a file is there. `ignore missing` keeps it silent. Imports have a rule of
-their own, `unresolved-import`.
+Reports literal template names if there is no such file: in the folder of an entry template that includes
+this file, in the setting `template_paths`, or in a parent folder. Names with `..` are reported too,
+because Jinja's loader refuses them; if the file exists, a valid name is suggested. With
+`ignore missing`, nothing is reported. Imports have a separate rule, `unresolved-import`.
 
-Names count wherever the file writes them out: in a condition (`"a" if b else "c"`), as a default, in a variable
-or a list that the tag takes its name from, and put together of those with `~`. A condition without an `else` is
-a warning, because the tag has no name where it is false.
+Names are checked wherever the file contains them as literals: in a condition (`"a" if b else "c"`), as a
+default, in a variable or list that the tag takes its name from, and in concatenations of these with `~`.
+A condition without an `else` is a warning, because the tag has no name if it is false.
 
 ## Why is this bad?
 
-Rendering fails with `TemplateNotFound`. Names count from the folder of the *entry*
-template, never from the file that they stand in.
+Rendering fails with `TemplateNotFound`. Names are relative to the folder of the *entry* template, never
+to the file that contains them.
 
 ## Example
 

@@ -7,7 +7,7 @@ includes reads.
 
 ## Why is this bad?
 
-The other file is loaded for nothing, or the name is misspelt where it should be used.
+The imported file is loaded for nothing, or the name is misspelled where it should be used.
 
 ## Example
 

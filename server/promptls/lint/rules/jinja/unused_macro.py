@@ -2,12 +2,12 @@
 
 ## What it does
 
-Reports macros that neither the file nor anything it includes names, and those that only they themselves
-call. A file that has no parts of its own, or that another file imports, is taken for a library.
+Reports macros that neither the file nor anything it includes uses, and macros that only call themselves.
+A file without parts of its own, or one that another file imports, is treated as a library.
 
 ## Why is this bad?
 
-It is text that nobody gets.
+The text of the macro is never printed.
 
 ## Example
 

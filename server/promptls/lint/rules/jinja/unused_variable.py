@@ -2,13 +2,13 @@
 
 ## What it does
 
-Reports names that `set` binds and that neither the file nor anything it includes reads. Names that
-begin with `_`, names that another file can import, and those that get what a method such as `append`
-returns are left alone. So is a name that a misspelt one stands for, which `undefined-variable` tells.
+Reports names that `set` binds and that neither the file nor anything it includes reads. Names that begin
+with `_`, names that another file can import, and names for the result of a method such as `append` are
+not reported. A name that is misspelled where it is read is reported there, by `undefined-variable`.
 
 ## Why is this bad?
 
-Either the text that should read it misspells it, or it can go.
+Either the text that should read it misspells the name, or the variable can be removed.
 
 ## Example
 

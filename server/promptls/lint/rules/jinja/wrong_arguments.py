@@ -3,12 +3,12 @@
 ## What it does
 
 Compares the arguments of filters, tests, Jinja's functions, macros and the functions of the `functions`
-file with what these take: too many, too few, unknown names, one given twice. An argument that a macro
-lacks is a hint: it is empty inside of the macro.
+file with their parameters: too many, too few, unknown or repeated arguments. A missing argument of a
+macro is a hint: it is undefined inside of the macro.
 
 ## Why is this bad?
 
-Rendering fails with a TypeError where the call is reached.
+Rendering fails with a TypeError when the call is reached.
 
 ## Example
 

@@ -2,10 +2,10 @@
 
 ## What it does
 
-Reports an evaluation prompt without any template; a template whose `template` is missing, or
-neither a text nor a mapping; a dialogue without `round`; messages that are no list, or lack
-`role` or `content`; an `ice_token` that is no text; and a dialogue's `end`, which OpenCompass
-0.5.4 fails at as soon as it meets it with a meta template.
+Reports an evaluation prompt without any template; a template whose `template` is missing, or neither a
+text nor a mapping; a dialogue without `round`; messages that are not a list, or lack `role` or
+`content`; an `ice_token` that is not a text; and a dialogue's `end`, which makes OpenCompass 0.5.4 fail
+when it is used with a meta template.
 
 ## Why is this bad?
 

@@ -3,8 +3,8 @@
 ## What it does
 
 Reports a `meta_template`, of the file or of one of its `models`, without a list of `round`, with a
-role twice, with a turn that has no `role`, with a list for a `begin` or `end`, and one in which only
-some roles have an `api_role`, or none, although the class of the model sends it.
+repeated role, with a turn that has no `role`, or with a list for a `begin` or `end`. Also reports one in
+which only some roles have an `api_role`, or none although the class of the model sends it.
 
 ## Why is this bad?
 

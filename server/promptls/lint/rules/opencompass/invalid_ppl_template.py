@@ -2,17 +2,16 @@
 
 ## What it does
 
-Reports a mapping from labels to templates whose values are no texts or dialogues, and one
-that a stray key made of a dialogue: OpenCompass takes a mapping for a dialogue only where
-every key is `begin`, `round` or `end`. Reports also a `PPLInferencer` whose template gives it
-nothing to compare (a dialogue has the one label `round`, and a text is the same for every
-label), and a `GenInferencer` with a mapping from labels, of which only the first is used. A
-label of `prompt_template` that `ice_template` lacks is reported there.
+Reports a mapping from labels to templates whose values are not texts or dialogues, and a dialogue that
+an unexpected key turns into such a mapping: OpenCompass only treats a mapping as a dialogue if every key
+is `begin`, `round` or `end`. Also reports a `PPLInferencer` whose template gives it nothing to compare
+(a dialogue has the single label `round`, and a text is the same for every label), and a `GenInferencer`
+with a mapping from labels, of which only the first is used. A label of `prompt_template` that
+`ice_template` lacks is reported at `ice_template`.
 
 ## Why is this bad?
 
-OpenCompass raises a `TypeError`, or compares prompts that do not differ: every row then gets
-the same label.
+OpenCompass raises a `TypeError`, or compares identical prompts: every row then gets the same label.
 
 ## Example
 

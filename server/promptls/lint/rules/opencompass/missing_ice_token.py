@@ -2,20 +2,20 @@
 
 ## What it does
 
-Reports an evaluation prompt whose template has no `ice_token` although it needs one, and a
-template in whose text that mark does not stand:
+Reports an evaluation prompt whose template has no `ice_token` although it needs one, and a template
+whose text does not contain the token:
 
-- `ice_template` alone writes the question too, and needs an `ice_token` even where no
-  example is shown (`ZeroRetriever`);
+- `ice_template` alone is also the template of the question, and needs an `ice_token` even if no example
+  is shown (`ZeroRetriever`);
 - with both templates, `prompt_template` needs it;
-- a text, and every text of a mapping from labels, must hold the mark that `ice_token` names;
-- so must a dialogue: OpenCompass does not look there, and silently loses the examples;
+- a text, and every text of a mapping from labels, must contain the token that `ice_token` names;
+- so must a dialogue: OpenCompass does not check it, and silently loses the examples;
 - a `</E>` in a template without `ice_token` reaches the model unchanged.
 
 ## Why is this bad?
 
-OpenCompass raises `NotImplementedError: ice_token of … is not provided` or a `LookupError`,
-or the model is asked without the examples that you chose.
+OpenCompass raises `NotImplementedError: ice_token of … is not provided` or a `LookupError`, or the model
+does not get the examples that you chose.
 
 ## Example
 

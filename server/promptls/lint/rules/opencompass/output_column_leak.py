@@ -2,14 +2,14 @@
 
 ## What it does
 
-Reports the `output_column` of `reader_cfg` in a template that writes the question, where
-OpenCompass does not take it out: in the messages of a `RawPromptTemplate`, and in every prompt
-whose labels the `PPLInferencer` compares.
+Reports the `output_column` of `reader_cfg` in a template of the question, if OpenCompass does not mask
+it: in the messages of a `RawPromptTemplate`, and in every prompt whose labels the `PPLInferencer`
+compares.
 
 ## Why is this bad?
 
-OpenCompass masks the answer's column only in texts and dialogues of a `PromptTemplate` for
-generation. Everywhere else the model reads the right answer, and the score says nothing.
+OpenCompass masks the answer's column only in texts and dialogues of a `PromptTemplate` for generation.
+Everywhere else the model reads the correct answer, and the score is meaningless.
 
 ## Example
 

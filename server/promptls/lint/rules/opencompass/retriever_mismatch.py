@@ -4,15 +4,14 @@
 
 Reports a retriever of an evaluation prompt that
 
-- picks examples although there is no `ice_template` to write them with;
+- selects examples although there is no `ice_template` for them;
 - has no `type`;
 - lacks an argument that its class needs (`fix_id_list` of `FixKRetriever`, `k` of
-  `SlidingWindowRetriever`), or has one that its class does not take;
+  `SlidingWindowRetriever`), or has one that its class does not accept;
 - is a typo of a known class;
-- is put with templates that do not go together: examples that are dialogues can only go to a
-  text item of their own in a dialogue (in its `begin`, where there is a meta template), examples
-  that are texts must stand in a turn where the model is behind an API, and examples for messages
-  must be messages.
+- is used with incompatible templates: examples that are dialogues can only be inserted at a separate
+  text item of a dialogue (in its `begin`, if there is a meta template), examples that are texts must be
+  inside of a turn if the model is behind an API, and examples for messages must be messages.
 
 ## Why is this bad?
 

@@ -2,16 +2,16 @@
 
 ## What it does
 
-Reports the `role` of a turn that the file's `meta_template` does not have: in `round` it must
-be one of its `round`; in `begin` one of its `round` or `reserved_roles`, unless the turn has a
-`fallback_role` that is. A meta template with `api_role` belongs to a model behind an API, which
-takes the `fallback_role` in `round` too; other models do not. Without a meta template, only
-typos of `HUMAN`, `BOT` and `SYSTEM` are reported. The messages of a `RawPromptTemplate` must
-have the roles `system`, `user` and `assistant`.
+Reports the `role` of a turn that the file's `meta_template` does not have: in `round`, it must be one of
+its `round`; in `begin`, one of its `round` or `reserved_roles`, unless the turn has a `fallback_role`
+that is. A meta template with `api_role` belongs to a model behind an API, for which the `fallback_role`
+is used in `round` too; for other models it is not. Without a meta template, only typos of `HUMAN`, `BOT`
+and `SYSTEM` are reported. The messages of a `RawPromptTemplate` must have the roles `system`, `user` and
+`assistant`.
 
 ## Why is this bad?
 
-OpenCompass raises a bare `KeyError` when it lays the dialogue out.
+OpenCompass raises a bare `KeyError` when it renders the dialogue.
 
 ## Example
 

@@ -2,14 +2,14 @@
 
 ## What it does
 
-Reports a key of `ice_template` or `prompt_template` that its class does not take, typos of
-the keys of `infer_cfg`, `reader_cfg`, a dialogue's turn and the inferencer, and typos of the
-names of inferencers and template classes. Keys that are like no known one are left alone where
-OpenCompass, or a class of yours, may take them.
+Reports a key of `ice_template` or `prompt_template` that its class does not accept, typos of the keys of
+`infer_cfg`, `reader_cfg`, a dialogue's turn and the inferencer, and typos of the names of inferencers
+and template classes. Keys that are not similar to a known one are not reported if OpenCompass, or one of
+your classes, may accept them.
 
 ## Why is this bad?
 
-OpenCompass fails with a `TypeError`, or reads on as if the key were not there.
+OpenCompass fails with a `TypeError`, or ignores the key.
 
 ## Example
 

@@ -2,15 +2,15 @@
 
 ## What it does
 
-Reports a `{field}` in a template of an evaluation prompt that is neither among the
-`input_columns` of `reader_cfg`, nor its `output_column`, nor an input that the file declares;
-and a column that Jinja prints, as `{{ column }}`, before OpenCompass sees it. Where no reader
-names its columns, nothing is reported.
+Reports a `{field}` in a template of an evaluation prompt that is neither one of the `input_columns` of
+`reader_cfg`, nor its `output_column`, nor an input that the file declares; and a column that Jinja
+prints, as `{{ column }}`, before OpenCompass sees it. If no reader names its columns, nothing is
+reported.
 
 ## Why is this bad?
 
-OpenCompass leaves a field that is not a column unchanged: the model reads `{qestion}`. What
-is in double braces is Jinja's, and prints nothing where no such variable is given.
+OpenCompass leaves a field that is not a column unchanged: the model reads `{qestion}`. Double braces are
+processed by Jinja, and print nothing if the variable is undefined.
 
 ## Example
 

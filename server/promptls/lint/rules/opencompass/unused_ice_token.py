@@ -2,13 +2,13 @@
 
 ## What it does
 
-Reports an `ice_token` of an `ice_template` beside a `prompt_template`, and one of a
-`prompt_template` where no example is shown: there is no `ice_template`, and the retriever is
-the `ZeroRetriever`.
+Reports an `ice_token` of an `ice_template` next to a `prompt_template`, and one of a `prompt_template`
+if no example is shown: there is no `ice_template`, and the retriever is the `ZeroRetriever`.
 
 ## Why is this bad?
 
-OpenCompass only takes the mark out of the text again. It reads as if examples were shown.
+OpenCompass only removes the token from the text. The template suggests that examples are shown, but they
+are not.
 
 ## Example
 

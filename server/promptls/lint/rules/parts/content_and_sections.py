@@ -2,8 +2,8 @@
 
 ## What it does
 
-Reports parts that have `content` and `sections` at once. Keys in different branches, or in the blocks of two
-`if`, may exclude each other: nothing is said of them.
+Reports parts that have both `content` and `sections`. Keys in different branches, or in the blocks of
+two `if`, may exclude each other and are not reported.
 
 ## Why is this bad?
 

@@ -2,13 +2,13 @@
 
 ## What it does
 
-Reports a key that an earlier line of the same mapping has already, at any depth, and a name that stands
-twice in the list of `input_keys`. Keys in branches that exclude each other are fine. What parts hold is
-for `duplicate-part-key`.
+Reports a key that an earlier line of the same mapping already has, at any depth, and a name that occurs
+twice in the list of `input_keys`. Keys in branches that exclude each other are fine. Keys of parts are
+reported by `duplicate-part-key`.
 
 ## Why is this bad?
 
-YAML keeps the last one and says nothing: what the first one says is lost.
+YAML silently uses the last value: the first one is lost.
 
 ## Example
 

@@ -2,12 +2,12 @@
 
 ## What it does
 
-Reports a key of a part, or of one of its sections, that an earlier line of the same part has already.
+Reports a key of a part, or of one of its sections, that an earlier line of the same part already has.
 Keys in branches that exclude each other are fine.
 
 ## Why is this bad?
 
-YAML keeps the last one and says nothing: the text of the first never reaches the model.
+YAML silently uses the last value: the text of the first never reaches the model.
 
 ## Example
 

@@ -2,13 +2,13 @@
 
 ## What it does
 
-Reports a part whose written-out name an earlier part has already. Parts in branches that exclude
-each other are no duplicates, nor are parts in two `if` blocks, whose conditions may exclude each other.
+Reports a part whose literal name an earlier part already has. Parts in branches that exclude each other
+are not duplicates, and neither are parts in two `if` blocks, whose conditions may exclude each other.
 
 ## Why is this bad?
 
-Prompt Poet keeps token counts by name, so the later part takes the place of the earlier one there;
-and people cannot tell the two apart.
+Prompt Poet stores token counts by name, so the later part replaces the earlier one there; and readers
+cannot tell the two apart.
 
 ## Example
 

@@ -2,13 +2,13 @@
 
 ## What it does
 
-Reports `content` that is written out as nothing, or as tags that print nothing, such as a macro,
-`sections` without any section, and a section whose `content` is null.
+Reports `content` without a value, or with only tags that print nothing, such as a macro; `sections`
+without any section; and a section whose `content` is null.
 
 ## Why is this bad?
 
-An empty `content:` is null for YAML: Prompt Poet then fails when it joins or counts the prompt. Empty
-sections are refused when the prompt is loaded.
+An empty `content:` is null in YAML: Prompt Poet then fails when it joins the prompt or counts its
+tokens. Empty sections are refused when the prompt is loaded.
 
 ## Example
 

@@ -2,17 +2,17 @@
 
 ## What it does
 
-Renders the prompt with its sample, as Prompt Poet does, and reports where Jinja stops: at a
-value that has not the shape that the template expects, at what its sandbox forbids, or at a
+Renders the prompt with its sample, as Prompt Poet does, and reports where Jinja fails: at a value that
+does not have the structure that the template expects, at an operation that its sandbox forbids, or at a
 loop that takes longer, or more memory, than the settings allow (`rendering.timeout`,
 `rendering.memory`). Samples and functions that cannot be read are reported in the header.
 
-An evaluation prompt is asked for its first row, as OpenCompass asks it: reported is what its data
-make fail, such as a training row that is not there, or an answer that no label has.
+An evaluation prompt is built for its first row, as OpenCompass does. Failures that its data cause are
+reported, such as a training row that does not exist, or an answer that no label has.
 
-Where the values are made up, because nobody has given data, only time and memory are reported.
-What another rule finds on the line without rendering is left to that rule, and so are errors of syntax
-in an included file that is open itself.
+If the values are generated, because no sample data are available, only exceeded time and memory limits
+are reported. Problems that another rule finds on the same line without rendering are left to that rule,
+and so are syntax errors in an included file that is open itself.
 
 ## Why is this bad?
 

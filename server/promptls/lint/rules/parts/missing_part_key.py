@@ -3,9 +3,9 @@
 ## What it does
 
 Reports parts that have no `name`, or neither `content` nor `sections`, in any branch, and `sections`
-without `name` or `content`. A part whose keys come from a loop, an include or a printed expression
-is left alone. Of a list of chat messages, each of which has a `role` and a `content` and nothing else, it is one
-hint.
+without `name` or `content`. A part whose keys come from a loop, an include or a printed expression is
+not checked. For a list of chat messages, each of which has only a `role` and a `content`, there is a
+single hint.
 
 ## Why is this bad?
 

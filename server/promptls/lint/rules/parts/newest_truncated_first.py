@@ -2,16 +2,16 @@
 
 ## What it does
 
-Points at a `truncation_priority` that is a loop's own count: `loop.index`, `loop.index0`, or one of them
-with a number added, taken away or multiplied. Where the loop goes through messages, a history or a chat it is an information, else
-a hint: of search results that are sorted by rank, the last ones are the ones to cut. A loop over a list
-that is turned round is left alone.
+Reports a `truncation_priority` that is a loop counter: `loop.index`, `loop.index0`, or one of them plus,
+minus or times a number. If the loop iterates over messages, a history or a chat, it is an information,
+otherwise a hint: for search results that are sorted by rank, the last ones should be cut first. A loop
+over a reversed list is not reported.
 
 ## Why is this bad?
 
-Prompt Poet cuts the *highest* number first. Of a conversation, that is the newest turn: the model keeps
-the beginning and loses what was said last. `loop.revindex` cuts the oldest turn first, and so does one
-number for all turns, because equal priorities are cut from the top.
+Prompt Poet cuts the *highest* number first. In a conversation, that is the latest turn: the model sees
+the beginning but not what was said last. `loop.revindex` cuts the oldest turn first, and so does the
+same number for all turns, because equal priorities are cut from the top.
 
 ## Example
 

@@ -2,13 +2,13 @@
 
 ## What it does
 
-In a file that declares `token_limit`, looks for a part with a `truncation_priority` above 0, in the file
-and in everything that it includes. Where a priority is printed by Jinja, or an include cannot be
-followed, nothing is said.
+In a file that declares `token_limit`, reports that neither the file nor anything that it includes has a
+part with a `truncation_priority` above 0. Nothing is reported if Jinja prints a priority, or if an
+include cannot be resolved.
 
 ## Why is this bad?
 
-Truncation drops only parts with a positive priority. Over the limit it then fails with
+Truncation only removes parts with a positive priority. If the prompt exceeds the limit, it fails with
 `TruncationError`, and nothing is sent.
 
 ## Example

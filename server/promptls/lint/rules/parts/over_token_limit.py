@@ -2,17 +2,17 @@
 
 ## What it does
 
-Reports a `token_limit`, of the header or of the settings, that the rendered prompt goes over:
-with the sample that it is previewed with, and for how many of the first 200 rows of its first
-experiment's dataset. It is a warning where truncation cannot bring the prompt under the limit,
-and a remark where it can: the message then names the parts that are taken away.
+Reports a `token_limit`, of the header or the settings, that the rendered prompt exceeds: with the sample
+that is used for the preview, and for how many of the first 200 rows of its first experiment's dataset.
+It is a warning if truncation cannot bring the prompt under the limit, and otherwise an information that
+names the parts that are removed.
 
-Nothing is said where the template calls functions that are not there, because what it would
-come to is not known then.
+Nothing is reported if the template calls functions that are not available, because the length of the
+prompt is then unknown.
 
 ## Why is this bad?
 
-Prompt Poet raises a `TruncationError`, or the model does not get everything that was written.
+Prompt Poet raises a `TruncationError`, or the model does not get the whole prompt.
 
 ## Example
 

@@ -2,13 +2,13 @@
 
 ## What it does
 
-Points at `tokens` in a part or a section, where it is not written as null.
+Reports `tokens` in a part or a section, unless the value is null.
 
 ## Why is this bad?
 
-Prompt Poet refuses the part, "Token encoding is not allowed to be set in the template", unless the caller
-passes `allow_token_overrides=True`; a section is refused when tokens are counted. With the override, the
-given list is used in place of the text's own tokens, so the counts may be wrong.
+Prompt Poet refuses the part, "Token encoding is not allowed to be set in the template", unless the
+caller passes `allow_token_overrides=True`; a section is refused when tokens are counted. With the
+override, the list is used instead of the tokens of the text, so the counts may be wrong.
 
 ## Example
 

@@ -2,16 +2,16 @@
 
 ## What it does
 
-Reports the last part of the role `user`, which holds the question, where its
-`truncation_priority` takes it away before another part: Prompt Poet cuts the highest number
-first, equal numbers from the top, and never a part without a positive number. Reports it too
-where it is the only part that may be cut. A priority that a loop counts is for
-`newest-truncated-first`. It looks at the parts that the prompt is rendered to.
+Reports the last part with the role `user`, which contains the question, if its `truncation_priority`
+removes it before another part: Prompt Poet cuts the highest number first, equal numbers from the top,
+and never a part without a positive number. Also reports it if it is the only part that may be cut. The
+parts are those of the rendered prompt. A priority that depends on a loop counter is reported by
+`newest-truncated-first`.
 
 ## Why is this bad?
 
-When the conversation grows over the limit, the model no longer gets what it was asked, and
-answers to the history.
+When the conversation exceeds the limit, the model no longer gets the question, and answers the history
+instead.
 
 ## Example
 

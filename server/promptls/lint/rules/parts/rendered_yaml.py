@@ -2,18 +2,18 @@ r"""Prompt whose rendered text is not YAML or not a list of parts.
 
 ## What it does
 
-Renders the prompt with its sample, as Prompt Poet does, and reports where the text that comes
-out is not valid YAML, or not a list of parts. The finding stands at the value that did it, with
-the turn of the loop: a value is to blame where the text would be read with an ordinary word in
-its place. Otherwise it stands at the line of the template that printed what YAML stops at.
+Renders the prompt with its sample, as Prompt Poet does, and reports if the rendered text is not valid
+YAML, or not a list of parts. The finding is at the value that causes the error, with the iteration of
+the loop: a value is the cause if the text is valid with an ordinary word in its place. Otherwise it is
+at the line of the template that printed the position of the YAML error.
 
-Where the values are made up, because nobody has given data, only what fails whatever the
-values are is reported.
+If the values are generated, because no sample data are available, only failures that do not depend on
+the values are reported.
 
 ## Why is this bad?
 
-Prompt Poet raises a `ScannerError`, a `ParserError` or a `TypeError`, with a line of a text
-that nobody has ever seen.
+Prompt Poet raises a `ScannerError`, a `ParserError` or a `TypeError`, with a line number in a rendered
+text that is not visible anywhere.
 
 ## Example
 

@@ -2,18 +2,18 @@
 
 ## What it does
 
-Reports the special tokens of the tiktoken encoding (`<|endoftext|>`, `<|endofprompt|>`, with `cl100k_base`
-also `<|fim_prefix|>` and its like) in a content, and markers that look like Prompt Poet's `<|space|>`
-misspelt. What is written out in a tag, a variable or a macro counts too where it is printed, and so does a file
-of nothing but text that others include. The first other marker of this form in a part, such as `<|im_start|>`, is a hint: to tiktoken it
-is plain text.
+Reports the special tokens of the tiktoken encoding (`<|endoftext|>`, `<|endofprompt|>`, with
+`cl100k_base` also `<|fim_prefix|>` and similar ones) in a content, and misspellings of Prompt Poet's
+`<|space|>`. Literals in a tag, a variable or a macro are checked too if they are printed, and so are
+text files that other files include. The first other marker of this form in a part, such as
+`<|im_start|>`, is a hint: for tiktoken it is plain text.
 
 ## Why is this bad?
 
 tiktoken refuses to encode its special tokens, so `tokenize()` and `truncate()` of Prompt Poet fail with
 "Encountered text corresponding to disallowed special token". A marker that Prompt Poet does not know
-reaches the model as it stands: it counts as the several tokens that its characters make, and a model
-whose own chat format has the marker may take it for the end of a message.
+reaches the model unchanged: it counts as several tokens, and a model whose own chat format has the
+marker may read it as the end of a message.
 
 ## Example
 

@@ -2,19 +2,20 @@
 
 ## What it does
 
-Points at an input that is printed as it is into a block scalar (`|`, `>`) or into quotes. It is a warning if
-the input is known to get text with line breaks: from an example or a sample of the file, or from a Python call
-that loads it; and if the tag itself puts a line break into a block, such as `join` between the elements of a list.
-Otherwise it is a hint, at the first such place in the file. If its severity is set higher, it points at each.
-Nothing is said where the value goes through `escape_special_characters`, `tojson` or `indent` with the block's own
-indentation, where the template uses it as a number, a truth value, a list or a mapping, or all Python calls
-that load it give such a value, and where its type or its `enum` in `input_keys` leaves no room for a line break.
+Reports an input that is printed without escaping in a block scalar (`|`, `>`) or in quotes. It is a
+warning if the input is known to contain line breaks, in an example or a sample of the file or in a
+Python call that loads it, or if the tag itself adds a line break to a block, such as `join` between the
+elements of a list. Otherwise it is a hint at the first such place in the file; if the severity of the
+rule is raised, each place is reported. Nothing is reported if the value passes through
+`escape_special_characters`, `tojson`, or `indent` with the block's indentation; if the template uses it
+as a number, a boolean, a list or a mapping; if all Python calls pass such a value; or if its type or
+`enum` in `input_keys` excludes line breaks.
 
 ## Why is this bad?
 
 Jinja runs before YAML. The second line of the value begins in the first column: it ends the block, and
-loading fails, or what the value says is taken for another part. In quotes the line break becomes a space.
-`escape_special_characters` writes it so that Prompt Poet can turn it back into a line break.
+loading fails, or the text of the value is read as another part. In quotes, the line break becomes a
+space. `escape_special_characters` encodes it so that Prompt Poet can restore the line break.
 
 ## Example
 
@@ -33,7 +34,7 @@ Use instead:
     {{ escape_special_characters(text | string) }}
 ```
 
-Without `| string`, anything but text fails to render.
+Without `| string`, rendering fails for anything but text.
 """
 
 from __future__ import annotations

@@ -2,14 +2,14 @@
 
 ## What it does
 
-Reports a `role` that is not among the setting `roles`: written out, as a text that a printed expression
-certainly gives (`{{ "usr" if is_first else "system" }}`), in the branches of an `if`, and where a variable
-that a role prints is set to a text, or goes through a list of texts that is written out. A role that is null,
-a list or a mapping is reported too.
+Reports a `role` that is not in the setting `roles`: a literal, a text that a printed expression can
+evaluate to (`{{ "usr" if is_first else "system" }}`), a text in the branches of an `if`, and a literal
+that is assigned to the variable that a role prints, also in a loop over a literal list. A role that is
+null, a list or a mapping is reported too.
 
 ## Why is this bad?
 
-Prompt Poet passes any role on; the provider then refuses the message.
+Prompt Poet passes on any role; the provider then refuses the message.
 
 ## Example
 

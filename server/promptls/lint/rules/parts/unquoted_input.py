@@ -2,16 +2,16 @@
 
 ## What it does
 
-Points at an input in a content that is written on the key's own line, without quotes and without `|`:
-at the first such place of each value, and counts the others. Where its severity is set higher, it points at
-each. `tojson` keeps it silent, and so does a number or a truth value with other text around it: its type in
-`input_keys` says that it is one, or its use in the template.
+Reports an input in a content that is written on the line of its key, without quotes and without `|`, at
+the first such place of each value, with the number of further places. If the severity of the rule is
+raised, each place is reported. Nothing is reported with `tojson`, or for a number or boolean, according
+to its type in `input_keys` or its uses in the template, with other text around it.
 
 ## Why is this bad?
 
-YAML reads the value before Prompt Poet does. Where it stands first, an empty one becomes null, and joining
-the prompt fails; `yes`, `12` and dates become something other than text; a `*`, `[` or `#` at the
-beginning means something else or nothing. Anywhere in it, `: ` is an error and ` #` cuts off the rest.
+YAML parses the text before Prompt Poet uses it. At the beginning of the content, an empty value becomes
+null, and joining the prompt fails; `yes`, `12` and dates become something other than text; and a `*`,
+`[` or `#` has a special meaning. Anywhere in the content, `: ` is an error and ` #` cuts off the rest.
 
 ## Example
 

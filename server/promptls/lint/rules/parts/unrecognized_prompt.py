@@ -2,12 +2,13 @@
 
 ## What it does
 
-Reports a file with a prompt's name that one usual mistake keeps from being a prompt: the dash in front of a part
-is missing, the keys are capitalized or misspelled, or the list of messages is below a key such as `messages`.
+Reports a file with the name of a prompt that is not recognized as a prompt because of a single common
+mistake: the dash before a part is missing, the keys are capitalized or misspelled, or the list of
+messages is below a key such as `messages`.
 
 ## Why is this bad?
 
-Prompt Poet refuses such a file, and promptls cannot check it: no other rule looks at it.
+Prompt Poet refuses such a file, and promptls cannot check it: no other rule applies to it.
 
 ## Example
 

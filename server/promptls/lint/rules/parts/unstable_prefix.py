@@ -2,22 +2,22 @@
 
 ## What it does
 
-Reports the first place at which an input changes the prompt, where at least 1,024 tokens of
-fixed text stand behind it: text in the parts of the file and of all that it includes, outside
-of any `if` and `for`. Where no printed input does that, an `if` that hangs on one counts too, with the text
-up to where an input is printed. Of a change in an included file, the include is the place. An input counts
-as changing unless the header declares it with `const`, or with an `enum` of one value; so does what is `set`
-from one. The tokens are those of the prompt's encoding.
+Reports the first place at which an input changes the prompt, if at least 1,024 tokens of fixed text
+follow it: text in the parts of the file and of all its includes, outside of any `if` and `for`. If no
+printed input does that, an `if` that depends on one is reported, counting the text up to the next
+printed input. A change in an included file is reported at the include. An input counts as changing
+unless the header declares it with `const`, or with an `enum` of one value; so does a variable that is
+`set` from one. The tokens are counted with the prompt's encoding.
 
-1,024 tokens are what a prompt must have for OpenAI, and for most models of Anthropic, to keep
-its beginning (their pages on prompt caching: platform.openai.com/docs/guides/prompt-caching,
+1,024 tokens is the minimum length of a prompt for OpenAI, and for most models of Anthropic, to cache its
+beginning (see their documentation of prompt caching: platform.openai.com/docs/guides/prompt-caching,
 docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
 
 ## Why is this bad?
 
-Providers keep the beginning of a prompt up to the first character that differs, and charge
-what they keep at a fraction. Everything behind that place is read, and paid, anew. Where the
-fixed text goes first, it is kept.
+Providers cache the beginning of a prompt up to the first character that differs, and charge a fraction
+of the price for cached tokens. Everything after that place is processed, and charged, at the full price.
+If the fixed text comes first, it is cached.
 
 ## Example
 

@@ -2,16 +2,17 @@
 
 ## What it does
 
-Reports a written-out `truncation_priority` that is no number, `sections` that are no list,
-`expected_template_data_keys` that are no list, and `content`, also that of a section, that YAML reads
-as a number, a date or a truth value. Items of the list that are no mappings are reported too, and so are
-tags of YAML (`!name`) that Prompt Poet's loader does not know. Where Jinja prints the value, what is written out in the tag counts, in each
-branch of a condition, and so does nothing where a condition has no `else`.
+Reports a literal `truncation_priority` that is not a number, `sections` and
+`expected_template_data_keys` that are not lists, and a `content`, also of a section, that YAML reads as
+a number, a date or a boolean. Items of the list that are not mappings are reported too, and so are YAML
+tags (`!name`) that Prompt Poet's loader does not support. If Jinja prints the value, the literals in the
+tag are checked, in each branch of a condition; a condition without an `else` may print nothing, which is
+reported too.
 
 ## Why is this bad?
 
-Prompt Poet checks no types when it loads: it fails later, when it truncates, joins or counts, with an
-error that names no part.
+Prompt Poet checks no types when it loads a prompt: it fails later, in truncating, joining or counting,
+with an error that does not name the part.
 
 ## Example
 

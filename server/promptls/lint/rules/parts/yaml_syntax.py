@@ -2,13 +2,12 @@
 
 ## What it does
 
-Takes the Jinja out of the template, branch by branch, and reports what libyaml, which
-Prompt Poet loads with, refuses in the rest. Where a printed value could make the text
-right, nothing is said.
+Removes the Jinja from the template, branch by branch, and reports the errors that libyaml, the parser of
+Prompt Poet, finds in the rest. Nothing is reported if a printed value could make the text valid.
 
 ## Why is this bad?
 
-The rendered text is no YAML, and the prompt fails when it is used.
+The rendered text is not valid YAML, and the prompt fails when it is used.
 
 ## Example
 

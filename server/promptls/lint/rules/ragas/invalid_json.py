@@ -2,12 +2,12 @@
 
 ## What it does
 
-Reports the first error of a prompt's JSON file, such as a comma that is missing, or one too many.
+Reports the first error of a prompt's JSON file, such as a missing or an extra comma.
 
 ## Why is this bad?
 
-Ragas and OpenCompass read the file with `json.load`, which raises an exception. YAML is more lenient, so that
-such a file may look right elsewhere.
+Ragas and OpenCompass read the file with `json.load`, which raises an exception. YAML is more lenient, so
+such a file may work elsewhere.
 
 ## Example
 

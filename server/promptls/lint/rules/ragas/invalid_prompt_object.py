@@ -2,16 +2,17 @@
 
 ## What it does
 
-Loads prompt objects of Ragas 0.1, and the files in which later releases save prompts and metrics, as Ragas
-does. Reports at its place each key that is missing or empty and each value that is refused. Warns if Ragas
-loads the prompt but cannot fill it in, such as an input called `user.question`, or ignores a key.
+Loads prompt objects of Ragas 0.1, and the files in which later versions save prompts and metrics, as
+Ragas does. Reports each key that is missing or empty and each value that is refused. Warns if Ragas
+loads the prompt but cannot fill it in, for example because of an input named `user.question`, or ignores
+a key.
 
-`ragas_version` in the file, or in the settings, names the release.
+`ragas_version` in the file, or in the settings, selects the version.
 
 ## Why is this bad?
 
-Ragas fails with an error that names neither the file nor the place. Some mistakes show only when the prompt
-is used, or never: a release that does not know `output_format_instruction` ignores it.
+Ragas fails with an error that names neither the file nor the place. Some mistakes only cause an error
+when the prompt is used, or never: a version that does not know `output_format_instruction` ignores it.
 
 ## Example
 

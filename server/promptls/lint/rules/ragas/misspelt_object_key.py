@@ -2,13 +2,13 @@
 
 ## What it does
 
-Reports keys at the top level of a prompt object that Ragas and promptls do not know, and that are like one
-that they know and that the object does not have; one that Ragas requires is an error. Other keys may be
-there for programs of one's own.
+Reports keys at the top level of a prompt object that Ragas and promptls do not know, if they are similar
+to a known key that the object does not have; if Ragas requires that key, it is an error. Other unknown
+keys may be used by programs of your own.
 
 ## Why is this bad?
 
-Ragas ignores a key that it does not know: the examples below `exampels` are never shown to the model.
+Ragas ignores an unknown key: the examples under `exampels` are never shown to the model.
 
 ## Example
 

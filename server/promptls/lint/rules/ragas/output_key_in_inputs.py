@@ -2,11 +2,11 @@
 
 ## What it does
 
-Reports an `output_key` that stands among `input_keys`.
+Reports an `output_key` that is also in `input_keys`.
 
 ## Why is this bad?
 
-The answer would be given away with the question.
+The answer would be passed to the model with the question.
 
 ## Example
 

@@ -2,15 +2,14 @@
 
 ## What it does
 
-Reports braces in the `instruction` of a prompt object that do not stand for one of its
-`input_keys`, and, where `output_type` is `str`, braces in its examples: Ragas doubles them only
-where the output is JSON.
+Reports braces in the `instruction` of a prompt object that do not contain one of its `input_keys`, and,
+if `output_type` is `str`, braces in its examples: Ragas only escapes them if the output is JSON.
 
 ## Why is this bad?
 
-Ragas fills the inputs in with Python's `str.format`, which raises a `KeyError` or a
-`ValueError` at any other brace, or puts an input's value in where a text was meant. A brace that
-is meant as text is written twice; in a Jinja file, in a `raw` block.
+Ragas fills in the inputs with Python's `str.format`, which raises a `KeyError` or a `ValueError` at any
+other brace, or inserts an input's value where a text was meant. A literal brace must be doubled; in a
+Jinja file, in a `raw` block.
 
 ## Example
 

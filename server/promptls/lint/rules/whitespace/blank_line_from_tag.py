@@ -2,15 +2,15 @@
 
 ## What it does
 
-Looks at statements and comments that stand alone on a line of a block scalar (`|`): points at the first of
-the file, and counts the others. Where its severity is set higher, it points into each content. A line at
-the very beginning or end of the content, which Prompt Poet strips, is left alone, and so are a tag that
-trims its line (`{%-`) and an `include`, which prints something there.
+Reports the first statement or comment of the file that is alone on a line of a block scalar (`|`), with
+the number of further ones. If the severity of the rule is raised, the first one of each content is
+reported. Not reported are lines at the very beginning or end of the content, which Prompt Poet strips,
+tags that trim their line (`{%-`), and `include`, which prints text there.
 
 ## Why is this bad?
 
-Jinja takes the tag away and leaves its line: the model gets a blank line there, and a loop puts one
-between any two of its turns. Some models read a blank line as the end of a list.
+Jinja removes the tag but not its line: the model gets a blank line there, and a loop prints one between
+any two iterations. Some models read a blank line as the end of a list.
 
 ## Example
 

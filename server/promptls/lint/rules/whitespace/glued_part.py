@@ -2,14 +2,13 @@
 
 ## What it does
 
-Reports a tag with `-%}` (or `-#}`) that takes away the line break ahead of a part where no other one is
-left: the part's `- name:` then stands on the line of the text above, or, in a loop, on the last line of the
-turn before.
+Reports a tag with `-%}` (or `-#}`) that trims the only line break before a part: the part's `- name:` is
+then on the last line of the preceding text or, in a loop, of the previous iteration.
 
 ## Why is this bad?
 
-The part is none any more. Its first line becomes text of the part above, and its other keys take the
-place of that one's, mostly without any error: a message is silently lost.
+The part is no longer a part. Its first line becomes text of the previous part, and its other keys
+replace those of that part, usually without any error: a message is silently lost.
 
 ## Example
 

@@ -2,15 +2,15 @@ r"""Backslash and `n` that become a line break.
 
 ## What it does
 
-Points at a written-out `\n` or `\r` in a content: the first of the file, and counts the others. Where its
-severity is set higher, it points at each content. Inside double quotes YAML reads `\n` itself, and only
-`\\n` counts.
+Reports the first literal `\n` or `\r` in a content of the file, with the number of further ones. If the
+severity of the rule is raised, each content is reported. Inside double quotes YAML reads `\n` itself, and
+only `\\n` counts.
 
 ## Why is this bad?
 
-It need not be: it is a way to end a part with a line break. But Prompt Poet turns *every* `\n` and `\r`
-of a content into a line break, whoever wrote it: `C:\new` and `\nabla` arrive broken in two, and nothing
-can keep them whole.
+It may be intended, to end a part with a line break. But Prompt Poet turns *every* `\n` and `\r` of a content
+into a line break, including those of values: `C:\new` and `\nabla` are split into two lines, and cannot be
+escaped.
 
 ## Example
 

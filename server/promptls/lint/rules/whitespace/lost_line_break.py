@@ -2,16 +2,16 @@
 
 ## What it does
 
-Looks at the first tag of a block scalar, where it trims what is before it (`{%-`, `{{-`, `{#-`): reports
-one behind which something is printed before the next line break. A loop or condition that begins with
-a line of text puts a line break there itself, and nothing is said; nor is it where a macro, an `include`
-or a variable of the template is printed, which may begin with one. Where a condition must be false or a
-loop without a turn for it, it is a warning.
+Checks the first tag of a block scalar if it trims the white space before it (`{%-`, `{{-`, `{#-`).
+Reports it if something is printed after it before the next line break. A loop or condition that begins
+with a line of text contains a line break itself, and is not reported; neither is a macro, an `include`
+or a variable of the template, whose text may begin with one. If a condition must be false or a loop must
+be empty for the failure, it is a warning.
 
 ## Why is this bad?
 
-Nothing but a comment may stand on the line of a `|` or `>`. Prompt Poet raises a `ScannerError`: it did
-not find the expected comment or line break.
+The line of a `|` or `>` may contain nothing else but a comment. Prompt Poet raises a `ScannerError`: it
+did not find the expected comment or line break.
 
 ## Example
 

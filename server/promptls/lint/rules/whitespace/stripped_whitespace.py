@@ -2,15 +2,15 @@
 
 ## What it does
 
-Reports white space at the beginning and at the end of a content that is written on purpose: inside the
-quotes of a quoted value, behind the last word of a block, or before its first word where the block says
-how far it is indented (`|2`). In `sections`, where only spaces and tabs are stripped from each section,
-it also reports a `<|space|>` at the very beginning and end of the part, because it is lost there.
+Reports intentional white space at the beginning and at the end of a content: inside of the quotes of a
+quoted value, after the last word of a block, or before the first word of a block with an indentation
+indicator (`|2`). In `sections`, where only spaces and tabs are stripped from each section, a `<|space|>`
+at the very beginning or end of the part is reported too, because it is lost there.
 
 ## Why is this bad?
 
-The model gets the prompt without it: `Answer: ` arrives as `Answer:`, and two parts that are joined run
-into each other. `<|space|>` becomes a space after the stripping.
+The model gets the prompt without it: `Answer: ` arrives as `Answer:`, and two adjacent parts are joined
+without a space. `<|space|>` becomes a space after the stripping.
 
 ## Example
 

@@ -2,15 +2,15 @@
 
 ## What it does
 
-Reports ` #` in a content that stands without quotes on the line of its key, and in the `instruction` of a
-prompt object. It is a warning where nobody would write a comment like that: a value is printed behind the
-`#`, or a number or a single word follows it at once (`ticket #12`, `#hashtag`). Anything else, such as
-`content: Hello. # a note`, may be meant as a comment, and is a hint.
+Reports ` #` in an unquoted content on the line of its key, and in the `instruction` of a prompt object.
+It is a warning if the text is unlikely to be a comment: a value is printed after the `#`, or a number or
+a single word follows it directly (`ticket #12`, `#hashtag`). Anything else, such as
+`content: Hello. # a note`, may be intended as a comment, and is a hint.
 
 ## Why is this bad?
 
-YAML ends a plain value at a space with a `#` behind it. The rest of the line never reaches the model, and
-nothing says so.
+YAML ends a plain value at a space that is followed by a `#`. The rest of the line silently never reaches
+the model.
 
 ## Example
 
