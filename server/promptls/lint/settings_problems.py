@@ -35,7 +35,7 @@ def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
         _wrong_metrics(project),
         _shadowing_models(project),
         _wrong_models(project),
-        _unlimited(project),
+        _unknown_rate_limits(project),
     )
     found = [*project.problems, *islice(named, MAX_PROBLEMS)]
     if next(named, None) is not None:
@@ -66,9 +66,10 @@ def _unknown_encoding(project: ProjectFile) -> Iterator[SettingsProblem]:
     try:
         encoding_name(name)
     except UnknownEncodingError as error:
-        said = str(error)
+        explanation = str(error)
         yield SettingsProblem(
-            place_of_setting(project, ("encoding",)), f"`encoding`: {said[:1].lower()}{said[1:]}"
+            place_of_setting(project, ("encoding",)),
+            f"`encoding`: {explanation[:1].lower()}{explanation[1:]}",
         )
 
 
@@ -179,7 +180,7 @@ def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:
             yield SettingsProblem(place, f"model `{name}`: {objection.text}")
 
 
-def _unlimited(project: ProjectFile) -> Iterator[SettingsProblem]:
+def _unknown_rate_limits(project: ProjectFile) -> Iterator[SettingsProblem]:
     """Yield the rate limits for unknown providers."""
     from promptls.models.registry import PROVIDERS
 

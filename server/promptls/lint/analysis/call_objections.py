@@ -23,7 +23,7 @@ from promptls.workspace.contract import certain_place, needed_shapes, needs_of
 from promptls.workspace.python_calls import TemplateCall
 from promptls.workspace.snapshot import Snapshot
 
-_KEY: Final = "expected_template_data_keys"
+_EXPECTED_KEY: Final = "expected_template_data_keys"
 
 
 def expected_keys(template: Template) -> frozenset[str]:
@@ -32,12 +32,12 @@ def expected_keys(template: Template) -> frozenset[str]:
 
 
 def _in_chunk(chunk: Chunk) -> frozenset[str]:
-    if _KEY not in chunk.text:
+    if _EXPECTED_KEY not in chunk.text:
         return frozenset()
     return frozenset(
         text
         for part in chunk_items(chunk).parts
-        if isinstance(node := part.value(_KEY), Sequence)
+        if isinstance(node := part.value(_EXPECTED_KEY), Sequence)
         for item in node.items
         if (text := scalar_text(item)) is not None
     )

@@ -266,7 +266,7 @@ def _of_schema(schema: Node) -> Iterator[Finding]:
 _MAX_VALUES: Final = 5
 """The maximum number of `enum` values in a message."""
 _MAX_SCHEMAS: Final = 500
-_NEVER_EQUAL_WORDS: Final = {str: "text", bool: "a truth value", int: "a number", float: "a number"}
+_TYPE_NAMES: Final = {str: "text", bool: "a truth value", int: "a number", float: "a number"}
 
 
 def never_equal(schema: Any, use: Use) -> Iterator[Finding]:
@@ -288,9 +288,7 @@ def never_equal(schema: Any, use: Use) -> Iterator[Finding]:
         if isinstance(values, list) and values and value not in values:
             yield _not_listed(use.path, compared, values)
         elif types is not None and not isinstance(values, list) and not _may_equal(value, types):
-            message = (
-                f"{declared_as(use.path, types)}, which is never equal to {_NEVER_EQUAL_WORDS[type(value)]}"
-            )
+            message = f"{declared_as(use.path, types)}, which is never equal to {_TYPE_NAMES[type(value)]}"
             yield Finding(compared.span, message, tuple(_unquoted(compared, types)))
 
 

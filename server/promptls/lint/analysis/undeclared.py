@@ -47,10 +47,10 @@ _BIND_NOTHING: Final = frozenset({"if", "elif", "include", "extends"})
 
 def broken_names(file: File) -> frozenset[str]:
     """Return the words in the broken tags of the file that may be intended to bind names."""
-    return _words(file.template.source.root)
+    return _broken_tag_names(file.template.source.root)
 
 
-def _chunk_words(chunk: Chunk) -> frozenset[str]:
+def _names_in_broken_tags(chunk: Chunk) -> frozenset[str]:
     places = sorted(problem.span.start for problem in tag_problems(chunk))
     if not places:
         return frozenset()
@@ -59,11 +59,11 @@ def _chunk_words(chunk: Chunk) -> frozenset[str]:
         for tag in chunk.tags
         if tag.kind in {"statement", "output"}
         and bisect_left(places, tag.span.start) < bisect_left(places, tag.span.end)
-        for word in _bound(tag)
+        for word in _possible_names(tag)
     )
 
 
-def _bound(tag: Tag) -> Iterator[str]:
+def _possible_names(tag: Tag) -> Iterator[str]:
     if tag.kind == "output":
         for match in _IN_OUTPUT.finditer(tag.text):
             yield from _WORD.findall(match.group())
@@ -71,7 +71,7 @@ def _bound(tag: Tag) -> Iterator[str]:
         yield from _WORD.findall(tag.text)
 
 
-_words: Final = summary(_chunk_words, union)
+_broken_tag_names: Final = summary(_names_in_broken_tags, union)
 
 
 _BINDING_KINDS = ("for", "set", "with", "parameter", "macro", "import")
@@ -106,16 +106,16 @@ def undeclared_readings(file: File) -> Iterator[Undeclared]:
             if reading.binding is not None or reading.how == "call":
                 continue
             meant = None
-            if elsewhere is not None and _is_own_value(file, name, elsewhere, reading):
+            if elsewhere is not None and _sets_itself(file, name, elsewhere, reading):
                 yield Undeclared(reading, None, None)
                 continue
             if elsewhere is None:
                 near = declared | names_in_scope(names, reading.span.start) | INJECTED
-                meant = nearest(name, (each for each in near if _can_be_meant(name, each)))
+                meant = nearest(name, (each for each in near if _may_be_suggested(name, each)))
             yield Undeclared(reading, meant, elsewhere)
 
 
-def _is_own_value(file: File, name: str, binding: Binding, reading: Reading) -> bool:
+def _sets_itself(file: File, name: str, binding: Binding, reading: Reading) -> bool:
     """Return whether a `set` reads the name that it sets, for example to give an input a default."""
     if name in file.template.names.bound_names("for") or binding.kind != "set":
         return False
@@ -127,7 +127,7 @@ def _is_own_value(file: File, name: str, binding: Binding, reading: Reading) -> 
     return False
 
 
-def _can_be_meant(name: str, known: str) -> bool:
+def _may_be_suggested(name: str, known: str) -> bool:
     """Return whether a known name may be suggested; implied names are only suggested for obvious typos."""
     return known.isidentifier() and (known not in IMPLIED or is_typo(name, known))
 
@@ -186,12 +186,12 @@ def foreign_constants(file: File) -> Iterator[Finding]:
                 continue
             message = f"nothing is named `{name}`: Jinja writes `{meant}`"
             # A missing default prints nothing, but `none` would print the word.
-            is_default = name not in {"TRUE", "FALSE"} and _is_handed_to_a_filter(file, reading)
+            is_default = name not in {"TRUE", "FALSE"} and _is_filter_argument(file, reading)
             fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), preferred=not is_default)
             yield Finding(reading.span, message, (fix,))
 
 
-def _is_handed_to_a_filter(file: File, reading: Reading) -> bool:
+def _is_filter_argument(file: File, reading: Reading) -> bool:
     located = file.template.source.located(reading.span.start)
     return any(
         isinstance(argument, Name) and argument.span.shifted(located.start + start) == reading.span
@@ -284,8 +284,8 @@ def undeclared_in_includes(file: File) -> Iterator[Finding]:
 def _is_unfinished(template: Template, span: Span) -> bool:
     """Return whether a name is in an unclosed tag, and may still change."""
     located = template.source.located(span.start)
-    number = tag_at(located.chunk, span.start - located.start)
-    return number is not None and bool(located.chunk.tags[number].unclosed)
+    tag_index = tag_at(located.chunk, span.start - located.start)
+    return tag_index is not None and bool(located.chunk.tags[tag_index].unclosed)
 
 
 def _first_reading(file: File, need: Need, name: str) -> RelatedPlace | None:

@@ -125,7 +125,7 @@ class Unknown:
             for use in self._in_expression(expression, is_soft=is_soft)
         )
 
-    def _named_in(self, node: Expression) -> Iterator[_Use]:
+    def _passed_as_text(self, node: Expression) -> Iterator[_Use]:
         """Yield the unknown name passed to a filter as a text: `map("uper")`, `select("oddd")`."""
         place = _NAME_ARGUMENTS[self._kind].get(node.name) if isinstance(node, Filter) else None
         if not isinstance(node, Filter) or place is None or len(node.arguments) <= place:

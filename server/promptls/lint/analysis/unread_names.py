@@ -66,10 +66,10 @@ def may_be_read_in_broken_text(file: File, name: str, known: Span) -> bool:
         if found or problem.language != "jinja":
             continue
         located = source.located(problem.span.start)
-        number = tag_at(located.chunk, problem.span.start - located.start)
-        if number is None:
+        tag_index = tag_at(located.chunk, problem.span.start - located.start)
+        if tag_index is None:
             continue
-        tag = located.chunk.tags[number]
+        tag = located.chunk.tags[tag_index]
         start = located.start + tag.span.start
         end = source.line_span(source.place(located.start + tag.span.end).line).end
         end = min(end, located.start + tag.span.end + _MAX_SEARCHED)
@@ -78,8 +78,8 @@ def may_be_read_in_broken_text(file: File, name: str, known: Span) -> bool:
         text = source.slice(Span(start, end))
         if tag.kind != "raw":
             text = _STRING.sub(lambda match: " " * len(match.group()), text)
-        words = re.compile(rf"\b{re.escape(name)}\b").finditer(text)
-        found = any(not known.start <= start + word.start() < known.end for word in words)
+        matches = re.compile(rf"\b{re.escape(name)}\b").finditer(text)
+        found = any(not known.start <= start + word.start() < known.end for word in matches)
     return found
 
 

@@ -26,12 +26,10 @@ def _edit(source: Source, node: Node, name: str) -> Edit | None:
     inside = Span(node.span.start + 1, node.span.start + 1)
     if isinstance(node, Sequence):
         if is_flow:
-            last = _behind(node.items[-1].span) if node.items else inside
+            last = _after(node.items[-1].span) if node.items else inside
             return Edit(last, f", {name}" if node.items else name)
         return (
-            _line_behind(source, node.items[-1].span.end, node.span.start, f"- {name}")
-            if node.items
-            else None
+            _line_after(source, node.items[-1].span.end, node.span.start, f"- {name}") if node.items else None
         )
     if not isinstance(node, Mapping):
         return None
@@ -40,15 +38,15 @@ def _edit(source: Source, node: Node, name: str) -> Edit | None:
     last_entry = node.entries[-1]
     end = max(last_entry.value.span.end, last_entry.key.span.end)
     if not is_flow:
-        return _line_behind(source, end, node.entries[0].key.span.start, f"{name}: {{}}")
+        return _line_after(source, end, node.entries[0].key.span.start, f"{name}: {{}}")
     return None if source.slice(Span(end, end + 1)) == ":" else Edit(Span(end, end), f", {name}: {{}}")
 
 
-def _behind(span: Span) -> Span:
+def _after(span: Span) -> Span:
     return Span(span.end, span.end)
 
 
-def _line_behind(source: Source, last: int, first: int, written: str) -> Edit:
+def _line_after(source: Source, last: int, first: int, written: str) -> Edit:
     """Return a new line after the line where the last item ends, indented like the first item."""
     end = source.line_span(source.place(last - 1).line).end
     return Edit(Span(end, end), f"\n{' ' * source.place(first).column}{written}")

@@ -27,8 +27,8 @@ from promptls.text.positions import Span, line_end, place_of
 
 def tag_at(chunk: Chunk, offset: int) -> int | None:
     """Return the index of the chunk's tag that contains `offset`, or None."""
-    number = bisect_right(chunk.tags, offset, key=lambda tag: tag.span.start) - 1
-    return number if number >= 0 and offset < chunk.tags[number].span.end else None
+    tag_index = bisect_right(chunk.tags, offset, key=lambda tag: tag.span.start) - 1
+    return tag_index if tag_index >= 0 and offset < chunk.tags[tag_index].span.end else None
 
 
 def removed_tag(located: Located, offset: int) -> Edit | None:
@@ -42,13 +42,15 @@ def removed_tag(located: Located, offset: int) -> Edit | None:
 
 def block_span(chunk: Chunk, offset: int) -> Span | None:
     """Return the span of the tag at `offset` with its block; None if the block ends outside of the chunk."""
-    number = tag_at(chunk, offset)
-    if number is None:
+    tag_index = tag_at(chunk, offset)
+    if tag_index is None:
         return None
-    tag = chunk.tags[number]
+    tag = chunk.tags[tag_index]
     end = tag.span.end
     if _opens_block(tag):
-        closing = next((pair.closing for pair in chunk_blocks(chunk).pairs if pair.opening == number), None)
+        closing = next(
+            (pair.closing for pair in chunk_blocks(chunk).pairs if pair.opening == tag_index), None
+        )
         if closing is None:
             return None
         end = chunk.tags[closing].span.end
@@ -131,9 +133,7 @@ def _operators(tag: Tag, tokens: list[Token]) -> list[Edit]:
         found.setdefault(edit.span.start, edit)
     edits = [found[place] for place in sorted(found)]
     return [
-        edit
-        for number, edit in enumerate(edits)
-        if not number or edit.span.start >= edits[number - 1].span.end
+        edit for index, edit in enumerate(edits) if not index or edit.span.start >= edits[index - 1].span.end
     ]
 
 
@@ -157,14 +157,14 @@ def _paired(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
 
 def _negated(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
     """Yield the fix of `!` before a value; before a comparison, `not` would negate more than `!` does."""
-    for number, token in enumerate(tokens):
-        if token.kind != "unknown" or token.text != "!" or tokens[number + 1].start != token.end:
+    for index, token in enumerate(tokens):
+        if token.kind != "unknown" or token.text != "!" or tokens[index + 1].start != token.end:
             continue
-        before = tokens[number - 1] if number else None
+        before = tokens[index - 1] if index else None
         if before is not None and before.end == token.start and before.text not in {*_OPENING, ",", "&", "|"}:
             continue  # a postfix operator of another language
         depth = 0
-        for after in tokens[number + 1 :]:
+        for after in tokens[index + 1 :]:
             depth += (after.text in _OPENING) - (after.text in _CLOSING)
             if depth < 0 or (not depth and after.text in {"and", "or", "&", "|", "if", "else", ",", ""}):
                 yield Edit(Span(token.start, token.end), "not ")
@@ -251,10 +251,10 @@ def _ternary(tag: Tag, tokens: list[Token]) -> list[Edit]:
         return []
     begin = texts.index("=") + 1 if texts[0] == "set" and "=" in texts[: texts.index("?")] else 0
     mark, depth, colons = texts.index("?"), 0, []
-    for number, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         depth += (token.text in _OPENING) - (token.text in _CLOSING)
-        if token.text == ":" and not depth and number > mark:
-            colons.append(number)
+        if token.text == ":" and not depth and index > mark:
+            colons.append(index)
         if token.text == "?" and depth:
             return []
     if (tag.kind != "output" and not begin) or len(colons) != 1:
@@ -286,10 +286,10 @@ _SHORT: Final = 2
 def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     """Return the fixes for a Jinja error of the file; none if the intended meaning is unclear."""
     located = template.source.located(problem.span.start)
-    number = tag_at(located.chunk, problem.span.start - located.start)
-    if number is None:
+    tag_index = tag_at(located.chunk, problem.span.start - located.start)
+    if tag_index is None:
         return ()
-    tag = located.chunk.tags[number]
+    tag = located.chunk.tags[tag_index]
     return tuple(_fixes(template.source, problem, located, tag))
 
 
@@ -337,7 +337,7 @@ def _of_statement(source: Source, problem: SyntaxProblem, located: Located, tag:
         title = f"Change to `{wrong_end.group(1)}`"
         yield Fix(title, (Edit(problem.span, wrong_end.group(1)),), preferred=True)
     elif keyword and keyword not in KEYWORDS:
-        yield from _known_tag(problem, tag, statement.keyword_span, start)
+        yield from _known_keyword(problem, tag, statement.keyword_span, start)
     elif len(problem.related) == len(("this", "and this")):
         yield from _swapped(source, problem)
     elif statement.opens_block and "expected `end" in problem.message:
@@ -358,7 +358,7 @@ def _split_opening(source: Source, keyword: str, end: int) -> Span | None:
     return Span(*found[-1].span()) if found else None
 
 
-def _known_tag(problem: SyntaxProblem, tag: Tag, keyword: Span, start: int) -> Iterator[Fix]:
+def _known_keyword(problem: SyntaxProblem, tag: Tag, keyword: Span, start: int) -> Iterator[Fix]:
     """Yield the likely keyword for an unknown one; for `end if`, both words are replaced."""
     meant = _MEANT.search(problem.message)
     if meant:
@@ -395,10 +395,10 @@ def _swapped(source: Source, problem: SyntaxProblem) -> Iterator[Fix]:
     tags = []
     for each in problem.related:
         located = source.located(each.span.start)
-        number = tag_at(located.chunk, each.span.start - located.start)
-        if number is None:
+        tag_index = tag_at(located.chunk, each.span.start - located.start)
+        if tag_index is None:
             return
-        tag = located.chunk.tags[number]
+        tag = located.chunk.tags[tag_index]
         tags.append((tag.span.shifted(located.start), tag.text))
     (first, one), (second, other) = tags
     yield Fix("Swap the two end tags", (Edit(first, other), Edit(second, one)), preferred=True)
@@ -413,9 +413,9 @@ def _missing_end(
     if problem.related:
         place = problem.related[0].span.start
         closing = source.located(place)
-        number = tag_at(closing.chunk, place - closing.start)
-        if number is not None:
-            at = closing.start + closing.chunk.tags[number].span.start
+        tag_index = tag_at(closing.chunk, place - closing.start)
+        if tag_index is not None:
+            at = closing.start + closing.chunk.tags[tag_index].span.start
             before = source.line_span(source.place(at).line).start
             lead = source.slice(Span(before, at))
             text = f"{written}\n{lead}" if not lead.strip() else written
@@ -433,11 +433,11 @@ def _missing_end(
         return
     end = _end_of_body(source, line, len(lead), end)
     if not lead:
-        end = _end_at_edge(source, located, tag, end)
+        end = _end_in_first_column(source, located, tag, end)
     yield Fix(title, (Edit(Span(end, end), f"\n{lead}{written}"),))
 
 
-def _end_at_edge(source: Source, located: Located, tag: Tag, end: int) -> int:
+def _end_in_first_column(source: Source, located: Located, tag: Tag, end: int) -> int:
     """Return the end of the block of a tag in the first column: that of its content or of the next part."""
     for content in chunk_contents(located.chunk):
         if content.value.span.start <= tag.span.start < content.end:

@@ -31,13 +31,14 @@ def json_fixes(fixes: tuple[Fix, ...], source: Source) -> tuple[Fix, ...]:
         else Fix(fix.title, tuple(Edit(edit.span, f'"{edit.text}"') for edit in fix.edits), fix.preferred)
         for fix in fixes
         if all(
-            _is_word_for_text(edit, source) or (edit.text in _COMMA and source.slice(edit.span) in _COMMA)
+            _replaces_text_with_word(edit, source)
+            or (edit.text in _COMMA and source.slice(edit.span) in _COMMA)
             for edit in fix.edits
         )
     )
 
 
-def _is_word_for_text(edit: Edit, source: Source) -> bool:
+def _replaces_text_with_word(edit: Edit, source: Source) -> bool:
     written = source.slice(edit.span)
     quote = '"'
     is_text = len(written) > 1 and written.startswith(quote) and written.endswith(quote)

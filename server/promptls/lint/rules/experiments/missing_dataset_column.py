@@ -67,7 +67,7 @@ from promptls.lint.rule import File, Finding, Rule
 from promptls.semantic.kind import Kind
 from promptls.text.suggest import did_you_mean
 
-_PARTING: Final = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_SEPARATORS: Final = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -79,25 +79,25 @@ def check(file: File) -> Iterator[Finding]:
             missing = [*_without_inputs(file, experiment, columns)]
             missing += _without_parameters(file, experiment, columns)
             is_one = bool(missing) and len(columns) == 1
-            found += (_parted(file, experiment, columns) if is_one else []) or missing
+            found += (_wrong_separator(file, experiment, columns) if is_one else []) or missing
     # Experiments that share a declaration through a YAML alias get one finding.
     yield from dict.fromkeys(found)
     yield from _of_project(file)
 
 
-def _parted(file: File, experiment: DeclaredExperiment, columns: tuple[str, ...]) -> list[Finding]:
+def _wrong_separator(file: File, experiment: DeclaredExperiment, columns: tuple[str, ...]) -> list[Finding]:
     """Return a finding for a CSV file with a separator other than the comma."""
     span = experiment.span(file, "dataset")
-    mark = next((mark for mark in _PARTING if mark in columns[0]), None)
+    mark = next((mark for mark in _SEPARATORS if mark in columns[0]), None)
     if span is None or mark is None or experiment.dataset.suffix.lower() != ".csv":
         return []
     message = (
-        f"the values in `{experiment.declared.dataset}` are parted by {_PARTING[mark]}, and not by commas"
+        f"the values in `{experiment.declared.dataset}` are parted by {_SEPARATORS[mark]}, and not by commas"
     )
     return [Finding(span, message)]
 
 
-def _question(name: str, columns: tuple[str, ...]) -> str:
+def _suggestion(name: str, columns: tuple[str, ...]) -> str:
     """Return the end of a message that suggests a similar column."""
     padded = next((column for column in columns if column.strip() == name), None)
     if padded is not None:
@@ -143,7 +143,7 @@ def _without_inputs(
     for name in needed_inputs(file, frozenset(columns)):
         named = experiment.declared.dataset
         message = f"`{named}` has no column `{name}`, which is an input of the prompt"
-        yield Finding(span, f"{message}{_question(name, columns)}")
+        yield Finding(span, f"{message}{_suggestion(name, columns)}")
 
 
 def _without_parameters(
@@ -163,7 +163,7 @@ def _without_parameters(
                 message = f"`{dataset}` has no column for the parameter `{parameter}` of `{metric}`"
                 if parameter != name:
                     message = f"`{dataset}` has no column `{name}`, which is the `{parameter}` of `{metric}`"
-                yield Finding(span, f"{message}{_question(name.removeprefix('expected_'), columns)}")
+                yield Finding(span, f"{message}{_suggestion(name.removeprefix('expected_'), columns)}")
 
 
 RULE = Rule(check, severity="error", kinds=frozenset({Kind.PARTS, Kind.OBJECT}))

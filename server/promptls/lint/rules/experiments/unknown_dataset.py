@@ -64,7 +64,7 @@ from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.security.files import current_scope, is_file, is_folder
 from promptls.text.positions import Span
 
-_ENDINGS: Final = (".csv", ".jsonl", ".ndjson", ".parquet")
+_DATASET_ENDINGS: Final = (".csv", ".jsonl", ".ndjson", ".parquet")
 """The endings that only datasets have; JSON files are used by other programs as well."""
 
 
@@ -111,7 +111,7 @@ def dataset_objection(named: str, dataset: Path, beside: str) -> Objection | Non
 def _meant(dataset: Path, named: str) -> str | None:
     """Return the path of an existing dataset with a similar name, or None."""
     own = dataset.suffix.lower()
-    return near_file(dataset, named, (*_ENDINGS, own) if own in SUFFIXES else _ENDINGS)
+    return near_file(dataset, named, (*_DATASET_ENDINGS, own) if own in SUFFIXES else _DATASET_ENDINGS)
 
 
 RULE = Rule(check, severity="error", kinds=DECLARING_KINDS)

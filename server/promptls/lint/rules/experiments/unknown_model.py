@@ -120,14 +120,14 @@ def model_objection(name: str, project: Project) -> Objection | None:
         known = [*project.models, *(f"local:{model}" for model in LOCAL_MODELS), "echo"]
         found = Objection.near(refused.message, name, known)
         is_settled = name in project.models or found.meant is not None
-        return found if is_settled else _badly_written(name) or found
+        return found if is_settled else _foreign_notation(name) or found
     model = name.partition(":")[2]
     if name not in project.models and model != model.strip():
         return Objection(f"the name of the model in `{name}` begins or ends with a space", _joined(name))
     return None
 
 
-def _badly_written(name: str) -> Objection | None:
+def _foreign_notation(name: str) -> Objection | None:
     """Return the problem of a model's name in the notation of another tool; None if it is not one."""
     from promptls.models.registry import PROVIDERS
 

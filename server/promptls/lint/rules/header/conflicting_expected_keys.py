@@ -79,9 +79,9 @@ class _Fact(NamedTuple):
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the expected keys of parts that conflict with the file."""
-    if _mentioned(file.chunks):
+    if _all_names(file.chunks):
         known = _facts(file)
-        for located in file.chunks.where(_mentioned):
+        for located in file.chunks.where(_all_names):
             for finding in _in_chunk(located.chunk, known):
                 yield finding.shifted(located.start)
 
@@ -99,7 +99,7 @@ def _facts(file: File) -> dict[str, _Fact]:
     undeclared = frozenset[str]() if declared is None else inputs - declared
     root = file.template.source.root
     listed = _listed(root)
-    mentioned = _mentioned(root) - functions
+    mentioned = _all_names(root) - functions
     shapes = used_shapes(file.template) if mentioned else {}
     return {
         name: _Fact(
@@ -176,7 +176,7 @@ _listed: Final = summary(
     lambda chunk: frozenset(name for part in _expecting(chunk) for name, _ in part.listed), union
 )
 """The names that the parts of a piece list."""
-_mentioned: Final = summary(
+_all_names: Final = summary(
     lambda chunk: union([_listed(chunk), *(part.read for part in _expecting(chunk))]), union
 )
 """The names that the parts of a piece with expected keys list or read."""

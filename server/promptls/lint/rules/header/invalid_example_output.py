@@ -87,16 +87,16 @@ def check(_text: str, example: Example, required: _Requirements) -> Iterator[Fin
         try:
             value = json.loads(value)
         except ValueError as error:
-            said = f"the output of example {example.number} is not valid JSON: {_reason(error)}"
-            yield Finding(span, said)
+            message = f"the output of example {example.number} is not valid JSON: {_reason(error)}"
+            yield Finding(span, message)
             return
     if required.schema is None:
         return
     wrong, path = schema_fault(value, required.schema)
     if wrong:
         wrong_span = node_at(node, path).span
-        said = f"the output of example {example.number} does not fit `output_schema`: {wrong}"
-        yield Finding(span if wrong_span.is_empty() else wrong_span, said)
+        message = f"the output of example {example.number} does not fit `output_schema`: {wrong}"
+        yield Finding(span if wrong_span.is_empty() else wrong_span, message)
 
 
 def _value_node(example: Example, key: str) -> Node | None:

@@ -101,8 +101,8 @@ def _objections(file: File, sample: Sample) -> Iterator[str]:
     declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
     for name in needed_inputs(file, known):
         meant = nearest(name, known - declared.keys())
-        given = f"; it has `{meant}`" if meant else ""
-        yield f"the sample `{sample.name}` lacks `{name}`{given}"
+        suggestion = f"; it has `{meant}`" if meant else ""
+        yield f"the sample `{sample.name}` lacks `{name}`{suggestion}"
     for name, schema in declared.items():
         types = declared_types(schema)
         value = sample.data.get(name)
@@ -113,8 +113,8 @@ def _objections(file: File, sample: Sample) -> Iterator[str]:
         values = {str(name): given_value(value) for name, value in sample.data.items()}
         for name, when in sorted(lacking(shapes, values)):
             yield f"the sample `{sample.name}` lacks `{name}`, which is read where {when}"
-        for _, said in misfit_by_name(shapes, values):
-            yield f"the sample `{sample.name}`: {said}"
+        for _, reason in misfit_by_name(shapes, values):
+            yield f"the sample `{sample.name}`: {reason}"
 
 
 def _shown(value: Any) -> str:

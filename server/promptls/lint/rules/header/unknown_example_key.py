@@ -72,11 +72,11 @@ def check(_text: str, example: Example, known: tuple[str, ...]) -> Iterator[Find
         if key is None or key in known or key == "<<" or key in INJECTED:
             continue  # `reserved-input` reports reserved names
         message = f"`{key}` is neither an input nor the output"
-        twin = next((name for name in known if name in example.data and is_close(key, name)), None)
-        if twin is None:
+        typo_of_missing = next((name for name in known if name in example.data and is_close(key, name)), None)
+        if typo_of_missing is None:
             yield misspelt(entry.key.span, message, key, lacking)
         else:
-            yield Finding(entry.key.span, f"{message}; did you mean `{twin}`?")
+            yield Finding(entry.key.span, f"{message}; did you mean `{typo_of_missing}`?")
 
 
 RULE = Rule(check, severity="warning", kinds=DECLARING_KINDS)

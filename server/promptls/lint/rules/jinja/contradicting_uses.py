@@ -73,13 +73,17 @@ def check(file: File) -> Iterator[Finding]:
     known: dict[tuple[object, ...], list[CertainUse]] = {}
     reported = set()
     for each in certain_uses(file.template):
-        way = tuple(step.key for step in each.use.path)
-        if way[0] not in doubtful or way in reported or _is_tested(shapes[str(way[0])], way[1:]):
+        path_keys = tuple(step.key for step in each.use.path)
+        if (
+            path_keys[0] not in doubtful
+            or path_keys in reported
+            or _is_tested(shapes[str(path_keys[0])], path_keys[1:])
+        ):
             continue
-        earlier = known.setdefault(way, [])
+        earlier = known.setdefault(path_keys, [])
         found = next((finding for other in earlier for finding in _contradiction(file, each, other)), None)
         if found is not None:
-            reported.add(way)
+            reported.add(path_keys)
             yield found
         earlier.append(each)
 

@@ -68,7 +68,12 @@ _METHODS: Final = {
     "downcase": "lower",
 }
 """Methods of other languages that Jinja does not have, and the equivalent filters."""
-_SNAKE: Final = {"startsWith": "startswith", "endsWith": "endswith", "push": "append", "indexOf": "index"}
+_PYTHON_NAMES: Final = {
+    "startsWith": "startswith",
+    "endsWith": "endswith",
+    "push": "append",
+    "indexOf": "index",
+}
 """Methods of other languages, with their names in Python."""
 _LENGTHS: Final = frozenset({"length", "size"})
 
@@ -142,9 +147,9 @@ def _finding(chunk: Chunk, node: Attribute, call: Call | None, start: int) -> Fi
         edit = Edit(Span(node.target.span.end, whole.end).shifted(start), f" | {name}")
         fix = Fix(f"Change to `| {name}`", (edit,))
         return Finding(span, f"{message}; did you mean the filter `{name}`?", (fix,))
-    if node.name in _SNAKE:
-        fix = Fix(f"Change to `{_SNAKE[node.name]}`", (Edit(span, _SNAKE[node.name]),))
-        return Finding(span, f"{message}; did you mean `{_SNAKE[node.name]}`?", (fix,))
+    if node.name in _PYTHON_NAMES:
+        fix = Fix(f"Change to `{_PYTHON_NAMES[node.name]}`", (Edit(span, _PYTHON_NAMES[node.name]),))
+        return Finding(span, f"{message}; did you mean `{_PYTHON_NAMES[node.name]}`?", (fix,))
     if node.name in {"includes", "contains"}:
         message += "; `x in y` says whether `y` contains `x`"
     return Finding(span, message)

@@ -52,8 +52,8 @@ from promptls.text.suggest import is_close, is_typo
 from promptls.workspace.callers import calls_to
 from promptls.workspace.contract import function_names, names_handed_on
 
-_SHORTEST: Final = 5
-_SHORTEST_KEY: Final = 4
+_MIN_NAME_LENGTH: Final = 5
+_MIN_KEY_LENGTH: Final = 4
 _SHORT_PART: Final = 2
 _MIN_USES: Final = 2
 """The minimum number of uses of a name for another name to be considered a typo of it."""
@@ -78,10 +78,12 @@ def _names(file: File) -> Iterator[Finding]:
     names = file.template.names
     doubtful = {
         name: [
-            other for other in names.read_names | names.all_bound_names if _is_like(name, other, _SHORTEST)
+            other
+            for other in names.read_names | names.all_bound_names
+            if _is_like(name, other, _MIN_NAME_LENGTH)
         ]
         for name in names.input_names
-        if len(name) >= _SHORTEST
+        if len(name) >= _MIN_NAME_LENGTH
     }
     if not any(doubtful.values()):
         return
@@ -123,7 +125,7 @@ def _keys(file: File) -> Iterator[Finding]:
             meant = [
                 other
                 for other in keys
-                if _is_like(key, other, _SHORTEST_KEY)
+                if _is_like(key, other, _MIN_KEY_LENGTH)
                 and (len(keys[other]) >= _MIN_USES or elsewhere[other] >= _MIN_USES or other in _COMMON_KEYS)
             ]
             place = exact.get((*above, key))
@@ -142,7 +144,7 @@ def _keys(file: File) -> Iterator[Finding]:
 
 def _has_similar_keys(shape: Shape) -> bool:
     names = [name for name, _ in shape.keys]
-    if any(_is_like(one, other, _SHORTEST_KEY) for one in names for other in names):
+    if any(_is_like(one, other, _MIN_KEY_LENGTH) for one in names for other in names):
         return True
     inside = [below for _, below in shape.keys] + [*shape.alternatives, *filter(None, [shape.element])]
     return any(map(_has_similar_keys, inside))
@@ -155,10 +157,10 @@ def _is_like(name: str, other: str, shortest: int) -> bool:
     shorter, longer = sorted((name.casefold(), other.casefold()), key=len)
     if longer.startswith(shorter) or longer.endswith(shorter):
         return False
-    ours, theirs = _PART.findall(name), _PART.findall(other)
-    if len(ours) != len(theirs):
+    own_parts, other_parts = _PART.findall(name), _PART.findall(other)
+    if len(own_parts) != len(other_parts):
         return True
-    different = [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]]
+    different = [pair for pair in zip(own_parts, other_parts, strict=True) if pair[0] != pair[1]]
     return all(min(map(len, pair)) > _SHORT_PART for pair in different)
 
 

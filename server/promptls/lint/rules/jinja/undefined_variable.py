@@ -209,11 +209,11 @@ def _importer_without_context(file: File) -> str | None:
 def _without_data(file: File, importer: str) -> Iterator[Finding]:
     """Yield the uses of variables from the data in a file that is imported without context."""
     names = file.template.names
-    named_file = PurePath(importer).name
+    file_name = PurePath(importer).name
     for name in sorted(names.read_names - GLOBALS - FOREIGN_CONSTANTS.keys() - {"loop"}):
         for reading in names.readings_of(name):
             if reading.binding is None:
-                message = f"`{name}` is not there: `{named_file}` imports this file without `with context`"
+                message = f"`{name}` is not there: `{file_name}` imports this file without `with context`"
                 yield Finding(reading.span, message)
 
 

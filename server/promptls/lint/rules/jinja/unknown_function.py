@@ -65,14 +65,14 @@ from promptls.workspace.disk import text_on_disk
 from promptls.workspace.snapshot import Snapshot
 
 _CALLABLE_KINDS = ("macro", "import")
-_ALWAYS_THERE = GLOBALS | INJECTED
+_ALWAYS_DEFINED = GLOBALS | INJECTED
 _NO_FUNCTIONS = frozenset({"self", "token_limit"})
 
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the calls of undefined functions."""
     names = file.template.names
-    if (names.called_names & names.input_names) <= _ALWAYS_THERE:
+    if (names.called_names & names.input_names) <= _ALWAYS_DEFINED:
         return
     ways = [way for way in ways_to(file.snapshot, file.path) if way.reference is not None]
     declared = declared_names(file)
@@ -86,12 +86,12 @@ def check(file: File) -> Iterator[Finding]:
         return
     known = functions.union(declared or (), *(way.bound for way in ways))
     suggested = _own_suggestions(file) | functions
-    for reading in _calls_but_of(file, known):
+    for reading in _unknown_calls(file, known):
         name = reading.name
         elsewhere = binding_of(file.template.names, name)
         if elsewhere is not None:
             yield Finding(reading.span, out_of_scope(file, elsewhere, reading.span))
-        elif not _is_mentioned(file.snapshot, (file.path,), name):
+        elif not _may_be_defined(file.snapshot, (file.path,), name):
             if name in PYTHON_FUNCTIONS:
                 if declared is not None:
                     yield _python_function(file, reading)
@@ -131,8 +131,8 @@ def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding
     called = file.template.names.called_names & PYTHON_FUNCTIONS.keys() - functions
     if not called or functions_path(file.snapshot, file.path):
         return
-    given = frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
-    for reading in _calls_but_of(file, (file.template.names.input_names - called) | given):
+    passed = frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    for reading in _unknown_calls(file, (file.template.names.input_names - called) | passed):
         yield _python_function(file, reading)
 
 
@@ -158,13 +158,13 @@ def _python_function(file: File, reading: Reading) -> Finding:
 
 def _in_section(file: File, ways: list[Way]) -> Iterator[Finding]:
     """Yield the calls in a file that is checked in the context of the files that include it."""
-    judging = [way for way in ways if way.declares or _names_functions(file.snapshot, way.entry)]
-    if not judging:
+    relevant = [way for way in ways if way.declares or _names_functions(file.snapshot, way.entry)]
+    if not relevant:
         return
-    for reading in _calls_but_of(file, frozenset.intersection(*(way.provided for way in judging))):
+    for reading in _unknown_calls(file, frozenset.intersection(*(way.provided for way in relevant))):
         name = reading.name
-        lacking = tuple(way for way in judging if name not in way.provided)
-        if _is_mentioned(file.snapshot, {path for way in lacking for path in _files(way)}, name):
+        lacking = tuple(way for way in relevant if name not in way.provided)
+        if _may_be_defined(file.snapshot, {path for way in lacking for path in _files(way)}, name):
             continue
         found = Unprovided(reading, lacking, len(lacking) < len(ways), None)
         message = f"nothing provides the function `{name}`"
@@ -175,7 +175,7 @@ def _in_section(file: File, ways: list[Way]) -> Iterator[Finding]:
         yield replace(finding, related=include_places(found))
 
 
-def _calls_but_of(file: File, known: frozenset[str]) -> Iterator[Reading]:
+def _unknown_calls(file: File, known: frozenset[str]) -> Iterator[Reading]:
     """Yield the calls of names that are not defined in the file or in `known` and not tested in a condition."""
     names = file.template.names
     for name in sorted(names.input_names - known - {"loop", "caller", "super"}):
@@ -191,7 +191,7 @@ def _calls_but_of(file: File, known: frozenset[str]) -> Iterator[Reading]:
 def _own_suggestions(file: File) -> frozenset[str]:
     names = file.template.names
     bound = frozenset[str]().union(*(names.bound_names(kind) for kind in _CALLABLE_KINDS))
-    return (bound | _ALWAYS_THERE) - _NO_FUNCTIONS
+    return (bound | _ALWAYS_DEFINED) - _NO_FUNCTIONS
 
 
 def _files(way: Way) -> tuple[str, ...]:
@@ -203,7 +203,7 @@ def _names_functions(snapshot: Snapshot, entry: str) -> bool:
     return functions_path(snapshot, entry) is not None and function_names(snapshot, entry) is not None
 
 
-def _is_mentioned(snapshot: Snapshot, paths: Iterable[str], name: str) -> bool:
+def _may_be_defined(snapshot: Snapshot, paths: Iterable[str], name: str) -> bool:
     """Return whether a functions file contains the name at all, as it may define functions dynamically."""
     files = {functions_path(snapshot, path) for path in paths}
     texts = [text_on_disk(named_file) for named_file in files if named_file is not None]

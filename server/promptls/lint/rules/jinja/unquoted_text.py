@@ -101,13 +101,13 @@ def check(file: File) -> Iterator[Finding]:
     for located in file.chunks.where(_names) if doubtful else ():
         for name, span, is_key in _doubtful(located.chunk):
             known = _attributes(file.chunks) if is_key else file.project.roles
-            if name in doubtful and name in known and _is_used_for_that_only(file, names, name):
+            if name in doubtful and name in known and _has_no_other_use(file, names, name):
                 fix = Fix(f"Change to `'{name}'`", (Edit(span, f"'{name}'"),))
                 message = f"Jinja takes `{name}` for a variable; did you mean `'{name}'`?"
                 yield Finding(span, message, (fix,)).shifted(located.start)
 
 
-def _is_used_for_that_only(file: File, names: FileNames, name: str) -> bool:
+def _has_no_other_use(file: File, names: FileNames, name: str) -> bool:
     places = {
         span.shifted(located.start)
         for located in file.chunks.where(_names)

@@ -51,10 +51,10 @@ def check(file: File) -> Iterator[Finding]:
 def _fixes(file: File, binding: Binding) -> Iterator[Fix]:
     located = file.template.source.located(binding.span.start)
     offset = binding.span.start - located.start
-    number = tag_at(located.chunk, offset)
-    if number is None:
+    tag_index = tag_at(located.chunk, offset)
+    if tag_index is None:
         return
-    tag = located.chunk.tags[number]
+    tag = located.chunk.tags[tag_index]
     spans = [
         Span(each.span.start, each.alias_span.end).shifted(located.start + tag.span.start)
         for each in tag_tree(tag).statement.imported

@@ -42,7 +42,7 @@ from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, State
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.suggest import is_typo
 
-_CHANGES: Final = frozenset(
+_CHANGING_METHODS: Final = frozenset(
     {
         "add",
         "append",
@@ -68,7 +68,9 @@ def check(file: File) -> Iterator[Finding]:
     for binding in found:
         located = file.template.source.located(binding.span.start)
         statement = _statement(located, binding.span.start - located.start)
-        if binding.name in meant or (statement is not None and any(map(_changes, statement.expressions))):
+        if binding.name in meant or (
+            statement is not None and any(map(_has_side_effect, statement.expressions))
+        ):
             continue
         typo = next(
             (name for name in sorted(file.template.names.input_names) if is_typo(binding.name, name)), None
@@ -86,14 +88,16 @@ def check(file: File) -> Iterator[Finding]:
 
 def _statement(located: Located, offset: int) -> Statement | None:
     """Return the statement of the tag at an offset in the chunk."""
-    number = tag_at(located.chunk, offset)
-    return tag_tree(located.chunk.tags[number]).statement if number is not None else None
+    tag_index = tag_at(located.chunk, offset)
+    return tag_tree(located.chunk.tags[tag_index]).statement if tag_index is not None else None
 
 
-def _changes(value: Expression) -> bool:
+def _has_side_effect(value: Expression) -> bool:
     """Return whether a value is a call with a side effect, so that its result need not be read."""
     return (
-        isinstance(value, Call) and isinstance(value.function, Attribute) and value.function.name in _CHANGES
+        isinstance(value, Call)
+        and isinstance(value.function, Attribute)
+        and value.function.name in _CHANGING_METHODS
     )
 
 

@@ -185,8 +185,8 @@ def callees_of(file: File, called: frozenset[str]) -> Callees:
             if callee is not None:
                 found[name] = callee
     rest = called - bindings.keys() - macros.keys() - otherwise
-    named_file = functions_path(file.snapshot, file.path) if rest else None
-    functions = functions_in(named_file) if named_file else None
+    functions_file = functions_path(file.snapshot, file.path) if rest else None
+    functions = functions_in(functions_file) if functions_file else None
     for function in functions or ():
         if function.name in rest:
             is_known = bool(function.signature) and not function.decorators and function.name not in found

@@ -52,16 +52,16 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 
 
-class _Twice(NamedTuple):
+class _Duplicate(NamedTuple):
     """A key that occurs twice in one mapping: the first occurrence, and the second."""
 
     key: str
     first: Span
     again: Span
 
-    def shifted(self, by: int) -> _Twice:
+    def shifted(self, by: int) -> _Duplicate:
         """Return the same, moved by `by` characters."""
-        return _Twice(self.key, self.first.shifted(by), self.again.shifted(by))
+        return _Duplicate(self.key, self.first.shifted(by), self.again.shifted(by))
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -70,7 +70,7 @@ def check(file: File) -> Iterator[Finding]:
     if tree is None:
         return
     source = file.template.source
-    twice = _in(tree) if file.template.header is not None else _twice(source, tree)
+    twice = _in(tree) if file.template.header is not None else _duplicates(source, tree)
     branches = None
     if twice and file.kind in {Kind.OBJECT, Kind.EVALUATION}:
         branches = chunk_branches(source.whole)
@@ -82,7 +82,7 @@ def check(file: File) -> Iterator[Finding]:
         yield from _in_list(file, names)
 
 
-def _twice(source: Source, tree: Mapping) -> list[_Twice]:
+def _duplicates(source: Source, tree: Mapping) -> list[_Duplicate]:
     """Return the keys that occur twice in a mapping of the file's declarations."""
     if source.layout is not Layout.MAPPING or source.yaml.is_broken:
         return _in(tree)
@@ -91,14 +91,14 @@ def _twice(source: Source, tree: Mapping) -> list[_Twice]:
 
 
 @chunk_fact
-def _in_chunk(chunk: Chunk) -> tuple[_Twice, ...]:
+def _in_chunk(chunk: Chunk) -> tuple[_Duplicate, ...]:
     """Return the keys that occur twice in a mapping nested in the entries or items of the chunk."""
     roots = chunk_yaml(chunk).roots
     values = _values(roots[0]) if roots else ()
     return tuple([each for value in values for each in _in(value)])
 
 
-_below_entries: Final = placed_items(_in_chunk, _Twice.shifted)
+_below_entries: Final = placed_items(_in_chunk, _Duplicate.shifted)
 
 
 def _values(node: Node) -> list[Node]:
@@ -107,22 +107,22 @@ def _values(node: Node) -> list[Node]:
     return [entry.value for entry in node.entries] if isinstance(node, Mapping) else []
 
 
-def _in(node: Node) -> list[_Twice]:
+def _in(node: Node) -> list[_Duplicate]:
     found = _in_entries(node) if isinstance(node, Mapping) else []
     for value in _values(node):
         found += _in(value)
     return found
 
 
-def _in_entries(node: Mapping) -> list[_Twice]:
-    found: list[_Twice] = []
+def _in_entries(node: Mapping) -> list[_Duplicate]:
+    found: list[_Duplicate] = []
     seen: dict[str, Span] = {}
     for entry in node.entries:
         key = key_text(entry)
         if key is not None and key != "<<":
             first = seen.setdefault(key, entry.key.span)
             if first != entry.key.span:
-                found.append(_Twice(key, first, entry.key.span))
+                found.append(_Duplicate(key, first, entry.key.span))
     return found
 
 

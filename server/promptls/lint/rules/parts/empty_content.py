@@ -50,12 +50,12 @@ _PRINTED_ELSEWHERE: Final = frozenset({"macro", "set"})
 @each_chunk
 def check(chunk: Chunk) -> Iterator[Finding]:
     """Yield the keys without a value in parts of the chunk."""
-    found = [*_written_as_nothing(chunk)]
+    found = [*_without_value(chunk)]
     reported = {finding.span for finding in found}
     return iter([*found, *(each for each in _of_silent_tags(chunk) if each.span not in reported)])
 
 
-def _written_as_nothing(chunk: Chunk) -> Iterator[Finding]:
+def _without_value(chunk: Chunk) -> Iterator[Finding]:
     """Yield the keys that nothing follows."""
     parts = chunk_items(chunk).parts
     for index, part in enumerate(parts):
@@ -67,7 +67,7 @@ def _written_as_nothing(chunk: Chunk) -> Iterator[Finding]:
             # A YAML problem after an empty block scalar is most likely its text, without indentation.
             is_unread = isinstance(entry.value, Scalar) and (
                 (not part.is_whole and entry.value.dynamic)
-                or (entry.value.style in {"|", ">"} and _breaks_behind(chunk, entry.value.span.end, end))
+                or (entry.value.style in {"|", ">"} and _has_problem_after(chunk, entry.value.span.end, end))
             )
             if is_unread or may_be_filled(chunk, Span(entry.key.span.end, end)):
                 continue
@@ -105,7 +105,7 @@ def _empty_sections(chunk: Chunk) -> Iterator[Finding]:
         )
 
 
-def _breaks_behind(chunk: Chunk, start: int, end: int) -> bool:
+def _has_problem_after(chunk: Chunk, start: int, end: int) -> bool:
     return any(start <= problem.span.start <= end for problem in chunk_yaml(chunk).problems)
 
 

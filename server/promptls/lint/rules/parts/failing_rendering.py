@@ -59,8 +59,8 @@ from promptls.semantic.template import Template
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
 
-_WHATEVER_THE_DATA: Final = frozenset({"timeout", "memory"})
-_BY_DATA: Final = frozenset({"render", "sandbox"})
+_RESOURCE_FAILURES: Final = frozenset({"timeout", "memory"})
+_DATA_FAILURES: Final = frozenset({"render", "sandbox"})
 _IN_HEADER: Final = {"functions": "functions"}
 """Failures that are reported at a key of the header; `invalid-sample` reports those of `samples`."""
 
@@ -71,7 +71,7 @@ def check(file: File) -> Iterator[Finding]:
     if rendering is None:
         return
     failure = rendering.failure
-    if failure is None or _is_found_there(file, failure):
+    if failure is None or _is_reported_there(file, failure):
         return
     if failure.kind in _IN_HEADER:
         span = file.template.declarations.value_span(_IN_HEADER[failure.kind])
@@ -82,13 +82,13 @@ def check(file: File) -> Iterator[Finding]:
         if rendering.is_exact and not _has_error(file):
             span, related = _places(file, failure)
             yield Finding(span, f"with {sample_words(rendering.sample)}: {failure.message}", related=related)
-    elif failure.kind in _WHATEVER_THE_DATA or (failure.kind in _BY_DATA and rendering.is_exact):
+    elif failure.kind in _RESOURCE_FAILURES or (failure.kind in _DATA_FAILURES and rendering.is_exact):
         span, related = _places(file, failure)
         if not _is_known(file, span):
             yield Finding(span, f"with {sample_words(rendering.sample)}: {failure.message}", related=related)
 
 
-def _is_found_there(file: File, failure: RenderFailure) -> bool:
+def _is_reported_there(file: File, failure: RenderFailure) -> bool:
     """Return whether the failure is a syntax error in an open included file, which is reported there."""
     path = failure.path
     if path is None or path == file.path or path not in file.snapshot.open_paths():

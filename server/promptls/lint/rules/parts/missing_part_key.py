@@ -85,11 +85,11 @@ def _messages(file: File) -> Iterator[Finding]:
     for number, placed in enumerate(file.template.parts, start=1):
         located = file.template.source.located(placed.start)
         place = _place(placed.part)
-        behind = (
+        separator = (
             ", " if is_flow(located.chunk.text, placed.part.span) else f"\n{_indent(located.chunk, place)}"
         )
         start = placed.start + place.start
-        edits.append(Edit(Span(start, start), f"name: message_{number}{behind}"))
+        edits.append(Edit(Span(start, start), f"name: message_{number}{separator}"))
     first = file.template.parts[0]
     fix = Fix("Add a name to each message", tuple(edits))
     message = "these are chat messages; for Prompt Poet, each needs a `name`"
@@ -102,15 +102,11 @@ def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
         if part.has_dynamic_keys or part.entry("<<") or _may_be_completed(chunk, part):
             continue
         place = _place(part)
-        if part.entry("name") is None and not _is_misspelt(part, {"name"}):
-            behind = ", " if is_flow(chunk.text, part.span) else f"\n{_indent(chunk, place)}"
-            fix = Fix("Add a name", (Edit(Span(place.start, place.start), f"name: part{behind}"),))
+        if part.entry("name") is None and not _has_typo(part, {"name"}):
+            separator = ", " if is_flow(chunk.text, part.span) else f"\n{_indent(chunk, place)}"
+            fix = Fix("Add a name", (Edit(Span(place.start, place.start), f"name: part{separator}"),))
             yield Finding(place, "this part has no `name`", (fix,))
-        if (
-            part.entry("content") is None
-            and part.entry("sections") is None
-            and not _is_misspelt(part, _TEXTS)
-        ):
+        if part.entry("content") is None and part.entry("sections") is None and not _has_typo(part, _TEXTS):
             fixes = key_behind(chunk, part.span, part.entries, f"content: {BLANK}")
             yield Finding(place, "this part has neither `content` nor `sections`", fixes)
         yield from _in_one_branch(chunk, part)
@@ -162,7 +158,7 @@ def _of_sections(chunk: Chunk, sections: Sequence) -> Iterator[Finding]:
                 yield Finding(_place(section), f"this section has no `{key}`", fixes)
 
 
-def _is_misspelt(part: Part, keys: Container[str]) -> bool:
+def _has_typo(part: Part, keys: Container[str]) -> bool:
     """Return whether an unknown key is probably a typo of one of `keys`; `unknown-part-key` reports it."""
     unknown = {key for entry in part.entries if (key := key_text(entry)) and key not in PART_KEYS}
     return any(meant_key(key) in keys for key in unknown)

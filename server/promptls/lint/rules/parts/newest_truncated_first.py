@@ -3,9 +3,9 @@
 ## What it does
 
 Reports a `truncation_priority` that is a loop counter: `loop.index`, `loop.index0`, or one of them plus,
-minus or times a number. If the loop iterates over messages, a history or a chat, it is an information,
-otherwise a hint: for search results that are sorted by rank, the last ones should be cut first. A loop
-over a reversed list is not reported.
+minus or times a number. The severity is `information` if the loop iterates over messages, a history or a
+chat, otherwise `hint`: for search results that are sorted by rank, the last ones should be cut first. A
+loop over a reversed list is not reported.
 
 ## Why is this bad?
 

@@ -4,8 +4,8 @@
 
 Reports a `token_limit`, of the header or the settings, that the rendered prompt exceeds: with the sample
 that is used for the preview, and for how many of the first 200 rows of its first experiment's dataset.
-It is a warning if truncation cannot bring the prompt under the limit, and otherwise an information that
-names the parts that are removed.
+It is a warning if truncation cannot bring the prompt under the limit. Otherwise its severity is
+`information`, and the message names the parts that are removed.
 
 Nothing is reported if the template calls functions that are not available, because the length of the
 prompt is then unknown.
@@ -87,17 +87,17 @@ def check(file: File) -> Iterator[Finding]:
     if limit is None or made is None or rendering.job.stand_ins:
         return
     rows = rendering.rows
-    said = []
-    is_stuck = False
+    messages = []
+    cannot_truncate = False
     if made.tokens > limit:
-        said.append(_of_sample(sample_words(rendering.sample), made, limit))
-        is_stuck = made.tokens_kept > limit
+        messages.append(_of_sample(sample_words(rendering.sample), made, limit))
+        cannot_truncate = made.tokens_kept > limit
     if rows is not None and rows.over:
-        said.append(_of_rows(rows, limit, is_alone=not said))
-        is_stuck = is_stuck or bool(rows.stuck)
-    if said:
-        severity: Severity = "warning" if is_stuck else "information"
-        yield Finding(_place(file, made, limit), "; ".join(said), severity=severity)
+        messages.append(_of_rows(rows, limit, is_alone=not messages))
+        cannot_truncate = cannot_truncate or bool(rows.stuck)
+    if messages:
+        severity: Severity = "warning" if cannot_truncate else "information"
+        yield Finding(_place(file, made, limit), "; ".join(messages), severity=severity)
 
 
 def _of_sample(sample: str, made: Rendering, limit: int) -> str:
@@ -118,10 +118,14 @@ def _of_rows(rows: RowTokens, limit: int, *, is_alone: bool) -> str:
     which = f"row {rows.over[0]}" if is_one else f"{len(rows.over)} of {rows.rows} rows"
     what = f"its limit of {limit:,} tokens" if is_alone else "it"
     by = f"by {rows.most - limit:,}" if is_one else f"the longest by {rows.most - limit:,}"
-    said = f"{which} of {rows.dataset} {'is' if is_one else 'are'} over {what}, {by}"
+    message = f"{which} of {rows.dataset} {'is' if is_one else 'are'} over {what}, {by}"
     if not rows.stuck:
-        return f"{said}; truncation brings {'it' if is_one else 'them'} under" if is_alone else said
-    return said if len(rows.stuck) == len(rows.over) else f"{said}, {len(rows.stuck)} even after truncation"
+        return f"{message}; truncation brings {'it' if is_one else 'them'} under" if is_alone else message
+    return (
+        message
+        if len(rows.stuck) == len(rows.over)
+        else f"{message}, {len(rows.stuck)} even after truncation"
+    )
 
 
 def _place(file: File, made: Rendering, limit: int) -> Span:
@@ -131,11 +135,11 @@ def _place(file: File, made: Rendering, limit: int) -> Span:
         return declared
     parts = file.template.parts
     totals = list(accumulate(part.tokens for part in made.parts))
-    became = rendered_parts(file.template, included_part_names(file.snapshot, file.path), made)
+    rendered = rendered_parts(file.template, included_part_names(file.snapshot, file.path), made)
     crossing = (
         placed
-        for placed, its in zip(parts, became, strict=True)
-        if any(totals[part.index] > limit for part in its)
+        for placed, own in zip(parts, rendered, strict=True)
+        if any(totals[part.index] > limit for part in own)
     )
     placed = next(crossing, parts[0] if parts else None)
     return part_place(placed) if placed else file.template.source.line_span(0)

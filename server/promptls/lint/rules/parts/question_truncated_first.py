@@ -85,20 +85,20 @@ def check(file: File) -> Iterator[Finding]:
     number = next((n for n, block in enumerate(blocks) if block.left <= question.index <= block.right), None)
     if number is None:
         return
-    became = rendered_parts(file.template, included_part_names(file.snapshot, file.path), made)
+    rendered = rendered_parts(file.template, included_part_names(file.snapshot, file.path), made)
     placed = next(
-        (placed for placed, its in zip(file.template.parts, became, strict=True) if question in its), None
+        (placed for placed, its in zip(file.template.parts, rendered, strict=True) if question in its), None
     )
-    if placed is None or _is_one_of_many(placed, became, file, parts) or _is_counted(file, placed):
+    if placed is None or _is_one_of_many(placed, rendered, file, parts) or _uses_counter(file, placed):
         return
-    spared = [parts[index] for block in blocks[number + 1 :] for index in range(block.left, block.right + 1)]
-    if spared:
+    later = [parts[index] for block in blocks[number + 1 :] for index in range(block.left, block.right + 1)]
+    if later:
         names = ", ".join(
-            f"`{name}`" for name in list(dict.fromkeys(part.name for part in spared))[:_MAX_NAMES]
+            f"`{name}`" for name in list(dict.fromkeys(part.name for part in later))[:_MAX_NAMES]
         )
         message = (
             f"the question, {plural(question.tokens, 'token')}, is cut before {names}, "
-            f"{plural(sum(part.tokens for part in spared), 'token')}: the highest `truncation_priority` goes first"
+            f"{plural(sum(part.tokens for part in later), 'token')}: the highest `truncation_priority` goes first"
         )
     elif len(blocks) == 1 and _is_alone(blocks[0]):
         message = "the question is the only part that may be cut"
@@ -113,7 +113,7 @@ def _is_alone(block: Block) -> bool:
 
 def _is_one_of_many(
     placed: PlacedPart,
-    became: Sequence[Sequence[RenderedPart]],
+    rendered: Sequence[Sequence[RenderedPart]],
     file: File,
     parts: Sequence[RenderedPart],
 ) -> bool:
@@ -123,13 +123,13 @@ def _is_one_of_many(
     """
     is_repeated = any(
         its and file.template.parts[index].span == placed.span and len(its) > 1
-        for index, its in enumerate(became)
+        for index, its in enumerate(rendered)
     )
     has_protected = any(part.role == "user" and not (part.truncation_priority or 0) > 0 for part in parts)
     return is_repeated and has_protected
 
 
-def _is_counted(file: File, placed: PlacedPart) -> bool:
+def _uses_counter(file: File, placed: PlacedPart) -> bool:
     """Return whether the priority depends on a loop counter, which `newest-truncated-first` checks."""
     entry = placed.part.entry("truncation_priority")
     if entry is None:

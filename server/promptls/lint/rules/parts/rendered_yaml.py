@@ -282,8 +282,8 @@ def _is_known(file: File, template: Template, span: Span) -> bool:
     """Return whether a rule that needs no rendering reports the problem of the part."""
     located = template.source.located(span.start)
     around = Span(located.start, located.start + located.chunk.length)
-    there = replace(file, template=template)
-    return any(around.contains(found.span.start) for rule in _STATIC for found in rule.check(there))
+    in_template = replace(file, template=template)
+    return any(around.contains(found.span.start) for rule in _STATIC for found in rule.check(in_template))
 
 
 def _fixes(failure: RenderFailure, file: File) -> tuple[Fix, ...]:

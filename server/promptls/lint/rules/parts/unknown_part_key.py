@@ -85,15 +85,15 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 
 def meant_key(key: str) -> str | None:
     """Return the part key that an unknown one was probably meant to be."""
-    return _called_elsewhere(key) or nearest(key, PART_KEYS)
+    return _foreign_key(key) or nearest(key, PART_KEYS)
 
 
-def _called_elsewhere(key: str) -> str | None:
+def _foreign_key(key: str) -> str | None:
     return _FOREIGN_NAMES.get(key.lower()) or (key.lower() if key.lower() in PART_KEYS else None)
 
 
 def _found(span: Span, key: str) -> Finding:
-    meant = _called_elsewhere(key)
+    meant = _foreign_key(key)
     message = f"`{key}` is no key of a part"
     if meant is None:
         return misspelt(span, message, key, PART_KEYS)

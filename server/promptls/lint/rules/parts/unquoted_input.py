@@ -96,8 +96,8 @@ def _fixes(chunk: Chunk, value: PrintedInput) -> Iterator[Fix]:
     span = value.content.value.span
     if "\n" in chunk.text[span.start : span.end] or "\r" in chunk.text[span.start : span.end]:
         return
-    ahead = chunk.text[: value.content.key.start].rstrip()
-    if ahead.endswith(("{", ",")):
+    text_before = chunk.text[: value.content.key.start].rstrip()
+    if text_before.endswith(("{", ",")):
         if not {'"', "\\"} & set(chunk.text[span.start : span.end]):
             quotes = [Edit(Span(span.start, span.start), '"'), Edit(Span(span.end, span.end), '"')]
             yield Fix("Quote it, escaped", (*quotes, *_escapes(chunk, value)))

@@ -46,7 +46,7 @@ from promptls.text.packed import is_json_file
 from promptls.text.positions import Span
 
 _KEY: Final = re.compile(r'"(instruction|input_keys|output_key|output_type|examples|infer_cfg)"[ \t]*:')
-_ENOUGH: Final = 3
+_MIN_KEYS: Final = 3
 """The number of prompt object keys that identify a broken file as a prompt object."""
 
 
@@ -61,7 +61,7 @@ def check(file: File) -> Iterator[Finding]:
         if not isinstance(error, json.JSONDecodeError):
             return  # a number with too many digits
         keys = {key[1] for key in _KEY.finditer(text)}
-        if file.kind is not Kind.OTHER or ("instruction" in keys and len(keys) >= _ENOUGH):
+        if file.kind is not Kind.OTHER or ("instruction" in keys and len(keys) >= _MIN_KEYS):
             yield _finding(text, error)
     except RecursionError:
         return

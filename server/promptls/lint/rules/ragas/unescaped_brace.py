@@ -127,10 +127,10 @@ def _masked(chunk: Chunk, span: Span) -> str:
     """Return the text of a span with tags replaced by spaces, except for the content of raw blocks."""
     text = list(chunk.text[span.start : span.end])
     for tag in chunk.tags:
-        hidden = [tag.span]
+        masked = [tag.span]
         if tag.kind == "raw":
-            hidden = [Span(tag.span.start, tag.body.start), Span(tag.body.end, tag.span.end)]
-        for each in hidden:
+            masked = [Span(tag.span.start, tag.body.start), Span(tag.body.end, tag.span.end)]
+        for each in masked:
             for index in range(max(each.start, span.start), min(each.end, span.end)):
                 text[index - span.start] = " "
     return "".join(text)

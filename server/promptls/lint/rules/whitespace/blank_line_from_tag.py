@@ -74,13 +74,13 @@ def _in_chunk(chunk: Chunk) -> tuple[tuple[Finding, int], ...]:
     """Return the first such tag of each content, with the number of such lines in the content."""
     found = []
     for content in chunk_contents(chunk):
-        if content.value.style != "|" or _holds_moved_text(chunk, content):
+        if content.value.style != "|" or _has_moved_text(chunk, content):
             continue
         tags = tuple(tags_in(chunk, content))
         bare = list(_tag_lines(chunk, tags))
         if not bare:
             continue
-        shown = _shown_lines(chunk, content, tags)
+        shown = _printed_lines(chunk, content, tags)
         lines = tuple([line for line in bare if _is_between(chunk, line, shown)])
         if lines:
             found.append((_finding(chunk, lines, tags), len(lines)))
@@ -98,7 +98,7 @@ def _finding(chunk: Chunk, lines: tuple[_TagLine, ...], tags: tuple[Tag, ...]) -
     return Finding(span, message, tuple(_fix(chunk, lines, tags)))
 
 
-def _holds_moved_text(chunk: Chunk, content: Content) -> bool:
+def _has_moved_text(chunk: Chunk, content: Content) -> bool:
     """Return whether the content contains a macro, block `set` or the like, whose text appears elsewhere."""
     return any(
         pair.keyword in MOVED
@@ -136,10 +136,10 @@ def _tag_lines(chunk: Chunk, tags: Sequence[Tag]) -> Iterator[_TagLine]:
         if any(chunk.text[edges[i] : edges[i + 1]].strip() for i in range(0, len(edges), 2)):
             continue
         before = tags[indexes[0] - 1] if indexes[0] else None
-        behind = tags[indexes[-1] + 1] if indexes[-1] + 1 < len(tags) else None
+        after = tags[indexes[-1] + 1] if indexes[-1] + 1 < len(tags) else None
         if before and before.trims_after and not chunk.text[before.span.end : start].strip():
             continue
-        if behind and behind.trims_before and not chunk.text[end : behind.span.start].strip():
+        if after and after.trims_before and not chunk.text[end : after.span.start].strip():
             continue
         yield _TagLine(line, tuple(on_line))
 
@@ -169,7 +169,7 @@ def _is_between(chunk: Chunk, line: _TagLine, shown: list[int]) -> bool:
     return shown[-1] > until
 
 
-def _shown_lines(chunk: Chunk, content: Content, tags: Sequence[Tag]) -> list[int]:
+def _printed_lines(chunk: Chunk, content: Content, tags: Sequence[Tag]) -> list[int]:
     """Return the lines of a content on which something is printed, in order."""
     start = content.value.span.start
     begin = line_end(chunk.text, start)
@@ -177,13 +177,13 @@ def _shown_lines(chunk: Chunk, content: Content, tags: Sequence[Tag]) -> list[in
     position = begin
     for tag in chunk.tags:
         if begin <= tag.span.start < content.value.span.end:
-            shown |= _written_lines(chunk, position, tag.span.start)
+            shown |= _nonblank_lines(chunk, position, tag.span.start)
             position = max(tag.span.end, position)
-    shown |= _written_lines(chunk, position, content.value.span.end)
+    shown |= _nonblank_lines(chunk, position, content.value.span.end)
     return sorted(shown)
 
 
-def _written_lines(chunk: Chunk, start: int, end: int) -> set[int]:
+def _nonblank_lines(chunk: Chunk, start: int, end: int) -> set[int]:
     """Return the non-blank lines between two offsets."""
     if not chunk.text[start:end].strip():
         return set()

@@ -99,10 +99,10 @@ def check(file: File) -> Iterator[Finding]:
         part = located.start + located.chunk.length
         if template.source.slice(Span(part, part + 1)) != "-":
             continue
-        number = len(located.chunk.tags) - 1
-        how, text = _how(template, located, number, part)
+        tag_index = len(located.chunk.tags) - 1
+        how, text = _joined_text(template, located, tag_index, part)
         if text is not None:
-            span = located.chunk.tags[number].span.shifted(located.start)
+            span = located.chunk.tags[tag_index].span.shifted(located.start)
             written = template.source.slice(span)[:-2]
             dashes = len(written) - len(written.rstrip("-"))  # a comment may end with several
             sign = Span(span.end - 2 - dashes, span.end - 2)
@@ -111,9 +111,9 @@ def check(file: File) -> Iterator[Finding]:
             yield Finding(span, f"this {_BEFORE_NAME}: {how}", (fix,), severity=severity)
 
 
-def _how(template: Template, located: Located, number: int, part: int) -> tuple[str, _Text | None]:
+def _joined_text(template: Template, located: Located, tag_index: int, part: int) -> tuple[str, _Text | None]:
     """Return a description of how a part is joined to a text, and the text; None if it is not certain."""
-    text, loops = _text_ahead(template, located, number)
+    text, loops = _text_ahead(template, located, tag_index)
     around = template.branches.at(part)
     if text is not None and _may_meet(template.branches.at(text.end - 1), around):
         return "it runs into the text above", text
@@ -128,7 +128,7 @@ def _how(template: Template, located: Located, number: int, part: int) -> tuple[
 
 
 def _text_ahead(
-    template: Template, located: Located, number: int, *, is_end: bool = False
+    template: Template, located: Located, tag_index: int, *, is_end: bool = False
 ) -> tuple[_Text | None, list[tuple[int, tuple[str, ...]]]]:
     """Return the text before a tag that no line break separates from it, and the loops opened in between.
 
@@ -139,16 +139,16 @@ def _text_ahead(
     passed: tuple[str, ...] = ()
     while True:
         chunk = located.chunk
-        tag = chunk.tags[number]
+        tag = chunk.tags[tag_index]
         keyword = _keyword(tag)
         if is_end:
             keyword, is_end = "endfor", False
         if keyword in MIDDLES or keyword in _SILENT_ENDS:
-            opening = _opening(template.source, located, number)
+            opening = _opening(template.source, located, tag_index)
             if opening is None:
                 return None, loops
-            located, number = opening
-            chunk, tag = located.chunk, located.chunk.tags[number]
+            located, tag_index = opening
+            chunk, tag = located.chunk, located.chunk.tags[tag_index]
         elif keyword == "output":
             text = _Text(located.start + tag.span.end, passed, is_printed=True)
             return (text if _is_text(template, chunk, tag) else None), loops
@@ -157,16 +157,16 @@ def _text_ahead(
         elif keyword == "for":
             loops.append((located.start + tag.span.start, passed))
         passed = (*passed, keyword)
-        start = chunk.tags[number - 1].span.end if number else 0
+        start = chunk.tags[tag_index - 1].span.end if tag_index else 0
         piece = chunk.text[start : tag.span.start]
         written = piece.rstrip()
         if written.strip("\ufeff \t\r\n"):
             is_glued = tag.trims_before or not _has_break(piece[len(written) :])
             return (_Text(located.start + start + len(written), passed) if is_glued else None), loops
-        is_trimmed = tag.trims_before or (number > 0 and chunk.tags[number - 1].trims_after)
-        if not number or (_has_break(piece) and not is_trimmed):
+        is_trimmed = tag.trims_before or (tag_index > 0 and chunk.tags[tag_index - 1].trims_after)
+        if not tag_index or (_has_break(piece) and not is_trimmed):
             return None, loops
-        number -= 1
+        tag_index -= 1
 
 
 def _keyword(tag: Tag) -> str:
@@ -200,11 +200,11 @@ def _has_break(text: str) -> bool:
     return "\n" in text or "\r" in text
 
 
-def _block_of(source: Source, located: Located, number: int) -> FileBlock | None:
+def _block_of(source: Source, located: Located, tag_index: int) -> FileBlock | None:
     """Return the block that a tag belongs to; None if it is not closed."""
-    place = located.chunk.tags[number].span.shifted(located.start)
+    place = located.chunk.tags[tag_index].span.shifted(located.start)
     if any(
-        number in {pair.opening, *pair.middles, pair.closing} for pair in chunk_blocks(located.chunk).pairs
+        tag_index in {pair.opening, *pair.middles, pair.closing} for pair in chunk_blocks(located.chunk).pairs
     ):
         blocks = [block.shifted(located.start) for block in blocks_inside(located.chunk)]
     else:
@@ -212,27 +212,27 @@ def _block_of(source: Source, located: Located, number: int) -> FileBlock | None
     return next((block for block in blocks if block.is_closed and place in block.tags), None)
 
 
-def _opening(source: Source, located: Located, number: int) -> tuple[Located, int] | None:
-    block = _block_of(source, located, number)
+def _opening(source: Source, located: Located, tag_index: int) -> tuple[Located, int] | None:
+    block = _block_of(source, located, tag_index)
     return _tag_at(source, block.tags[0]) if block is not None else None
 
 
 def _end_of_body(source: Source, opening: int) -> tuple[Located, int] | None:
     """Return the tag that ends the body of the loop opened at an offset: its `else` or its end tag."""
     found = source.located(opening)
-    number = next(
+    tag_index = next(
         index for index, tag in enumerate(found.chunk.tags) if found.start + tag.span.start == opening
     )
-    block = _block_of(source, found, number)
+    block = _block_of(source, found, tag_index)
     return _tag_at(source, block.tags[1]) if block is not None else None
 
 
 def _tag_at(source: Source, span: Span) -> tuple[Located, int]:
     located = source.located(span.start)
-    numbers = [
+    tag_indexes = [
         index for index, tag in enumerate(located.chunk.tags) if tag.span.shifted(located.start) == span
     ]
-    return located, numbers[0]
+    return located, tag_indexes[0]
 
 
 def _may_meet(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -> bool:

@@ -89,8 +89,8 @@ def _fix(chunk: Chunk, content: Content, places: tuple[Span, ...]) -> Iterator[F
     start = content.value.span.start + 1
     for place in places:
         before = chunk.text[start : place.start].replace("\\n", "").strip()
-        behind = chunk.text[place.end : content.value.span.end].replace("\\n", "").strip()
-        if not before or not behind or chunk.text[place.start : place.end] != "\\n":
+        after = chunk.text[place.end : content.value.span.end].replace("\\n", "").strip()
+        if not before or not after or chunk.text[place.start : place.end] != "\\n":
             return
         edits.append(Edit(place, "\n" + " " * indent))
     yield Fix("Break the lines here", tuple(edits))

@@ -85,17 +85,17 @@ def check(chunk: Chunk) -> Iterator[Finding]:
 def _in_content(chunk: Chunk, content: Content, inside: Span) -> Iterator[Finding]:
     text = chunk.text[inside.start : inside.end]
     before = _leading(text, _stripped(content, at_start=True))
-    behind = _trailing(text, _stripped(content, at_start=False)) if before < len(text) else 0
+    after = _trailing(text, _stripped(content, at_start=False)) if before < len(text) else 0
     if content.is_block:
         before = _indentation(chunk, content, inside.start)
-        behind = 0 if _ends_with_line(content) else behind
+        after = 0 if _ends_with_line(content) else after
     elif content.value.style:
         before = 0 if text[before : before + 1] in _BREAKS else before
-        behind = 0 if text[: len(text) - behind][-1:] in _BREAKS else behind
+        after = 0 if text[: len(text) - after][-1:] in _BREAKS else after
     if before and before < len(text) and not _is_trimmed(chunk, Span(inside.start, inside.start + before)):
         yield _finding(chunk, content, Span(inside.start, inside.start + before), at_start=True)
-    if behind and not _is_trimmed(chunk, Span(inside.end - behind, inside.end)):
-        yield _finding(chunk, content, Span(inside.end - behind, inside.end), at_start=False)
+    if after and not _is_trimmed(chunk, Span(inside.end - after, inside.end)):
+        yield _finding(chunk, content, Span(inside.end - after, inside.end), at_start=False)
     yield from _lost_markers(chunk, content, inside)
 
 
@@ -109,8 +109,8 @@ def _inside(chunk: Chunk, content: Content) -> Span | None:
         start = written_at(chunk, content.value) + 1
         return Span(start, max(span.end - 1, start))
     if not content.is_block:
-        behind = _NOT_STRIPPED_BY_YAML.match(chunk.text, span.end)
-        return None if behind is None or span.is_empty() else Span(span.start, behind.end())
+        after = _NOT_STRIPPED_BY_YAML.match(chunk.text, span.end)
+        return None if after is None or span.is_empty() else Span(span.start, after.end())
     printing = [tag for tag in tags_in(chunk, content) if tag.kind in {"output", "raw"}]
     last = max([span.end, *(tag.span.end for tag in printing)])
     lines = [start for start in chunk.line_starts if span.start < start < last]
