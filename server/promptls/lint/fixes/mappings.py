@@ -16,7 +16,7 @@ _BRACKET: Final = re.compile(r"(?:[&!]\S*[ \t]+)*[{\[]")
 
 
 def is_flow(text: str, span: Span) -> bool:
-    """Return whether the mapping or list at `span` is written in brackets."""
+    """Return whether the mapping or list at `span` is in flow style, with brackets."""
     return _BRACKET.match(text, span.start, span.end) is not None
 
 

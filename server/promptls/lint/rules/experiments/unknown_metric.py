@@ -176,7 +176,7 @@ def metric_objection(name: str, folder: Path, beside: str, named: Iterable[str] 
 
 
 def _own_metric(name: str, folder: Path) -> str | None:
-    """Return the user's metric that is meant if its file and function are written in another notation."""
+    """Return the user's metric that is meant if its file and function use another notation."""
     match = _MODULE_AND_NAME.fullmatch(name)
     if match is None:
         return None

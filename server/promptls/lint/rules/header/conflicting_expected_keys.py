@@ -95,7 +95,7 @@ def _facts(file: File) -> dict[str, _Fact]:
     if functions is None:
         return {}
     inputs = file.template.names.input_names
-    declared = declared_names(file)  # the missing ones are reported separately
+    declared = declared_names(file)  # `undeclared-input` reports the other names
     undeclared = frozenset[str]() if declared is None else inputs - declared
     root = file.template.source.root
     listed = _listed(root)

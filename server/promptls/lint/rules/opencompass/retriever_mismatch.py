@@ -250,7 +250,7 @@ def _misplaced(evaluation: Evaluation, body: Node, mark: str) -> Iterator[Findin
 
 
 def _lost_texts(evaluation: Evaluation, asked: EvaluationTemplate, mark: str) -> Iterator[Finding]:
-    """Yield tokens for text examples in positions that models behind an API ignore."""
+    """Yield tokens for text examples at positions that are ignored for models behind an API."""
     meta = evaluation.meta_template
     if meta is None or not meta.is_api or meta.is_unsure:
         return

@@ -95,7 +95,7 @@ def _of_key(chunk: Chunk, entry: Entry) -> Iterator[Finding]:
             place = written_span(chunk, value) if isinstance(value, Scalar) else value.span
             yield Finding(place, message, tuple(_unquoted(value, place)))
         case "sections" if isinstance(value, Mapping) and not value.entries:
-            pass  # `empty-content` reports that there are none
+            pass  # `empty-content` reports empty sections
         case "sections" if not isinstance(value, Sequence):
             yield Finding(value.span, "`sections` is a list of mappings with `name` and `content`")
         case "sections" if isinstance(value, Sequence):

@@ -122,7 +122,7 @@ def _joined_text(template: Template, located: Located, tag_index: int, part: int
         before = _text_ahead(template, *end, is_end=True)[0] if end is not None else None
         if before is None or before.end < part:
             continue
-        if _CONDITIONS.isdisjoint([*passed, *before.passed]):  # a condition may hold in only some
+        if _CONDITIONS.isdisjoint([*passed, *before.passed]):  # no condition intervenes
             return "from the second turn on, it runs into the end of the turn before", before
     return "", None
 

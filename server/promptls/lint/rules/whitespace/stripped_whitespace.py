@@ -62,7 +62,7 @@ _ESCAPE_CODES: Final = (
 """The escape codes of white space in double quotes, other than ASCII line breaks."""
 _BREAK_CODES: Final = r"\\(?:x|u00|U000000)0[aAdD]"
 _ESCAPED: Final = re.compile(rf"[ \t{_OTHER_SPACES}]|\\[ntrvf\t _NLP]|{_ESCAPE_CODES}|{_BREAK_CODES}")
-"""White space in double quotes, written out or as an escape; `\\_` is a no-break space."""
+"""White space in double quotes, literal or as an escape; `\\_` is a no-break space."""
 _ESCAPED_IN_LINE: Final = re.compile(r"[ \t]|\\[t\t ]|\\(?:x|u00|U000000)(?:09|20)")
 _ESCAPED_AT_EDGE: Final = re.compile(rf"[ \t{_OTHER_SPACES}]|\\[tvf\t _]|{_ESCAPE_CODES}")
 _WIDTHS: Final = (10, 6, 4, 2, 1)
