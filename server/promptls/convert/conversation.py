@@ -1,4 +1,4 @@
-"""A prompt as messages with inputs: what every form is read into, and the plainest forms of it."""
+"""A prompt as messages with inputs, the intermediate format of conversions, and its simplest sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from promptls.text.errors import UserError
 
 
 class MessagePiece(NamedTuple):
-    """A piece of a message: `text` as it stands, an expression that is an `input`, or a whole `tag`."""
+    """A piece of a message: literal `text`, an expression that is an `input`, or a whole `tag`."""
 
     kind: Literal["text", "input", "tag"]
     text: str
@@ -22,7 +22,7 @@ class MessagePiece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message; its name is empty where the source has none."""
+    """One message; its name is empty if the source has none."""
 
     role: str
     pieces: tuple[MessagePiece, ...]
@@ -30,13 +30,13 @@ class Message:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the message is the same whatever the data is."""
+        """Whether the message is the same for all data."""
         return all(piece.kind == "text" for piece in self.pieces)
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The messages, the header's keys, and in sentences what the source says that ours cannot."""
+    """The messages, the header's keys, and sentences about features of the source that are not supported."""
 
     messages: tuple[Message, ...]
     header: Mapping[str, Any] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Conversation:
 
 
 class Converted(NamedTuple):
-    """The text of the made file, and in sentences what could not be carried over."""
+    """The text of the converted file, and sentences about what could not be converted."""
 
     text: str
     lost: tuple[str, ...]
@@ -56,7 +56,7 @@ _CARRIED: Final = frozenset({"role", "content", "name"})
 def read_chat_json(text: str) -> Conversation:
     """Return the messages of a list, or of the list under `messages`.
 
-    Raises UserError where there is none.
+    Raises UserError if there is no such list.
     """
     try:
         loaded = json.loads(text)
@@ -121,9 +121,9 @@ RESERVED: Final = frozenset({"token_limit", "escape_special_characters"})
 
 
 def read_f_string(text: str, *, role: str = "user") -> Conversation:
-    """Return the text as one message of `role`; raises UserError where its braces are no fields."""
+    """Return the text as one message of `role`; raises UserError if its braces are not fields."""
     renamed: dict[str, str] = {}
-    # The line end of a file's last line is the file's, and not the message's.
+    # The line break at the end of the file is not part of the message.
     text = text.removesuffix("\n").removesuffix("\r")
     pieces = tuple(_with_json(text, renamed) if _holds_json(text) else field_pieces(text, renamed))
     lost = tuple(
@@ -143,7 +143,7 @@ _BRACE: Final = re.compile(rf"{_NAMED.pattern}|[{{}}]")
 
 
 def _holds_json(text: str) -> bool:
-    """Return whether single braces around JSON are in the text, which `str.format` would refuse."""
+    """Return whether the text contains JSON in single braces, which `str.format` would reject."""
     return "{{" not in text and _MARKED_JSON.search(text) is not None
 
 
@@ -172,9 +172,9 @@ def _with_json(text: str, renamed: dict[str, str]) -> Iterator[MessagePiece]:
 
 
 def field_pieces(text: str, renamed: dict[str, str]) -> Iterator[MessagePiece]:
-    """Yield the pieces of a text with fields.
+    """Yield the pieces of a format string.
 
-    `renamed` is filled with the name in Jinja of each place's name.
+    Adds the Jinja name of each field's name to `renamed`.
     """
     count = 0
     try:
@@ -198,7 +198,7 @@ def field_pieces(text: str, renamed: dict[str, str]) -> Iterator[MessagePiece]:
 
 
 def _expression(field: str, form: str, conversion: str, renamed: dict[str, str]) -> str:
-    """Return the Jinja expression that gives what `str.format` gives for a field."""
+    """Return the Jinja expression that is equivalent to a field of `str.format`."""
     match = _FIELD.fullmatch(field)
     if match is None:
         raise UserError(
@@ -220,7 +220,7 @@ def _expression(field: str, form: str, conversion: str, renamed: dict[str, str])
 
 
 def _jinja_name(name: str, taken: set[str]) -> str:
-    """Return the name itself where Jinja can read it, else one that it can."""
+    """Return the name if it is a valid Jinja name, else a valid one that is not taken."""
     if _NAME.fullmatch(name) and name not in {*_JINJA_WORDS, *RESERVED}:
         return name
     made = re.sub(r"\W", "_", name)

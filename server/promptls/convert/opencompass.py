@@ -16,7 +16,7 @@ _DIALOGUE: Final = frozenset({"begin", "round", "end"})
 
 
 def read_opencompass(mapping: Mapping[str, Any]) -> Conversation:
-    """Return what OpenCompass asks for one row, without in-context examples.
+    """Return the prompt that OpenCompass sends for one row, without in-context examples.
 
     Raises UserError for other prompts.
     """
@@ -47,7 +47,7 @@ def read_opencompass(mapping: Mapping[str, Any]) -> Conversation:
 
 
 class _Columns:
-    """The columns that a template's fields name; `read` are those that were met, in order."""
+    """The columns that a template's fields reference; `read` are the columns used so far, in order."""
 
     def __init__(self, reader: Mapping[str, Any], token: str) -> None:
         inputs = reader.get("input_columns")
@@ -59,7 +59,7 @@ class _Columns:
         self.read: dict[str, None] = {}
 
     def pieces(self, text: str) -> Iterator[MessagePiece]:
-        """Yield the pieces of a text: fields are inputs, the answer's is empty as OpenCompass masks it."""
+        """Yield the pieces of a text: fields are inputs, except for the answer, which OpenCompass masks."""
         if self.token:
             text = text.replace(self.token, "")
         position = 0
@@ -112,7 +112,7 @@ def _turns(turns: list[Any], columns: _Columns, key: str) -> Iterator[Message]:
 
 
 def _lost(infer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what of `infer_cfg` says how to ask, and not what."""
+    """Yield the settings of `infer_cfg` that concern how the model is called, not the prompt."""
     retriever = infer.get("retriever")
     kind = retriever.get("type") if isinstance(retriever, Mapping) else retriever
     if kind is not None and "ZeroRetriever" not in str(kind):
@@ -124,21 +124,21 @@ def _lost(infer: Mapping[str, Any]) -> Iterator[str]:
 
 
 _LONG: Final = 90
-"""Characters of a mapping or a list that is still on its key's line."""
+"""The maximum length of a mapping or list on its key's line, in characters."""
 _ORDER: Final = ("infer_cfg", "eval_cfg", "models", "path", "name", "reader_cfg", "abbr")
-"""Keys of the top level; the texts come first, and the file ends with what is no text of many lines."""
+"""Top-level keys: the texts come first, and values without long texts at the end."""
 _JINJA: Final = ("{{", "{%", "{#")
 
 
 def evaluation_prompt(dataset: Mapping[str, Any], lost: tuple[str, ...]) -> Converted:
-    """Return the dataset as an evaluation prompt; `lost` is what could not be carried over."""
+    """Return the dataset as an evaluation prompt; `lost` is what could not be converted."""
     keys = [key for key in _ORDER if key in dataset]
     lines = [line for key in keys for line in _entry(key, dataset[key], "")]
     return Converted("\n".join(lines) + "\n", lost)
 
 
 def _entry(key: Any, value: Any, indent: str) -> Iterator[str]:
-    """Yield a key with its value, at an indentation."""
+    """Yield the lines of a key with its value, at an indentation."""
     name = flow(key)
     block = _block(value, indent)
     if block is not None:
@@ -171,7 +171,7 @@ def _nested(value: Any, indent: str) -> Iterator[str]:
 
 
 def _flow(value: Any) -> str:
-    """Return the value on one line, with keys that are no text as they are."""
+    """Return the value on one line, with non-text keys unquoted."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{flow(key)}: {_flow(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list):
@@ -184,7 +184,7 @@ def _is_nested(value: Any) -> bool:
 
 
 def _is_flat(value: Any) -> bool:
-    """Return whether the value holds no text that would read better on lines of its own."""
+    """Return whether the value contains no text that would be more readable on lines of its own."""
     if isinstance(value, dict):
         return all(map(_is_flat, value.values()))
     if isinstance(value, list):
@@ -193,7 +193,7 @@ def _is_flat(value: Any) -> bool:
 
 
 def _block(value: Any, indent: str) -> str | None:
-    """Return a text of many lines as a block of lines; None for others, and where a block would change it."""
+    """Return a multi-line text as a block scalar; None for others, and if a block would change the text."""
     if not isinstance(value, str) or "\n" not in value.strip("\n") or any(mark in value for mark in _JINJA):
         return None
     lines = value.split("\n")

@@ -1,4 +1,4 @@
-"""An OpenCompass configuration in Python, read as data; nothing of it is run."""
+"""Reads an OpenCompass configuration in Python as data, without running it."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _MODEL_KEYS: Final = ("type", "max_seq_len", "meta_template")
 _INFER: Final = "infer_cfg"
 _MAX_FILES: Final = 1_000
 _MAX_STEPS: Final = 1_000_000
-"""How many expressions are looked at; a configuration that needs more is no configuration."""
+"""The maximum number of evaluated expressions; a configuration does not need more."""
 _MAX_CALL_DEPTH: Final = 20
 _THIS_FOLDER: Final = "."
 _GLOBALS: Final = "globals()"
-"""Under which a function finds the variables of its file."""
+"""The name under which a function finds the variables of its file."""
 
 Names: TypeAlias = dict[str, Any]
 """The variables of a file by name."""
@@ -54,17 +54,17 @@ class Files(Protocol):
     """The files that a configuration imports or opens."""
 
     def text(self, name: str, /) -> str | None:
-        """Return the text of a file by its path from the configuration's folder; None if it is not read."""
+        """Return the text of a file by path from the configuration's folder; None if it cannot be read."""
 
     def is_missing(self, name: str, /) -> bool:
-        """Return whether there is no file at a path that may be read."""
+        """Return whether a path is certain to be missing."""
 
     def module(self, name: str, /) -> str | None:
-        """Return the path of the file of a module, named from its package on; None if it is not found."""
+        """Return the path of a module's file by its absolute module name; None if it is not found."""
 
 
 class NoFiles:
-    """For a configuration by itself."""
+    """The files of a configuration that is read by itself: none."""
 
     def text(self, _name: str, /) -> str | None:
         """Return None."""
@@ -73,7 +73,7 @@ class NoFiles:
     module = text
 
     def is_missing(self, _name: str, /) -> bool:
-        """Return False: nothing is known."""
+        """Return False: nothing is known about files."""
         return False
 
 
@@ -81,7 +81,8 @@ class NoFiles:
 class Configuration:
     """The datasets of a file, each a mapping with `infer_cfg`, and its models.
 
-    `unread` are sources that gave no value, and `missing` the modules of configurations that were not found.
+    `unread` are expressions that could not be evaluated, and `missing` the configuration modules that were
+    not found.
     """
 
     datasets: tuple[Mapping[str, Any], ...]
@@ -90,7 +91,7 @@ class Configuration:
     missing: tuple[str, ...] = ()
 
     def chosen(self, name: str | None) -> Mapping[str, Any]:
-        """Return the dataset of a name, or the first; raises UserError that names the nearest."""
+        """Return the dataset with a name, or the first; raises UserError that suggests the closest name."""
         names = self.names()
         if name is None:
             return self.datasets[0]
@@ -101,7 +102,7 @@ class Configuration:
         return self.datasets[names.index(name)]
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the datasets: `abbr`, else `name`, else their number."""
+        """Return the names of the datasets: `abbr`, else `name`, else their index."""
         return tuple(
             str(each.get("abbr") or each.get("name") or number)
             for number, each in enumerate(self.datasets, start=1)
@@ -109,10 +110,11 @@ class Configuration:
 
 
 def read_configuration(text: str, files: Files | None = None) -> Configuration:
-    """Return the datasets that the file configures; raises UserError where there is none.
+    """Return the datasets that the file configures; raises UserError if there are none.
 
     They are the items of `datasets`, as in OpenCompass, else of the lists whose names end in `_datasets`;
-    without such a list, one is made of the variables that end in `infer_cfg`, `reader_cfg` and `eval_cfg`.
+    without such a list, one dataset is composed of the variables that end in `infer_cfg`, `reader_cfg` and
+    `eval_cfg`.
     """
     interpreter = Interpreter(files)
     names = interpreter.read(parsed(text))
@@ -140,7 +142,7 @@ def read_configuration(text: str, files: Files | None = None) -> Configuration:
 
 
 def parsed(text: str) -> ast.Module:
-    """Return the syntax tree of a configuration; raises UserError for what is no Python."""
+    """Return the syntax tree of a configuration; raises UserError if it is not Python."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -150,8 +152,8 @@ def parsed(text: str) -> ast.Module:
 def configured(names: Names) -> list[dict[str, Any]]:
     """Return every dataset among the variables of a file.
 
-    Without one, the configurations that end in `infer_cfg`, each with the reader whose name differs in its
-    last word alone: of those that are copied into datasets, the copies count.
+    Without one, the configurations that end in `infer_cfg`, each with the reader whose name differs only in
+    its last word. For configurations that are copied into datasets, the copies are used.
     """
     listed = list(_from_lists(names))
     if listed:
@@ -171,20 +173,20 @@ def models_among(names: Names) -> list[dict[str, Any]]:
 
 
 def _dicts_in(items: Any) -> list[dict[str, Any]]:
-    """Return the mappings in a list, each once."""
+    """Return the mappings in a list, without duplicates."""
     found = items if isinstance(items, list | tuple) else ()
     return list({id(each): each for each in found if isinstance(each, dict)}.values())
 
 
 def _as_model(model: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a model's prompts depend on, under its name in OpenCompass."""
+    """Return the settings of a model that affect its prompts, with its OpenCompass name."""
     name = model.get("abbr") or "_".join(str(model.get("path", "")).split("/")[-2:])
     kept: dict[str, Any] = as_data({key: model[key] for key in _MODEL_KEYS if key in model})
     return {"abbr": str(name), **kept}
 
 
 def _from_lists(names: Names) -> Iterator[dict[str, Any]]:
-    """Yield the datasets in lists whose names end in `datasets`, each once."""
+    """Yield the datasets in lists whose names end in `datasets`, without duplicates."""
     seen: set[int] = set()
     for name, value in names.items():
         if not name.endswith("datasets") or not isinstance(value, list | tuple):
@@ -196,7 +198,7 @@ def _from_lists(names: Names) -> Iterator[dict[str, Any]]:
 
 
 def _from_variables(names: Names) -> Iterator[dict[str, Any]]:
-    """Yield the one dataset of a file that sets the configurations alone."""
+    """Yield the single dataset of a file that sets only the configurations."""
     found: dict[str, Any] = {}
     for name, value in names.items():
         for key in (_INFER, "reader_cfg", "eval_cfg"):
@@ -207,7 +209,7 @@ def _from_variables(names: Names) -> Iterator[dict[str, Any]]:
 
 
 class _Flow(NamedTuple):
-    """What ends a block of statements early."""
+    """The reason why a block of statements ended early."""
 
     kind: str
     value: Any = None
@@ -215,14 +217,14 @@ class _Flow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _TextFile:
-    """What `open` gives: a file that lies beside the configuration."""
+    """The result of `open`: a file next to the configuration."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """A function that the configuration defines, and the variables that it sees."""
+    """A function that the configuration defines, and the variables that it can access."""
 
     node: ast.FunctionDef
     names: Names
@@ -234,9 +236,9 @@ class _Function:
 class Interpreter:
     """Evaluates a configuration and the files that it imports: plain data and a few functions.
 
-    What is not read becomes a symbol. `unread` are the sources of symbols; `missing` the modules whose
-    files were not found, each with the first import of it; `doubted` the lists and mappings, by their ids,
-    that code which is not read may have changed; `imports` the modules that names were imported from.
+    Everything else becomes a symbol. `unread` are the sources of symbols; `missing` the modules whose files
+    were not found, each with its first import; `doubted` the lists and mappings, by id, that unevaluated code
+    may have changed; `imports` the modules that names were imported from.
     """
 
     def __init__(self, files: Files | None = None) -> None:
@@ -254,7 +256,7 @@ class Interpreter:
     def read(self, tree: ast.Module) -> Names:
         """Return the variables that the configuration sets.
 
-        Raises UserError where it is too deep, or computes more than data needs.
+        Raises UserError if it is nested too deeply or needs too many steps.
         """
         try:
             return self._file(tree, _THIS_FOLDER)
@@ -262,7 +264,7 @@ class Interpreter:
             raise UserError("the configuration's expressions are nested too deep") from error
 
     def has_package(self, module: str) -> bool:
-        """Return whether the package of a module, or something of it, is found."""
+        """Return whether the package of a module, or a part of it, is found."""
         package = module.partition(".")[0]
         return package in self._packages or self._files.module(package) is not None
 
@@ -283,7 +285,7 @@ class Interpreter:
                 return flow
         return None
 
-    def _statement(self, statement: ast.stmt, names: Names, folder: str) -> _Flow | None:  # noqa: C901, PLR0912 - one case a kind of statement
+    def _statement(self, statement: ast.stmt, names: Names, folder: str) -> _Flow | None:  # noqa: C901, PLR0912 - one case for each kind of statement
         match statement:
             case ast.For(target=target, iter=node, body=body):
                 return self._loop(target, self._value(node, names), body, names, folder)
@@ -297,7 +299,7 @@ class Interpreter:
             case ast.Try(body=body):
                 known = set(self.missing)
                 flow = self._run(body, names, folder)
-                for module in self.missing.keys() - known:  # What is missing may be caught.
+                for module in self.missing.keys() - known:  # A missing import may be caught.
                     del self.missing[module]
                 return flow
             case ast.Continue() | ast.Break():
@@ -342,7 +344,7 @@ class Interpreter:
         self, target: ast.expr, items: Any, body: list[ast.stmt], names: Names, folder: str
     ) -> _Flow | None:
         if not isinstance(items, list | tuple | dict | str | set):
-            # Nobody knows the items: what the loop does is read once.
+            # The items are unknown: the body is evaluated once.
             items = [Symbol(each.id) for each in ast.walk(target) if isinstance(each, ast.Name)][:1]
         for item in list(items):
             self._bind(target, item, names)
@@ -352,7 +354,7 @@ class Interpreter:
         return None
 
     def _skip(self, statement: ast.stmt, names: Names) -> None:
-        """Make symbols of what a statement sets that is not read, and doubt what it may change."""
+        """Set the variables of an unevaluated statement to symbols, and mark the values it may change."""
         for node in ast.walk(statement):
             match node:
                 case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
@@ -365,8 +367,8 @@ class Interpreter:
                         self._doubt(self._value(each, names))
 
     def _doubt(self, value: Any) -> None:
-        """Note that code which is not read may change the value and what it holds."""
-        # The values are kept, so that no other one gets their number.
+        """Record that unevaluated code may change the value and its items."""
+        # A reference to the values is held, so that their ids are not reused.
         self.doubted.update((id(each), each) for each in containers_in(value))
 
     def _import(self, statement: ast.ImportFrom, names: Names, folder: str) -> None:
@@ -407,15 +409,15 @@ class Interpreter:
             text = self._files.text(path) if len(self._read) <= _MAX_FILES else None
             if text is None:
                 return None
-            # A file that imports itself gives nothing.
+            # A circular import returns no variables.
             self._read[path] = {}
             self._read[path] = self._file(parsed(text), posixpath.dirname(path) or _THIS_FOLDER)
         return self._read[path]
 
     def _call_function(self, function: _Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        """Return what a function of the configuration returns.
+        """Return the result of a function of the configuration.
 
-        Of one with other than plain parameters, a symbol.
+        If it has parameters other than plain ones, the result is a symbol.
         """
         taken = function.node.args
         parameters = [each.arg for each in (*taken.posonlyargs, *taken.args)]
@@ -435,7 +437,7 @@ class Interpreter:
         return flow.value if flow is not None and flow.kind == "Return" else None
 
     def _bind(self, target: ast.expr, value: Any, names: Names) -> None:
-        """Let the names, or the item, that `target` is have the value."""
+        """Assign the value to the names or the item in `target`."""
         match target:
             case ast.Name(id=name):
                 names[name] = value
@@ -458,7 +460,7 @@ class Interpreter:
     # Expressions
 
     def _value(self, node: ast.expr, names: Names) -> Any:
-        """Return the value of `node`, or a symbol; raises UserError for what takes too many steps."""
+        """Return the value of `node`, or a symbol; raises UserError if it takes too many steps."""
         self._steps += 1
         if self._steps > _MAX_STEPS:
             raise UserError("the configuration computes more than data needs", remedy="write its data out")
@@ -468,7 +470,7 @@ class Interpreter:
             return self._symbol(node)
         return self._symbol(node) if is_huge(made) else made
 
-    def _evaluate(self, node: ast.expr, names: Names) -> Any:  # noqa: C901, PLR0912 - one case a kind of node
+    def _evaluate(self, node: ast.expr, names: Names) -> Any:  # noqa: C901, PLR0912 - one case for each kind of node
         match node:
             case ast.Constant(value=value):
                 return place_text(value, node) if isinstance(value, str) else value
@@ -476,7 +478,7 @@ class Interpreter:
                 return names.get(name, Symbol(name))
             case ast.Attribute(value=inner, attr=name):
                 holder = self._value(inner, names)
-                # The mappings of MMEngine have their keys as attributes.
+                # MMEngine's mappings provide their keys as attributes.
                 return holder[name] if isinstance(holder, dict) else Symbol(f"{holder}.{name}")
             case ast.Dict():
                 return self._mapping(node, names)
@@ -599,7 +601,7 @@ class Interpreter:
     def _text_method(
         self, node: ast.Call, text: Any, name: str, arguments: list[Any], keywords: Mapping[str, Any]
     ) -> Any:
-        """Return what a method of a text returns; if a part of it is a symbol, a text that is one."""
+        """Return the result of a text method; if an operand is a symbol, the result is a symbol with text."""
         is_exact = is_known((text, arguments, dict(keywords)))
         if not is_exact:
             arguments = [str(each) if isinstance(each, Symbol) else each for each in arguments]
@@ -665,7 +667,7 @@ class Interpreter:
 
 
 def containers_in(value: Any) -> Iterator[Any]:
-    """Yield the mappings and lists in a value, itself too."""
+    """Yield the mappings and lists in a value, including the value itself."""
     waiting, seen = [value], set[int]()
     while waiting and len(seen) < MAX_ITEMS:
         each = waiting.pop()

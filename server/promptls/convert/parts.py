@@ -1,4 +1,4 @@
-"""A parts template, read as a conversation and written from one."""
+"""Parts templates, read as a conversation and written from one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SPECIAL: Final = frozenset("\n\r{}[],#&*!|>'\"%@`\\\x85\u2028\u2029")
 
 
 def flow(value: Any) -> str:
-    """Return the value as YAML on one line: a plain word where that is read as the same text, else quoted."""
+    """Return the value as YAML on one line, unquoted where that parses as the same text."""
     if isinstance(value, str):
         return value if _is_plain(value) else _quoted(value)
     if isinstance(value, dict):
@@ -37,9 +37,9 @@ def flow(value: Any) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether the bare text in a list in brackets is read as that text.
+    """Return whether the unquoted text parses as the same text in a flow sequence.
 
-    Without Jinja's braces in it.
+    False if it contains braces of Jinja.
     """
     if not text or text != text.strip() or not text.isprintable() or set(text) & _SPECIAL:
         return False
@@ -50,7 +50,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _quoted(text: str) -> str:
-    """Return the text in double quotes; what is not printable as an escape, and Jinja's delimiters too."""
+    """Return the text in double quotes, with unprintable characters and Jinja's delimiters escaped."""
     quoted = json.dumps(text, ensure_ascii=False)
     quoted = "".join(character if character.isprintable() else _escape(character) for character in quoted)
     for special in ("{", "%", "#"):
@@ -77,7 +77,7 @@ _LOST_SURROGATES: Final = "half characters (surrogates), which no file can hold"
 
 
 def content(pieces: Iterable[MessagePiece]) -> Converted:
-    """Return what follows `content:` at a key in the second column, and what of the message is lost."""
+    """Return the YAML after a `content:` key in the second column, and what of the message is lost."""
     merged = _merged(pieces)
     lost: list[str] = []
     texts = [piece.text for piece in merged if piece.kind == "text"]
@@ -88,7 +88,7 @@ def content(pieces: Iterable[MessagePiece]) -> Converted:
     if any(_NOT_IN_YAML.search(text) for text in texts):
         lost.append(_LOST_SURROGATES)
         merged = [_without(piece, _NOT_IN_YAML) for piece in merged]
-    # Jinja and YAML make one line end of all; Prompt Poet makes a carriage return of a written one.
+    # Jinja and YAML normalize line breaks; Prompt Poet turns a written one into a carriage return.
     merged = [
         MessagePiece("text", piece.text.replace("\r", "\\r")) if piece.kind == "text" else piece
         for piece in merged
@@ -106,7 +106,7 @@ def content(pieces: Iterable[MessagePiece]) -> Converted:
 
 
 def _merged(pieces: Iterable[MessagePiece]) -> list[MessagePiece]:
-    """Return the pieces with neighbouring texts as one, and without empty ones."""
+    """Return the pieces with adjacent texts merged, and without empty pieces."""
     merged: list[MessagePiece] = []
     for piece in pieces:
         if piece.kind == "text" and merged and merged[-1].kind == "text":
@@ -121,7 +121,7 @@ def _without(piece: MessagePiece, pattern: re.Pattern[str]) -> MessagePiece:
 
 
 def _with_edges(pieces: list[MessagePiece], lost: list[str]) -> list[MessagePiece]:
-    """Return the pieces with the white space at both ends written so that it is not stripped."""
+    """Return the pieces with leading and trailing white space written so that it is not stripped."""
     if pieces and pieces[0].kind == "text":
         text = pieces[0].text
         inner = text.lstrip()
@@ -142,7 +142,7 @@ def _edge(space: str, lost: list[str]) -> str:
 
 def _block(pieces: list[MessagePiece]) -> str:
     text = _in_jinja(pieces)
-    # What an input prints first could begin with spaces, which YAML would take for the indentation.
+    # An input printed first could begin with spaces, which YAML would parse as indentation.
     header = "|2" if pieces[0].kind != "text" and "\n" in text else "|"
     lines = [f"{INDENTATION}{line}" if line else "" for line in text.split("\n")]
     return "\n".join([header, *lines])
@@ -170,11 +170,11 @@ def _in_jinja(pieces: list[MessagePiece]) -> str:
 
 
 _LONG: Final = 80
-"""Characters of a value that still is on its key's line."""
+"""The maximum length of a value on its key's line, in characters."""
 
 
 def parts_template(conversation: Conversation) -> Converted:
-    """Return the template, whose rendering gives the messages of the conversation."""
+    """Return a template that renders to the messages of the conversation."""
     lost = list(conversation.lost)
     blocks = [header_text(conversation.header)] if conversation.header else []
     parts = []
@@ -187,14 +187,14 @@ def parts_template(conversation: Conversation) -> Converted:
 
 
 def header_text(header: Mapping[str, Any]) -> str:
-    """Return the header with these keys, in the order in which headers are documented."""
+    """Return the header with these keys, in the documented order."""
     lines = [line for key in HEADER_KEYS if key in header for line in key_lines(key, header[key])]
-    # The end of a comment could be in a text, but not in an escape.
+    # A text could contain the end of a comment, which is therefore escaped.
     return "\n".join(["{#---", *(line.replace("#}", "#\\u007d") for line in lines), "---#}", ""])
 
 
 def key_lines(key: str, value: Any) -> Iterator[str]:
-    """Yield a key of the top level with its value: on one line where that is short, else an item a line."""
+    """Yield the lines of a top-level key: one line if the value is short, else one line for each item."""
     short = f"{key}: {flow(value)}"
     if isinstance(value, dict) and value and (key == "input_keys" or len(short) > _LONG):
         yield f"{key}:"
@@ -207,7 +207,7 @@ def key_lines(key: str, value: Any) -> Iterator[str]:
 
 
 def _names(messages: tuple[Message, ...]) -> Iterator[str]:
-    """Yield a name for each part: the message's own or its role, with a number where it is taken."""
+    """Yield a unique name for each part: the message's name or role, with a number if it is taken."""
     taken: set[str] = set()
     for message in messages:
         wanted = name = message.name or message.role
@@ -219,7 +219,7 @@ def _names(messages: tuple[Message, ...]) -> Iterator[str]:
 
 
 _HARMLESS: Final = frozenset({"string", "trim", "indent"})
-_ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  (prompts are no HTML)
+_ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  (prompts are not HTML)
 _MARK: Final = re.compile("(\ue000\\d+\ue001)")
 
 
@@ -247,7 +247,7 @@ def read_parts(template: Template, path: str) -> Conversation:
 
 
 def _marked(template: Template, path: str, marks: dict[str, MessagePiece]) -> Iterator[str]:
-    """Yield the template with a mark in the place of everything that it prints; `marks` says what it was."""
+    """Yield the template with each printed expression replaced by a mark; `marks` maps marks to pieces."""
     for start, chunk in zip(template.source.starts, template.source.chunks, strict=False):
         position = 0
         for tag in chunk.tags:

@@ -1,4 +1,4 @@
-"""A `.prompty` file: front matter in YAML, and below it messages in Jinja behind lines such as `system:`."""
+"""`.prompty` files: YAML front matter, followed by Jinja messages after lines such as `system:`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TYPES: Final = {"string": "string", "number": "number", "float": "number", "int
 
 
 def read_prompty(text: str) -> Conversation:
-    """Return the messages with their Jinja; raises UserError where the file cannot be read."""
+    """Return the messages with their Jinja; raises UserError if the file cannot be read."""
     match = _FRONT.match(text)
     front = _front(match["front"]) if match else {}
     body = text[match.end() :] if match else text
@@ -47,7 +47,7 @@ def read_prompty(text: str) -> Conversation:
 
 
 def _language(template: object) -> str:
-    """Return what the messages are written in, as any release says it; Jinja where nothing does."""
+    """Return the template language of the messages, in the syntax of any release; Jinja by default."""
     while isinstance(template, dict):
         template = next((template[key] for key in ("type", "kind", "format") if template.get(key)), None)
     return "jinja2" if template is None else str(template)
@@ -67,7 +67,7 @@ def _front(text: str) -> dict[str, Any]:
 
 
 def _inputs(front: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the inputs with their schemas: what `inputs` says, with the values of `sample` as defaults."""
+    """Yield the inputs with their schemas: those under `inputs`, with the values of `sample` as defaults."""
     declared, sample = front.get("inputs"), front.get("sample")
     sample = sample if isinstance(sample, dict) else {}
     if isinstance(declared, list):
@@ -113,7 +113,7 @@ def _message(role: str, text: str, lost: list[str]) -> Message:
 
 
 def jinja_pieces(chunk: Chunk, lost: list[str]) -> Iterator[MessagePiece]:
-    """Yield the pieces of a Jinja text: tags stay, and printed values are escaped for YAML."""
+    """Yield the pieces of a Jinja text: tags are unchanged, and printed values are escaped for YAML."""
     position = 0
     for tag in chunk.tags:
         if position < tag.span.start:

@@ -1,4 +1,4 @@
-"""The values of a configuration in Python: data, texts that know what wrote them, and symbols."""
+"""The values of a configuration in Python: data, texts with their source expressions, and symbols."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from promptls.text.errors import UserError
 _MAX_VALUES: Final = 200_000
 _MAX_DEPTH: Final = 60
 MAX_ITEMS: Final = 100_000
-"""The most items of a list or a mapping."""
+"""The maximum number of items of a list or mapping."""
 _MAX_TEXT: Final = 5_000_000
 _MAX_BITS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A class, a function, or whatever else is known by its source alone."""
+    """A class, a function, or another value of which only the source is known."""
 
     text: str
 
@@ -34,10 +34,10 @@ class Symbol:
 
 
 class TextPiece(NamedTuple):
-    """A stretch of a text and the expression that wrote it, None if that is not known.
+    """A piece of a text and the expression that produced it, or None if that is unknown.
 
-    The expression wrote `whole`, of which the stretch begins at `start`. Of a value that only running would
-    tell, `text` is its source, and `is_symbol`.
+    The expression produced `whole`, in which the piece begins at `start`. For a value that is known only at
+    run time, `text` is its source, and `is_symbol` is true.
     """
 
     text: str
@@ -48,7 +48,7 @@ class TextPiece(NamedTuple):
 
 
 class PlacedText(str):
-    """A text with its pieces, which together are the text."""
+    """A text with its pieces, whose concatenation is the text."""
 
     __slots__ = ("pieces",)
 
@@ -56,7 +56,7 @@ class PlacedText(str):
 
     @classmethod
     def of(cls, pieces: Sequence[TextPiece]) -> PlacedText:
-        """Return the text that pieces without symbols make."""
+        """Return the text made of pieces without symbols."""
         made = cls("".join(piece.text for piece in pieces))
         made.pieces = tuple(pieces)
         return made
@@ -75,7 +75,7 @@ class MixedText(Symbol):
 
     @classmethod
     def of(cls, pieces: Sequence[TextPiece]) -> MixedText:
-        """Return the text that pieces make."""
+        """Return the text made of the pieces."""
         made = cls("".join(piece.text for piece in pieces))
         object.__setattr__(made, "pieces", tuple(pieces))
         return made
@@ -86,19 +86,19 @@ class MixedText(Symbol):
 
 
 def place_text(text: str, node: ast.expr | ast.keyword) -> PlacedText:
-    """Return the text of a literal, or of the name of an argument."""
+    """Return the text of a literal, or of an argument's name."""
     return PlacedText.of([TextPiece(text, node, text)])
 
 
 def join_texts(values: Sequence[Any]) -> PlacedText | MixedText:
-    """Return the text that values make one behind the other."""
+    """Return the concatenation of the values."""
     pieces = [piece for value in values for piece in pieces_of(value)]
     known = not any(piece.is_symbol for piece in pieces)
     return PlacedText.of(pieces) if known else MixedText.of(pieces)
 
 
 def cut_text(text: str, made: str) -> str:
-    """Return what a method that cuts off the ends of a text has made of it."""
+    """Return the result of a method that strips the ends of a text."""
     if not isinstance(text, PlacedText) or not made:
         return made
     start = text.index(made)
@@ -112,14 +112,14 @@ def cut_text(text: str, made: str) -> str:
 
 
 def pieces_of(value: Any) -> tuple[TextPiece, ...]:
-    """Return the pieces that a value is as a text."""
+    """Return the pieces of a value as a text."""
     if isinstance(value, PlacedText | MixedText):
         return value.pieces
     return (TextPiece(str(value), is_symbol=isinstance(value, Symbol)),)
 
 
 def is_known(value: Any) -> bool:
-    """Return whether nothing in the value, which may be nested, is a symbol."""
+    """Return whether the value contains no symbols, at any depth."""
     waiting, seen = [value], set[int]()
     while waiting:
         each = waiting.pop()
@@ -134,9 +134,9 @@ def is_known(value: Any) -> bool:
 
 
 def as_data(value: Any) -> Any:
-    """Return the value as YAML can hold it: symbols are their text, tuples and sets are lists.
+    """Return the value as YAML data: symbols become their source, tuples and sets become lists.
 
-    Raises UserError for a value that holds itself, and for one that is too large or too deep.
+    Raises UserError for a value that contains itself, or is too large or too deeply nested.
     """
     copied = 0
 
@@ -211,11 +211,11 @@ METHODS: Final[dict[type, frozenset[str]]] = {
     ),
     set: frozenset({"add", "union", "update", "copy"}),
 }  # fmt: skip
-"""Methods that are called; `deepcopy` is one of the mappings of MMEngine."""
+"""Methods that are evaluated; `deepcopy` is a method of MMEngine's mappings."""
 CUTTING: Final = frozenset({"strip", "lstrip", "rstrip", "removeprefix", "removesuffix"})
-"""Methods that leave a stretch of a text."""
+"""Methods that return a substring of a text."""
 FORMAT_SPEC: Final = re.compile(r"0?\d{0,2},?(\.\d{1,2})?[a-z%]?")
-"""A width of at most 99: what is formatted stays small."""
+"""Format specifications with a width of at most 99, which bounds the length of the result."""
 HOLDING: Final = frozenset(
     {"deepcopy", "copy.deepcopy", "copy.copy", "len", "list", "sum", "zip", "enumerate", "product"}
 )
@@ -227,7 +227,7 @@ STRAY: Final = (
 
 
 def can_compare(op: type[ast.cmpop], first: Any, second: Any) -> bool:
-    """Return whether what is known of two values decides a comparison of them."""
+    """Return whether a comparison of two values can be decided from what is known of them."""
     if op in {ast.In, ast.NotIn} and isinstance(second, dict):
         return is_known((first, list(second)))
     if (
@@ -235,13 +235,13 @@ def can_compare(op: type[ast.cmpop], first: Any, second: Any) -> bool:
         and isinstance(first, Symbol)
         and isinstance(second, Symbol)
     ):
-        # Names of classes and functions are one thing where they are one word.
+        # Classes and functions are identified by name.
         return first.text.isidentifier() and second.text.isidentifier()
     return is_known((first, second))
 
 
 def is_harmless(text: str, method: str, arguments: Sequence[Any]) -> bool:
-    """Return whether the method of a text makes nothing huge, and reaches into no value."""
+    """Return whether a text method cannot produce a huge result or access attributes of a value."""
     if method == "format":
         return all(
             not spec and not how and (not field or field.isidentifier() or field.isdigit())
@@ -254,7 +254,7 @@ def is_harmless(text: str, method: str, arguments: Sequence[Any]) -> bool:
 
 
 def is_huge(value: Any) -> bool:
-    """Return whether the value is larger than data of a configuration would be."""
+    """Return whether the value is larger than the data of a configuration."""
     if isinstance(value, str):
         return len(value) > _MAX_TEXT
     if isinstance(value, int) and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Prompt objects of Ragas in all their forms, read as a conversation and written from one."""
+"""Prompt objects of Ragas in all their formats, read as a conversation and written from one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _READ: Final = frozenset({*HEADER_KEYS, "instruction", "language", "output_forma
 
 
 def read_object(mapping: Mapping[str, Any]) -> Conversation:
-    """Return the message with its inputs; raises UserError for what Ragas refuses."""
+    """Return the message with its inputs; raises UserError for objects that Ragas rejects."""
     try:
         prompt = read_prompt_object(mapping, release_of(mapping, None))
         text = to_string(prompt)
@@ -58,7 +58,7 @@ def read_object(mapping: Mapping[str, Any]) -> Conversation:
 
 
 def _quoted(piece: MessagePiece) -> MessagePiece:
-    """Return an input as JSON, where it is put in as it is otherwise."""
+    """Return an input as JSON, if it would otherwise be inserted unquoted."""
     if piece.kind != "input" or not piece.text.endswith(" | string"):
         return piece
     return MessagePiece("input", f"{piece.text.removesuffix(' | string')} | tojson | string")
@@ -66,15 +66,15 @@ def _quoted(piece: MessagePiece) -> MessagePiece:
 
 _DEFAULT_OUTPUT: Final = "response"
 _RELEASES: Final = (DEFAULT_RELEASE, "0.1.5", NEWEST_RELEASE)
-"""One release for each way in which Ragas lays out a prompt object."""
+"""One release for each layout of prompt objects in Ragas."""
 _JINJA: Final = re.compile(r"\{[{%#]")
 
 
 def prompt_object(conversation: Conversation) -> Converted:
-    """Return the object: its instruction is the text of the messages, and its inputs stand behind it.
+    """Return a prompt object whose instruction is the text of the messages, followed by its inputs.
 
-    A message that is nothing but one input goes, because Ragas prints every input at the end;
-    an input inside a text becomes a field of the instruction. Raises UserError where nothing is left.
+    A message that consists of one input is dropped, because Ragas prints every input at the end; an input
+    inside a text becomes a field of the instruction. Raises UserError if nothing is left.
     """
     lost = list(conversation.lost)
     declared = conversation.header.get("input_keys") or {}
@@ -110,9 +110,9 @@ def prompt_object(conversation: Conversation) -> Converted:
 
 
 def _without_tail(header: Mapping[str, Any], text: str) -> tuple[str, str | None]:
-    """Return the text without the examples and inputs that Ragas adds to it, and the release that does so.
+    """Return the text without the examples and inputs that Ragas appends to it, and the release that does so.
 
-    They stand in it where the template was made of a prompt object, and would be printed twice.
+    A template converted from a prompt object contains them, and they would be printed twice.
     """
     for name in _RELEASES:
         try:
@@ -135,7 +135,7 @@ def _is_input(message: Message) -> bool:
 
 
 def instruction_text(message: Message) -> str:
-    """Return the message's text; Ragas takes braces for fields, so that those of the text stand twice."""
+    """Return the message's text with literal braces doubled, because Ragas parses braces as fields."""
     return "".join(
         f"{{{piece.text}}}" if piece.kind == "input" else piece.text.replace("{", "{{").replace("}", "}}")
         for piece in message.pieces
@@ -153,7 +153,7 @@ def _lines(header: Mapping[str, Any], instruction: str) -> Iterator[str]:
 
 
 def _instruction_lines(instruction: str) -> Iterator[str]:
-    """Yield the instruction as a block, or in quotes where a block would not hold it as it is."""
+    """Yield the instruction as a block scalar, or in quotes if a block would change it."""
     written = _JINJA.sub(lambda match: f"{{{{ '{match.group()}' }}}}", instruction)
     lines = written.split("\n")
     if not written.isprintable() and not all(line.isprintable() for line in lines):
@@ -173,7 +173,7 @@ _LOST_JSON: Final = "inputs are written as JSON by Jinja, which escapes signs li
 
 
 def read_saved_file(mapping: Mapping[str, Any]) -> SavedPrompt:
-    """Return what the file holds; raises UserError for what Ragas cannot load."""
+    """Return the contents of the file; raises UserError if Ragas cannot load it."""
     if form_of(mapping) is None:
         raise UserError(
             "the file is none that Ragas saves",
@@ -256,7 +256,7 @@ def object_of_saved(mapping: Mapping[str, Any]) -> Converted:
 
 
 def _bounded_schema(prompt: SavedPrompt) -> Any:
-    """Return the schema of the answer, whose `value` has the bounds that only the metric's settings hold."""
+    """Return the schema of the answer, with the bounds of `value` from the metric's settings."""
     schema, allowed = prompt.output_schema, prompt.allowed_values
     properties = schema.get("properties") if schema is not None else None
     value = properties.get("value") if isinstance(properties, Mapping) else None
@@ -278,9 +278,9 @@ def _not_carried(prompt: SavedPrompt) -> Iterator[str]:
 
 
 def saved_object(mapping: Mapping[str, Any], target: str) -> Converted:
-    """Return the prompt object as such a file.
+    """Return the prompt object as a file of this kind.
 
-    Raises UserError for what Ragas refuses, or cannot keep there.
+    Raises UserError for prompts that Ragas rejects, or that the file cannot represent.
     """
     try:
         prompt = read_prompt_object(mapping)
@@ -303,7 +303,7 @@ def saved_object(mapping: Mapping[str, Any], target: str) -> Converted:
 
 
 def saved_conversation(conversation: Conversation, target: str) -> Converted:
-    """Return the messages as the instruction of such a file; raises UserError for a form that needs more."""
+    """Return the messages as the instruction of such a file; raises UserError if the format needs more."""
     if target == "pydantic-prompt":
         raise UserError(
             "a template says nothing of the examples' inputs and outputs",
@@ -336,7 +336,7 @@ def _with_models(prompt: PromptObject, fields: set[str], lost: list[str]) -> Con
     ]
     saved = {
         "ragas_version": SAVING_RELEASE,
-        # Only the class can work the hash out; Ragas compares none if there is none.
+        # Only the class can compute the hash; Ragas does not compare hashes if there is none.
         "original_hash": None,
         "language": prompt.language,
         "instruction": instruction,
@@ -371,7 +371,7 @@ def _simple(
 
 
 def _allowed(schema: Any) -> tuple[str, Any]:
-    """Return the type of a metric and its allowed values, by the schema of its `value`; raises UserError."""
+    """Return the type of a metric and its allowed values, from the schema of `value`; raises UserError."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     value = properties.get("value") if isinstance(properties, Mapping) else None
     if isinstance(value, Mapping):

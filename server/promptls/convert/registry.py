@@ -1,4 +1,4 @@
-"""The forms that a prompt can be converted from and to, and how a text's form is guessed."""
+"""The formats that a prompt can be converted from and to, and the detection of a text's format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Target = Literal["parts", "object", "evaluation", "pydantic-prompt", "simple-pro
 SOURCES: Final[tuple[str, ...]] = get_args(Source)
 TARGETS: Final[tuple[str, ...]] = get_args(Target)
 JSON_TARGETS: Final = frozenset({"pydantic-prompt", "simple-prompt", "metric"})
-"""The forms that are JSON: files that Ragas loads."""
+"""JSON formats: files that Ragas loads."""
 _MAX_NAMED: Final = 6
 _TAG: Final = re.compile(r"\{[{%]")
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -37,13 +37,13 @@ def convert(
     dataset: str | None = None,
     files: Files | None = None,
 ) -> Converted:
-    """Return the text, which is in the form `source`, in the form `target`.
+    """Convert a text from the format `source` to the format `target`.
 
-    Of a configuration in Python, `dataset` names the dataset, the first one by default, and
-    `files` are those that it imports or opens.
+    For a configuration in Python, `dataset` names the dataset, by default the first one, and `files` provides
+    the files that it imports or opens.
 
-    Raises UserError for a text that is not of its form or cannot be carried over at all, and
-    UsageError for a pair of forms between which there is no way.
+    Raises UserError for a text that is not in its format or cannot be converted, and UsageError for an
+    unsupported pair of formats.
     """
     if target == source:
         other = "object" if target == "parts" else "parts"
@@ -87,7 +87,7 @@ def convert(
 def _configured(
     text: str, dataset: str | None, files: Files | None
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """Return a dataset of a configuration in Python, and what of it could not be carried over.
+    """Return a dataset of a configuration in Python, and what of it could not be converted.
 
     Raises UserError.
     """
@@ -110,7 +110,7 @@ def _configured(
 
 
 def _from_mapping(text: str, path: str, source: str, target: str) -> Converted | None:
-    """Return what is made without going over messages; None for other pairs of forms."""
+    """Return the direct conversion between formats, without messages; None for other pairs of formats."""
     if source == "ragas" and target == "object":
         from promptls.convert.ragas import object_of_saved
 
@@ -158,7 +158,7 @@ def _read(text: str, path: str, source: str) -> Conversation:
 def _mapping(text: str, path: str) -> Mapping[str, Any]:
     """Return the mapping in a YAML or JSON text.
 
-    Raises UserError for others, and for templates with Jinja in them.
+    Raises UserError for other texts, and for templates with Jinja.
     """
     from promptls.syntax.chunk import cut
     from promptls.syntax.yaml.compose import compose
@@ -172,7 +172,7 @@ def _mapping(text: str, path: str) -> Mapping[str, Any]:
         )
     for tag in reversed(chunk.tags):
         text = text[: tag.span.start] + text[tag.span.end :]
-    # libyaml crashes on what is nested too deeply, which this looks at first.
+    # libyaml crashes on deeply nested texts, which are rejected here first.
     composed = compose(text, Span, lambda _span: False)
     if composed.error is not None:
         said = composed.error.message
@@ -188,17 +188,17 @@ def _mapping(text: str, path: str) -> Mapping[str, Any]:
 
 
 def _data(text: str) -> Any:
-    """Return the data of the text: JSON is read as such, for it has escapes that YAML refuses."""
+    """Return the data of the text: JSON is parsed as such, because it has escapes that YAML rejects."""
     from promptls.syntax.yaml.json_escapes import is_json
 
     if is_json(text):
         with suppress(ValueError):
             return json.loads(text)
-    return yaml.load(text, Loader=_LOADER)  # noqa: S506 - it is the safe loader
+    return yaml.load(text, Loader=_LOADER)  # noqa: S506 - this is the safe loader
 
 
 def guess(text: str, path: str) -> str | None:
-    """Return the form of a text, by its file's name and by what is in it; None if nothing tells."""
+    """Return the format of a text, from its file's name and its content; None if it is not recognized."""
     name = Path(path).name.lower()
     if name.endswith(".prompty"):
         return "prompty"
@@ -219,7 +219,7 @@ def guess(text: str, path: str) -> str | None:
 
 
 def _form_of_json(text: str) -> str | None:
-    """Return whether a JSON text is a prompt of Ragas, of 0.1 or later."""
+    """Return the format of a JSON prompt of Ragas, 0.1 or later."""
     import json
 
     from promptls.dialects.ragas.saved_prompt import form_of

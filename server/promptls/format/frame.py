@@ -1,4 +1,4 @@
-"""The layout of a chunk's frame: its keys and the lines between them, and never what a scalar holds."""
+"""The layout of a chunk's YAML frame: its keys and the lines between them, but not the scalars' contents."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _DEEPEST: Final = 50
 
 @chunk_fact
 def scalar_texts(chunk: Chunk) -> tuple[Span, ...]:
-    """Return the stretches that hold the texts of the chunk's scalars, in any of its readings."""
+    """Return the spans of the texts of the chunk's scalars, in every reading of the chunk."""
     return tuple(_written(chunk, node) for root in chunk_yaml(chunk).roots for node in _scalars(root, 0))
 
 
 def merged(spans: tuple[Span, ...]) -> list[Span]:
-    """Return the same places as spans that do not overlap, in order; empty ones hold no place."""
+    """Return the union of the spans as sorted, non-overlapping spans, without empty ones."""
     merged: list[Span] = []
     for span in sorted(span for span in spans if span.start < span.end):
         if merged and span.start < merged[-1].end:
@@ -40,7 +40,7 @@ def merged(spans: tuple[Span, ...]) -> list[Span]:
 
 
 def _written(chunk: Chunk, scalar: Scalar) -> Span:
-    """Return the stretch that holds the scalar's text: behind its header, where it has one."""
+    """Return the span of the scalar's text, without its block header."""
     start = scalar.span.start
     if scalar.style in {"|", ">"}:
         start = min(line_end(chunk.text, start), scalar.span.end)
@@ -65,7 +65,7 @@ _BLOCK_HEADER: Final = re.compile(r"[|>][-+\d]{0,2}")
 
 
 def key_edits(chunk: Chunk, roots: tuple[Node, ...]) -> Iterator[Edit]:
-    """Yield one space between key and value, and none behind a value that ends its line."""
+    """Yield edits for one space between key and value, and no trailing space after a value."""
     for root in roots:
         for entry in _entries(chunk, root, 0):
             key, value = entry.key.span, entry.value.span
@@ -93,7 +93,7 @@ def _is_flow(chunk: Chunk, node: Node) -> bool:
 
 
 def _trailing(chunk: Chunk, entry: Entry) -> Iterator[Edit]:
-    """White space at the end of a key's line, where that line holds no tag and no scalar goes on."""
+    """Yield the edit that removes trailing white space of a key's line without tags or continued scalars."""
     start = entry.key.span.start
     end = line_end(chunk.text, start)
     line = chunk.text[start:end]
@@ -105,31 +105,31 @@ def _trailing(chunk: Chunk, entry: Entry) -> Iterator[Edit]:
         header = chunk.text[value.span.start : start + behind]
         if value.style not in {"|", ">"} or not _BLOCK_HEADER.fullmatch(header):
             return
-        # An empty line of the span is the header's own: the scalar's text begins on the next one.
+        # An empty line within the span belongs to the header: the scalar's text begins on the next line.
     yield Edit(Span(start + behind, end), "")
 
 
 _PRINTING: Final = frozenset({"include", "extends", "call", "filter", "print", "block", "macro", "", "set"})
-"""Statements that print, or whose body is text; `set` is looked at more closely."""
+"""Statements that print, or whose body is text; `set` is examined separately."""
 _SPACE: Final = re.compile(r"\s*")
 _LINE: Final = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
 _COMMENT_LINE: Final = re.compile(r"[ ]*#[^\r\n]*")
 
 
 def is_blank(text: str, start: int, end: int) -> bool:
-    """Return whether nothing but white space is between two places.
+    """Return whether there is only white space between two positions.
 
-    Looks no further than to the first text.
+    Stops at the first other character.
     """
     found = _SPACE.match(text, start, max(start, end))
     return found is not None and found.end() >= end
 
 
 def is_silent(chunk: Chunk, gap: Span, column: int) -> bool:
-    """Return whether every line of the gap prints no more than `column` spaces, or is a comment of YAML.
+    """Return whether every line of the gap prints at most `column` spaces, or is a YAML comment.
 
-    Such lines are outside of every scalar, whatever the data is: the text of a scalar is
-    indented by more than the key in front of it.
+    Such lines are outside of every scalar for any data: the text of a scalar is indented by more than its
+    key.
     """
     tags = [tag for tag in chunk.tags if gap.start < tag.span.end and tag.span.start < gap.end]
     if _is_glued(chunk, gap) or any(
@@ -139,7 +139,7 @@ def is_silent(chunk: Chunk, gap: Span, column: int) -> bool:
     pieces = []
     position = gap.start
     for tag in tags:
-        # A tag over several lines leaves them out of what is rendered.
+        # The line breaks inside a tag are not rendered.
         pieces += [chunk.text[position : tag.span.start], "\0"]
         position = tag.span.end
     text = "".join([*pieces, chunk.text[position : gap.end]])
@@ -147,7 +147,7 @@ def is_silent(chunk: Chunk, gap: Span, column: int) -> bool:
 
 
 def _is_glued(chunk: Chunk, gap: Span) -> bool:
-    """Return whether a tag ahead of the gap trims into it, so that the text before the tag goes on in it."""
+    """Return whether a tag before the gap trims the white space in it, which joins the text before it."""
     before = [tag for tag in chunk.tags if tag.span.end <= gap.start]
     if not before or not before[-1].trims_after:
         return False
@@ -176,11 +176,13 @@ def _prints(tag: Tag) -> bool:
 
 
 def gap_edits(chunk: Chunk, gap: Span, *, is_last: bool) -> Iterator[Edit]:
-    """No white space on blank lines and behind comments, and one blank line in place of several.
+    """Yield edits that remove trailing white space and collapse consecutive blank lines.
 
-    What follows a tag stays: where the tag's block is left out, it may end the text before it.
+    Lines with tags, and the first blank line after one, stay: if the tag's block is omitted, they may end
+    the text before it.
 
-    With `is_last` the blank lines at the end stay: they show where another file includes this one.
+    With `is_last`, the blank lines at the end are left too, because they are rendered where another file
+    includes this one.
     """
     waiting = [tag.span for tag in reversed(chunk.tags) if gap.start <= tag.span.start < gap.end]
     kept_until = gap.end
@@ -209,17 +211,20 @@ def gap_edits(chunk: Chunk, gap: Span, *, is_last: bool) -> Iterator[Edit]:
 
 
 _KEY_COLUMN: Final = 2
-"""The column of a part's keys, two behind the dash."""
+"""The column of a part's keys, after the dash and a space."""
 _DASH: Final = re.compile(r"-([ \t]+)")
 _HEADERS: Final = ("|", ">", "|-", ">-", "|+", ">+")
 _FAR: Final = 200
-"""More characters than are between a header and the text under it."""
+"""An upper bound for the number of characters between a block header and the text below it."""
 REUSED: Final = frozenset({"macro", "set", "call", "filter", "block"})
-"""Blocks whose text may be used as something else than a frame."""
+"""Blocks whose text may be used outside of the frame."""
 
 
 class FrameEdits(NamedTuple):
-    """Edits that hold one by one, and edits that hold only together; spans count from the chunk's start."""
+    """Edits that can be applied separately, and edits that must be applied together.
+
+    Spans are relative to the chunk's start.
+    """
 
     single: tuple[Edit, ...] = ()
     together: tuple[Edit, ...] = ()
@@ -227,16 +232,16 @@ class FrameEdits(NamedTuple):
 
 @chunk_fact
 def frame_edits(chunk: Chunk) -> FrameEdits:
-    """Return the edits that lay out the frame of a chunk with text behind it.
+    """Return the edits that lay out the frame of a chunk that is not the last one.
 
-    None if its YAML could change.
+    Empty if its YAML could change.
     """
     return _proven(chunk, is_last=False)
 
 
 @chunk_fact
 def last_frame_edits(chunk: Chunk) -> FrameEdits:
-    """As `frame_edits`, for a file's last chunk, whose last lines show where the file is included."""
+    """Return the same for a file's last chunk, whose last lines are rendered where the file is included."""
     return _proven(chunk, is_last=True)
 
 
@@ -251,7 +256,7 @@ def applied(text: str, edits: tuple[Edit, ...]) -> str:
 
 
 def _proven(chunk: Chunk, *, is_last: bool) -> FrameEdits:
-    """Return the edits, as far as the YAML is the same with them, alone and together."""
+    """Return the edits that leave the YAML unchanged, both separately and together."""
     found = _edits(chunk, is_last=is_last)
     at_items = chunk.text.startswith("-") or not chunk_yaml(chunk).roots
     both = applied(chunk.text, (*found.single, *found.together))
@@ -289,7 +294,7 @@ def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
     reused = _reused(chunk)
 
     def is_frame(place: Span) -> bool:
-        """Return whether no scalar goes on over the place, and its text is used where it is."""
+        """Return whether the place is outside of scalars and of blocks whose text is used elsewhere."""
         before = bisect_left(text_starts, place.end)
         if before and place.start < texts[before - 1].end:
             return False
@@ -309,7 +314,7 @@ def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
 
 
 def _ends_header(chunk: Chunk) -> bool:
-    """Return whether Jinja may print an indentation into the header of a block scalar."""
+    """Return whether Jinja may print text directly after the header of a block scalar."""
     for tag in chunk.tags:
         before = chunk.text[max(tag.span.start - _FAR, 0) : tag.span.start]
         if (before.rstrip() if tag.trims_before else before).endswith(_HEADERS):
@@ -319,7 +324,7 @@ def _ends_header(chunk: Chunk) -> bool:
 
 @chunk_fact
 def runs_on(chunk: Chunk) -> bool:
-    """Return whether the chunk's last tag trims the line end away that parts its text from the next chunk."""
+    """Return whether the chunk's last tag trims the line break that separates it from the next chunk."""
     last = chunk.tags[-1] if chunk.tags else None
     if last is None or not last.trims_after or not is_blank(chunk.text, last.span.end, len(chunk.text)):
         return False
@@ -345,14 +350,14 @@ def _overlap(first: Span, second: Span) -> bool:
 
 
 class _Owner(NamedTuple):
-    """A mapping of the frame, with the entries of every reading in the order of their places."""
+    """A mapping of the frame, with the entries of all readings in the order of their positions."""
 
     start: int
     entries: tuple[Entry, ...]
 
 
 def _owners(chunk: Chunk, roots: tuple[Node, ...]) -> tuple[_Owner, ...]:
-    """Return the parts of the chunk, or the mapping that it is; none if it may be anything else."""
+    """Return the parts of the chunk, or its single mapping; empty if it may be anything else."""
     if all(isinstance(root, Sequence) for root in roots):
         items = chunk_items(chunk)
         if items.others or not all(_is_part(part.entries) for part in items.parts):
@@ -401,13 +406,13 @@ def _gaps(chunk: Chunk, owners: tuple[_Owner, ...]) -> list[Span]:
 
 
 def _column(chunk: Chunk, entries: tuple[Entry, ...]) -> int:
-    """Return the least column of the keys: a blank line that is no longer is never part of a scalar."""
+    """Return the smallest column of the keys: a blank line up to this length is never part of a scalar."""
     columns = [entry.key.span.start - line_start(chunk, entry.key.span.start) for entry in entries]
     return min(columns, default=0)
 
 
 def _indentation(chunk: Chunk, owners: tuple[_Owner, ...]) -> tuple[Edit, ...]:
-    """Move every key of every part to the second column; nothing if one shares its line with something."""
+    """Return the edits that move the keys of parts to the second column; none if text precedes a key."""
     edits: list[Edit] = []
     for owner in owners:
         if not chunk.text.startswith("-"):

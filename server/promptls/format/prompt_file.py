@@ -1,4 +1,4 @@
-"""Format a whole prompt file: choose what may be laid out, by its kind and by who includes it."""
+"""Formatting of a whole prompt file, depending on its kind and on the files that include it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from promptls.workspace.snapshot import Snapshot
 
 
 def is_included_as_text(snapshot: Snapshot, path: str) -> bool:
-    """Return whether a file that includes this one, or one that includes that, does so inside a text."""
+    """Return whether this file is included inside a text, directly or through another file."""
     seen = {path}
     waiting = [path]
     while waiting:
@@ -59,7 +59,7 @@ def _is_text(chunk: Chunk, offset: int) -> bool:
 
 
 def file_edits(snapshot: Snapshot, path: str, within: Span | None = None) -> tuple[Edit, ...]:
-    """Return the edits that lay out a prompt file, or what of it is in `within`; none for other files."""
+    """Return the formatting edits of a prompt file, limited to `within`; empty for other files."""
     template = snapshot.template(path)
     kind = snapshot.kind(path)
     if template is None or kind is Kind.OTHER:
@@ -69,7 +69,7 @@ def file_edits(snapshot: Snapshot, path: str, within: Span | None = None) -> tup
 
 
 def typing_edits(snapshot: Snapshot, path: str, offset: int, typed: str) -> tuple[Edit, ...]:
-    """Return the edits due after `typed`, a brace or a line break, was typed before `offset`."""
+    """Return the on-type formatting edits after `typed`, a brace or line break, was typed before `offset`."""
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:
         return ()
@@ -79,7 +79,7 @@ def typing_edits(snapshot: Snapshot, path: str, offset: int, typed: str) -> tupl
 
 
 def _has_frame(template: Template, kind: Kind) -> bool:
-    """Return whether the YAML is a frame around texts: a section may be text that only looks like YAML."""
+    """Return whether the YAML is a frame around texts: a section may be a text that only looks like YAML."""
     if kind in {Kind.OBJECT, Kind.EVALUATION}:
         return True
     if template.source.layout is not Layout.LIST:

@@ -1,8 +1,8 @@
-"""What shows that a new layout renders to the same text.
+"""Checks that a new layout renders to the same text.
 
-A tag is the same when jinja2's lexer makes the same tokens of it, because its parser sees
-nothing else. Text outside of tags is the same when the YAML under the Jinja gives the same
-data in every reading of the chunk.
+A tag is unchanged if jinja2's lexer produces the same tokens for it, because the parser sees nothing else.
+Text outside of tags is unchanged if the YAML under the Jinja parses to the same data in every reading of the
+chunk.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from promptls.syntax.chunk import Chunk, cut
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 
-_ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  (prompts are no HTML)
+_ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  (prompts are not HTML)
 _UNREAD: Final = frozenset({"whitespace", "comment"})
 _TRIMMED: Final = frozenset(
     {"block_begin", "block_end", "variable_begin", "variable_end", "raw_begin", "raw_end"}
@@ -25,7 +25,7 @@ _TRIMMED: Final = frozenset(
 
 
 def same_tokens(before: str, after: str) -> bool:
-    """Return whether jinja2 reads the same tokens in both texts; never where it refuses one of them."""
+    """Return whether jinja2's lexer produces the same tokens for both texts; False if it rejects one."""
     first = _tokens(before)
     return first is not None and first == _tokens(after)
 
@@ -44,9 +44,9 @@ def _tokens(text: str) -> tuple[tuple[str, str], ...] | None:
 
 
 def same_yaml(chunk: Chunk, text: str, *, at_items: bool) -> bool:
-    """Return whether `text` is one chunk with the tags of `chunk`, and its YAML gives the same data.
+    """Return whether `text` is one chunk with the same tags as `chunk`, and its YAML parses to the same data.
 
-    Never where the chunk's YAML has an error, because then nobody knows what its text means.
+    False if the chunk's YAML has an error, because its meaning is unknown then.
     """
     chunks = cut(text, at_items=at_items)
     before = chunk_yaml(chunk)
@@ -61,7 +61,7 @@ def same_yaml(chunk: Chunk, text: str, *, at_items: bool) -> bool:
 
 
 def data(roots: tuple[Node, ...]) -> list[Any]:
-    """Return the trees without their places: kinds, texts, styles and types."""
+    """Return the trees without their positions: kinds, texts, styles and types."""
     return [_data(root, 0) for root in roots]
 
 
@@ -79,4 +79,4 @@ def _data(node: Node, depth: int) -> Any:
 
 
 _DEEPEST: Final = 250
-"""Deeper than YAML is read at all, so that only a node inside itself is cut off."""
+"""More than the maximum depth of parsed YAML, so that only recursive nodes are cut off."""

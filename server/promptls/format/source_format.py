@@ -1,4 +1,4 @@
-"""The edits that bring a text into the one layout, each verified to render to the same text."""
+"""Edits that format a text, each verified to render to the same text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from promptls.syntax.source import Source
 from promptls.text.positions import Span
 
 _WORDS: Final = frozenset({"and", "or", "not", "in", "is", "if", "else", "recursive", "ignore", "import"})
-"""Names that are no operand, so that what follows them is no call, no item and no second operand."""
+"""Names that are not operands, so that a following bracket or operator is not a call, item or operation."""
 _OPENING: Final = frozenset("([{")
 _CLOSING: Final = frozenset(")]}")
 _SIGNS: Final = frozenset({"+", "-", "*", "**"})
@@ -29,7 +29,7 @@ _COMMENT: Final = re.compile(r"\{#(?P<before>[-+]?)(?P<text>[^\r\n]*?)(?P<behind
 
 
 def styled(tag: Tag) -> str:
-    """Return the tag's text in the one style; the text as it is where jinja2 could read it in another way."""
+    """Return the formatted text of the tag; the original text if jinja2 could read the result differently."""
     return _styled(tag.kind, tag.text, tag.inner_start, tag.inner_end) if not tag.unclosed else tag.text
 
 
@@ -54,7 +54,7 @@ def _raw(text: str) -> str:
 
 
 def _comment(text: str) -> str:
-    """Return a comment of one line that begins and ends with words gets a space on either side."""
+    """Return a single-line comment with a space on either side, if it begins and ends with words."""
     match = _COMMENT.fullmatch(text)
     if match is None:
         return text
@@ -65,7 +65,7 @@ def _comment(text: str) -> str:
 
 
 def _inside(text: str, start: int, end: int) -> str | None:
-    """Return what is between the delimiters, spaced; None if a character fits no token."""
+    """Return the formatted text between the delimiters; None if it contains an unknown token."""
     tokens = tokenize(text, start, end)[:-1]
     if not tokens or any(token.kind == "unknown" for token in tokens):
         return None
@@ -88,10 +88,7 @@ def _inside(text: str, start: int, end: int) -> str | None:
 
 
 def _kept_or(written: str, space: str) -> str:
-    """Return the white space that is due.
-
-    What is written where it holds a line break or anything uncommon.
-    """
+    """Return `space`, or the white space as written if it contains a line break or unusual characters."""
     if not _PLAIN_SPACE.fullmatch(written):
         return written
     if "\n" in written or "\r" in written:
@@ -100,7 +97,7 @@ def _kept_or(written: str, space: str) -> str:
 
 
 def _space(tokens: list[Token], index: int, brackets: list[str], *, is_statement: bool) -> str:
-    """Return the space in front of token `index`, inside the brackets that are open there."""
+    """Return the expected space before token `index`, inside the brackets that are open there."""
     before, token = tokens[index - 1], tokens[index]
     around = brackets[-1] if brackets else ""
     if _is_operator(before, _OPENING) or _is_operator(token, _CLOSING) or _is_operator(token, {","}):
@@ -125,12 +122,12 @@ def _is_operator(token: Token, texts: frozenset[str] | set[str]) -> bool:
 
 
 def _is_sign(tokens: list[Token], index: int, is_statement: bool) -> bool:
-    """Return whether the operator at `index` has no operand in front of it: a sign, or `*` of an argument."""
+    """Return whether the operator at `index` is unary: a sign, or the `*` of an argument."""
     return index == 0 or not _is_operand(tokens, index - 1, is_statement=is_statement)
 
 
 def _is_operand(tokens: list[Token], index: int, *, is_statement: bool) -> bool:
-    """Return whether the token ends something that can be called, subscripted or calculated with."""
+    """Return whether the token ends an operand, which can be called, subscripted or calculated with."""
     token = tokens[index]
     if token.kind in {"string", "integer", "float"}:
         return True
@@ -139,7 +136,7 @@ def _is_operand(tokens: list[Token], index: int, *, is_statement: bool) -> bool:
     if index and _is_operator(tokens[index - 1], {"."}):
         return True
     if index == 0 and is_statement:
-        return token.text == "call"  # `{% call(item) list() %}` is how Jinja's own pages write it
+        return token.text == "call"  # `{% call(item) list() %}` is the style of Jinja's documentation
     return token.text not in _WORDS
 
 
@@ -147,16 +144,14 @@ _KEEPING: Final = re.compile(r"[|>]\d?\+\d?[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|\Z)")
 
 
 def format_edits(source: Source, *, frame: bool, within: Span | None = None) -> tuple[Edit, ...]:
-    """Return the edits that lay out the text, in the order of their places.
+    """Return the edits that format the text, in order, without changing what it renders to.
 
-    What it renders to stays the same.
-
-    With `frame` the YAML around the texts is laid out too, which only a prompt file's may be.
-    Of the chunks that reach into `within` only edits inside it are given.
+    With `frame`, the YAML around the texts is formatted too, which is valid for prompt files only. For chunks
+    that overlap `within`, only edits inside it are returned.
     """
     if not source.language.has_tags:
-        return ()  # JSON has formatters of its own
-    source = source.uncut()  # entries and items are laid out alike
+        return ()  # JSON has its own formatters
+    source = source.uncut()  # entries and items are formatted alike
     found: list[Edit] = []
     frame = frame and not any(_keeps_line_ends(chunk) for chunk in source.chunks)
     chunks = zip(source.starts, source.chunks, _is_unsure(source), strict=False)
@@ -178,12 +173,12 @@ def format_edits(source: Source, *, frame: bool, within: Span | None = None) -> 
 
 @chunk_fact
 def _keeps_line_ends(chunk: Chunk) -> bool:
-    """Return whether the line ends after a scalar may be part of it, also those after an omitted block."""
+    """Return whether the line breaks after a scalar may be part of it, even those after an omitted block."""
     return bool(_KEEPING.search(chunk.text))
 
 
 def formatted(text: str, *, frame: bool) -> str:
-    """Return the text in the one layout."""
+    """Return the formatted text."""
     return applied(text, format_edits(Source.of(text), frame=frame))
 
 
@@ -193,12 +188,12 @@ def _lies_in(span: Span, around: Span) -> bool:
 
 @chunk_fact
 def tag_edits(chunk: Chunk) -> tuple[Edit, ...]:
-    """Return the edits of the white space inside the chunk's tags; spans count from the chunk's start."""
+    """Return the edits of white space inside the chunk's tags; spans are relative to the chunk's start."""
     return tuple(edit for tag in chunk.tags for edit in changes(tag.text, styled(tag), tag.span.start))
 
 
 def changes(before: str, after: str, start: int) -> Iterator[Edit]:
-    """Yield the edits between two texts that differ in nothing but white space, each as small as can be."""
+    """Yield the smallest edits between two texts that differ only in white space."""
     first = second = 0
     while first < len(before) or second < len(after):
         if before[first : first + 1] == after[second : second + 1]:
@@ -217,10 +212,10 @@ def _space_end(text: str, start: int) -> int:
 
 
 def _is_unsure(source: Source) -> list[bool]:
-    """For each chunk, whether its text may be used as something else than the frame that it looks like.
+    """Return for each chunk whether its text may be used in another way than as a frame.
 
-    A block of another chunk that uses its text may be open around it, or a tag ahead of it may
-    put it at the end of the text of the chunk before. Behind a header there is no such text.
+    A block that uses its text may be open around it, or a preceding tag may append it to the text of the
+    previous chunk. After a header there is no such text.
     """
     found = []
     previous: Chunk | None = None
@@ -245,7 +240,7 @@ def _is_unsure(source: Source) -> list[bool]:
 
 
 def _final_line_end(source: Source, within: Span | None) -> tuple[Edit, ...]:
-    """Return a line end behind the last line: Jinja takes one away, so that nothing of it is rendered."""
+    """Return the insertion of a final line break, which Jinja strips and therefore does not render."""
     end = len(source)
     last = source.chunks[-1]
     if not last.text or last.text.endswith(("\n", "\r")) or (within is not None and within.end < end):

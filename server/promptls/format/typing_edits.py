@@ -1,4 +1,4 @@
-"""The edits that a typed character brings with it: the spacing of a closed tag, the indentation of a line."""
+"""On-type formatting: the spacing of a closed tag, the indentation of a new line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STEP: Final = 2
 
 
 def edits_after_brace(source: Source, offset: int) -> tuple[Edit, ...]:
-    """Return the edits due after the tag that ends at `offset` is closed: spacing, an end tag's name."""
+    """Return the edits after the tag that ends at `offset` was closed: spacing, an end tag's name."""
     chunk, start = _chunk_at(source, max(offset - 1, 0))
     tag = next((tag for tag in chunk.tags if tag.span.end == offset - start and not tag.unclosed), None)
     if tag is None:
@@ -40,7 +40,7 @@ def edits_after_brace(source: Source, offset: int) -> tuple[Edit, ...]:
 
 
 def edits_after_newline(source: Source, offset: int) -> tuple[Edit, ...]:
-    """Return the edits due on the empty line at `offset`: indentation, the end tag of the block above."""
+    """Return the edits for the empty line at `offset`: indentation, the end tag of the block above."""
     line = source.place(offset).line
     here = source.line_span(line)
     if line == 0 or source.line(line).strip():
@@ -58,7 +58,8 @@ def edits_after_newline(source: Source, offset: int) -> tuple[Edit, ...]:
     ending = _due_end(source, text, above.start)
     behind = source.line_span(line + 1)
     if ending and behind.start > here.end:
-        # On the line below, because an edit at the cursor would push the cursor behind it.
+        # The end tag is inserted on the next line, because an edit at the cursor would move the cursor after
+        # it.
         edits.append(Edit(Span(behind.start, behind.start), f"{due}{ending}\n"))
     return tuple(edits)
 
@@ -69,7 +70,7 @@ def _chunk_at(source: Source, offset: int) -> tuple[Chunk, int]:
 
 
 def _indentation(chunk: Chunk, line: str, start: int) -> str:
-    """Return the white space of the line behind `line`, which begins at `start` of the chunk."""
+    """Return the indentation of the line after `line`, which begins at `start` of the chunk."""
     same = line[: len(line) - len(line.lstrip())]
     roots = chunk_yaml(chunk).roots
     if any(_is_text_of(chunk, scalar, start) for root in roots for scalar in _blocks(root)):
@@ -109,7 +110,7 @@ def _is_text_of(chunk: Chunk, scalar: Scalar, offset: int) -> bool:
 
 
 def _looks_like_text(chunk: Chunk, start: int, indented: int) -> bool:
-    """Return whether the line's indentation puts it in a block scalar, in a chunk whose YAML is broken."""
+    """Return whether the line's indentation puts it in a block scalar, in a chunk whose YAML is invalid."""
     for line in reversed(chunk.text[:start].splitlines()):
         column = len(line) - len(line.lstrip())
         if line.strip() and column < indented:
@@ -119,7 +120,7 @@ def _looks_like_text(chunk: Chunk, start: int, indented: int) -> bool:
 
 
 def _due_end(source: Source, line: str, start: int) -> str:
-    """Return the end tag of the block that the line opens and nothing closes; else an empty text."""
+    """Return the end tag of the block that the line opens, if it is unclosed; else an empty text."""
     chunk, base = _chunk_at(source, start)
     tags = [tag for tag in chunk.tags if start - base <= tag.span.start < start - base + len(line)]
     if len(tags) != 1 or tags[0].text != line.strip() or not _opens(tags[0]):
@@ -134,7 +135,7 @@ def _opens(tag: Tag) -> bool:
 
 
 def _never_closed(source: Source) -> set[int]:
-    """Return the offsets of the tags whose blocks nothing closes."""
+    """Return the offsets of the opening tags of unclosed blocks."""
     stack: list[tuple[str, int]] = []
     lost: set[int] = set()
     for start, chunk in zip(source.starts, source.chunks, strict=False):

@@ -1,4 +1,4 @@
-"""How many tokens a text has, which they are, and what a chat format adds."""
+"""Token counts, token ids, and the overhead of chat formats."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Final, NamedTuple
 from promptls.tokens.encodings import encoding_name, is_approximate, load
 
 MESSAGE_TOKENS: Final = 4
-"""Three marks, and the role, which is one token in every encoding."""
+"""Tokens added to each message: three markers, and the role, which is one token in every encoding."""
 REPLY_TOKENS: Final = 3
-"""What the answer begins with."""
+"""Tokens at the start of the answer."""
 
 
 def chat_tokens(contents: Iterable[int], encoding: str) -> int | None:
-    """Return the tokens of a request whose messages have contents of so many tokens.
+    """Return the number of tokens of a request whose messages have contents with these numbers of tokens.
 
-    None if the chat format of the encoding's or model's name is not public.
+    None if the chat format of the encoding or model is not public.
     """
     if is_approximate(encoding):
         return None
@@ -28,17 +28,17 @@ def chat_tokens(contents: Iterable[int], encoding: str) -> int | None:
 
 
 CACHED_COUNTS = 20_000
-"""How many counts are remembered; each takes about 200 bytes, however long its text is."""
+"""The number of cached counts; each takes about 200 bytes, regardless of the text's length."""
 
 _lock = threading.Lock()
 _counts: OrderedDict[tuple[str, bytes], int] = OrderedDict()
 
 
 class SpecialTokenError(ValueError):
-    """A text holds the words of a special token, which tiktoken's `encode` refuses."""
+    """A text contains the text of a special token, which tiktoken's `encode` rejects."""
 
     def __init__(self, token: str) -> None:
-        """Keep the special `token` that the text holds."""
+        """Initialize the error with the special `token` in the text."""
         super().__init__(
             f"The text holds {token}, the words of a special token, which cannot be encoded as text."
         )
@@ -48,8 +48,8 @@ class SpecialTokenError(ValueError):
 def count(text: str, encoding: str) -> int:
     """Return the number of tokens of `text` in the encoding (or the model's encoding) named `encoding`.
 
-    The words of special tokens count as plain text. Counts are remembered by the text's hash.
-    Raises UnknownEncodingError, or VocabularyError.
+    The texts of special tokens count as plain text. Counts are cached by the text's hash. Raises
+    UnknownEncodingError, or VocabularyError.
     """
     name = encoding_name(encoding)
     key = (name, hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest())
@@ -66,7 +66,7 @@ def count(text: str, encoding: str) -> int:
 
 
 def count_strictly(text: str, encoding: str) -> int:
-    """As `count`, but raises SpecialTokenError where tiktoken's `encode`, and so Prompt Poet, fails."""
+    """Like `count`, but raise SpecialTokenError where tiktoken's `encode`, and so Prompt Poet, fails."""
     for token in load(encoding).special_tokens_set:
         if token in text:
             raise SpecialTokenError(token)
@@ -74,7 +74,7 @@ def count_strictly(text: str, encoding: str) -> int:
 
 
 def token_ids(text: str, encoding: str) -> list[int]:
-    """Return the ids of the tokens of `text`; raises SpecialTokenError as `count_strictly` does."""
+    """Return the token ids of `text`; raises SpecialTokenError as `count_strictly` does."""
     loaded = load(encoding)
     for token in loaded.special_tokens_set:
         if token in text:
@@ -83,13 +83,13 @@ def token_ids(text: str, encoding: str) -> list[int]:
 
 
 MAX_CHARACTERS: Final = 400_000
-"""How many characters of a text are cut into tokens; nobody looks at more of them one by one."""
+"""The maximum number of characters of a text that is split into tokens for display."""
 
 
 class Pieces(NamedTuple):
-    """The tokens of a text: their ids, and where each begins, in UTF-16 code units.
+    """The tokens of a text: their ids, and the start of each in UTF-16 code units.
 
-    Tokens that share a character begin at the same place.
+    Tokens that share a character have the same start.
     """
 
     ids: list[int]
@@ -97,7 +97,7 @@ class Pieces(NamedTuple):
 
 
 def pieces(text: str, encoding: str) -> Pieces:
-    """Return the tokens of the first 400,000 characters of `text`; words of special tokens count as text.
+    """Return the tokens of the first 400,000 characters of `text`, with special tokens as plain text.
 
     Raises UnknownEncodingError, or VocabularyError.
     """

@@ -1,6 +1,6 @@
-"""The rank files of the encodings, as the package `bpe-openai` carries them.
+"""The rank files of the encodings, from the package `bpe-openai`.
 
-The package is found, never imported: its native module takes 0.4 seconds and 74 MB to load.
+The package is located but never imported: its native module takes 0.4 seconds and 74 MB to load.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class VocabularyError(RuntimeError):
 def read_ranks(encoding: str, expected_sha256: str | None) -> dict[bytes, int]:
     """Return the rank of every token of `encoding`: about 200,000 for o200k_base, in about 0.1 seconds.
 
-    Decoding the packaged file again costs 50 ms more than reading a decoded copy would; that is
-    not worth a cache of some megabytes that can go stale or be tampered with.
+    Decoding the packaged file again costs 50 ms more than reading a decoded copy would; that is not worth a
+    cache of several megabytes that can become stale or be tampered with.
 
-    Raises VocabularyError where the file is not there, cannot be read, or has another SHA-256
-    than `expected_sha256`: token counts are exact or not given at all.
+    Raises VocabularyError if the file is missing, cannot be read, or has a different SHA-256 than
+    `expected_sha256`: token counts are exact or not available.
     """
     path = _rank_file(encoding)
     try:
@@ -53,7 +53,7 @@ def read_ranks(encoding: str, expected_sha256: str | None) -> dict[bytes, int]:
 
 
 def _rank_file(encoding: str) -> Path:
-    """Return the path of the compressed rank file; raises VocabularyError where there is none."""
+    """Return the path of the compressed rank file; raises VocabularyError if it is missing."""
     package = importlib.util.find_spec(PACKAGE)
     folders = package.submodule_search_locations if package else None
     for folder in folders or ():
@@ -73,7 +73,7 @@ DEFAULT_ENCODING = ENCODING_NAMES[0]
 NEAREST_ENCODINGS: dict[str, str] = dict.fromkeys(
     ("p50k_base", "p50k_edit", "r50k_base", "gpt2"), "cl100k_base"
 )
-"""tiktoken's other encodings, whose vocabularies are not shipped, with the nearest that is."""
+"""tiktoken's other encodings, whose vocabularies are not included, with the nearest included one."""
 
 MODEL_FAMILIES: tuple[str, ...] = (
     "claude",
@@ -107,31 +107,31 @@ MODEL_FAMILIES: tuple[str, ...] = (
     "titan",
     "yi-",
 )
-"""How the names of models begin whose tokenizers are not public, or not shipped: o200k_base is nearest."""
+"""Prefixes of models whose tokenizers are not public or not included: o200k_base is nearest."""
 
 _VOCABULARIES = {"o200k_harmony": "o200k_base"}
-"""The encodings that share the vocabulary of another one."""
+"""The encodings that share the vocabulary of a different one."""
 
 _lock = threading.Lock()
 _loaded: dict[str, Encoding] = {}
 
 
 class UnknownEncodingError(ValueError):
-    """A name that is neither a shipped encoding nor a model that uses one."""
+    """A name that is neither an included encoding nor a model that uses one."""
 
     def __init__(self, name: str, nearest: str, reason: str) -> None:
-        """Keep the unknown `name` and the `nearest` name that would have worked."""
+        """Initialize the error with the unknown `name` and the `nearest` valid name."""
         super().__init__(f"{reason} Did you mean {nearest!r}? Known encodings: {', '.join(ENCODING_NAMES)}.")
         self.name = name
         self.nearest = nearest
 
 
 def encoding_name(name: str) -> str:
-    """Return the encoding that counts what `name` stands for: itself, or that of the model of this name.
+    """Return the encoding for `name`, which is the name of an encoding or of a model.
 
-    A model may be written as `provider:model`. OpenAI's are looked up in tiktoken's own table. Where the
-    encoding is not public, or not shipped, the nearest one is meant, and `is_approximate` says so.
-    Raises UnknownEncodingError for any other name.
+    A model may be written as `provider:model`. OpenAI's models are looked up in tiktoken's own table. If the
+    encoding is not public, or not included, the nearest one is returned, and `is_approximate` is true. Raises
+    UnknownEncodingError for any other name.
     """
     if name in ENCODING_NAMES:
         return name
@@ -154,9 +154,9 @@ def encoding_name(name: str) -> str:
 
 
 def is_approximate(name: str) -> bool:
-    """Return whether counts under this name of an encoding or a model are those of the nearest encoding only.
+    """Return whether counts for this encoding or model are only those of the nearest encoding.
 
-    They are then written with `≈` ahead of them.
+    They are displayed with a leading `≈` then.
     """
     if name in ENCODING_NAMES:
         return False
@@ -171,7 +171,7 @@ def is_approximate(name: str) -> bool:
 
 
 def _nearest(name: str) -> str | None:
-    """Return the nearest shipped encoding for the name of another one, if the name makes it obvious."""
+    """Return the nearest included encoding for the name of a different one, if the name makes it obvious."""
     if name in NEAREST_ENCODINGS:
         return NEAREST_ENCODINGS[name]
     return DEFAULT_ENCODING if _model(name).lower().startswith(MODEL_FAMILIES) else None
@@ -187,8 +187,8 @@ def _model(name: str) -> str:
 def load(name: str) -> Encoding:
     """Return the encoding for the encoding or model `name`; the first call for each takes about 0.2 seconds.
 
-    Loaded once a process; several threads may ask at once. Raises UnknownEncodingError, or
-    VocabularyError where the vocabulary is not installed.
+    Each encoding is loaded once per process, and the function is thread-safe. Raises UnknownEncodingError, or
+    VocabularyError if the vocabulary is not installed.
     """
     encoding = encoding_name(name)
     if (known := _loaded.get(encoding)) is not None:
@@ -200,7 +200,7 @@ def load(name: str) -> Encoding:
 
 
 def _build(encoding: str) -> Encoding:
-    """Return the encoding from tiktoken's own definition and the packaged vocabulary."""
+    """Return the encoding built from tiktoken's own definition and the packaged vocabulary."""
     import tiktoken
 
     openai_public = import_module("tiktoken_ext.openai_public")
@@ -208,8 +208,9 @@ def _build(encoding: str) -> Encoding:
     def load_packaged(_address: str, expected_hash: str | None = None) -> dict[bytes, int]:
         return read_ranks(_VOCABULARIES.get(encoding, encoding), expected_hash)
 
-    # tiktoken's definition holds pattern, special tokens and hash, but downloads the vocabulary
-    # through a function of its module: the same definition runs here with another such function.
+    # tiktoken's definition contains the pattern, special tokens and hash, but downloads the vocabulary
+    # through a function of its module: the same definition is evaluated here with a replacement of that
+    # function.
     names: dict[str, Any] = {**vars(openai_public), "load_tiktoken_bpe": load_packaged}
     for name in {encoding, _VOCABULARIES.get(encoding, encoding)}:
         names[name] = FunctionType(openai_public.ENCODING_CONSTRUCTORS[name].__code__, names)

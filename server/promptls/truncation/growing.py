@@ -1,4 +1,4 @@
-"""How the data of a chat grow: which input holds its messages, and what it holds at each turn."""
+"""How the data of a chat grows: the input that contains its messages, and its value at each turn."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from itertools import cycle, islice
 from typing import Any, Final, NamedTuple
 
 CHAT_NAMES: Final = ("messages", "history", "turns", "chat", "conversation", "dialogue", "dialog")
-"""Words in the name of an input that holds a chat."""
+"""Words that indicate a chat in the name of an input."""
 AUTHOR_KEYS: Final = ("role", "author", "sender", "speaker", "from", "name", "type")
-"""The keys of a message that say whose it is."""
+"""The keys of a message's author."""
 TEXT_KEYS: Final = ("content", "text", "message", "body", "value", "msg", "utterance")
-"""The keys of a message that hold what it says."""
+"""The keys of a message's text."""
 
 MADE_UP: Final = (
     "Hello, I need some help with my order.",
@@ -37,23 +37,23 @@ MADE_UP: Final = (
         "confirm it here, and you get another mail with a new link. It will take one more day."
     ),
 )
-"""Messages of usual lengths, of a user and of an assistant in turn."""
+"""Messages of typical lengths, alternating between user and assistant."""
 
 
 class GrowingInput(NamedTuple):
-    """An input that holds a list of messages: the keys that lead to it, and the list."""
+    """An input that contains a list of messages: the path to the list, and the list."""
 
     keys: tuple[str, ...]
     messages: Sequence[Any]
 
     @property
     def name(self) -> str:
-        """How templates write it: `messages`, or `chat.messages`."""
+        """The name as written in templates: `messages`, or `chat.messages`."""
         return ".".join(self.keys)
 
 
 def growing_inputs(data: Mapping[str, Any]) -> tuple[GrowingInput, ...]:
-    """Return the lists in the data that may be a chat, the likeliest first."""
+    """Return the lists in the data that may be a chat, the most likely first."""
     found = [each for each in _lists(data, ()) if each.messages]
     return tuple(sorted(found, key=_unlikeliness))
 
@@ -75,7 +75,7 @@ def _unlikeliness(growing: GrowingInput) -> tuple[bool, bool, int]:
 
 
 def author_key(messages: Sequence[Any]) -> str | None:
-    """Return the key that says whose the messages are, where all have it."""
+    """Return the key of the author, if all messages have it."""
     for key in AUTHOR_KEYS:
         if all(isinstance(message, dict) and key in message for message in messages):
             return key
@@ -83,7 +83,7 @@ def author_key(messages: Sequence[Any]) -> str | None:
 
 
 def messages_a_turn(messages: Sequence[Any]) -> int:
-    """Return how many messages a turn adds: two where they are of several authors, a reply and a question."""
+    """Return how many messages a turn adds: two if there are several authors, for a reply and a question."""
     key = author_key(messages)
     if key is None:
         return 1
@@ -91,7 +91,7 @@ def messages_a_turn(messages: Sequence[Any]) -> int:
 
 
 def grown(data: Mapping[str, Any], keys: Sequence[str], messages: Sequence[Any]) -> dict[str, Any]:
-    """Return the data with other messages at the place that `keys` lead to."""
+    """Return the data with other messages at the path `keys`."""
     first, *rest = keys
     below = data.get(first)
     value = grown(below if isinstance(below, dict) else {}, rest, messages) if rest else list(messages)
@@ -101,9 +101,8 @@ def grown(data: Mapping[str, Any], keys: Sequence[str], messages: Sequence[Any])
 def lengthened(messages: Sequence[Any], count: int) -> tuple[Any, ...]:
     """Return the first `count` messages.
 
-    Where there are fewer, they are repeated, each with a number of its own.
-
-    The number stands ahead of a repeated message's text, so that no two beginnings are the same.
+    If there are fewer, they are repeated. Each repetition starts with its own number, so that no two
+    beginnings are the same.
     """
     if count <= len(messages):
         return tuple(messages[:count])
@@ -112,7 +111,7 @@ def lengthened(messages: Sequence[Any], count: int) -> tuple[Any, ...]:
 
 
 def made_up(messages: Sequence[Any], count: int) -> tuple[Any, ...]:
-    """`count` messages of usual lengths in the form of `messages`, whose own texts are placeholders."""
+    """Return `count` placeholder messages of typical lengths in the format of `messages`."""
     found: list[Any] = []
     for number in range(count):
         text = f"[{number + 1}] {MADE_UP[number % len(MADE_UP)]}"
@@ -129,9 +128,9 @@ def made_up(messages: Sequence[Any], count: int) -> tuple[Any, ...]:
 
 
 def turn_sizes(count: int, each: int) -> tuple[int, ...]:
-    """Return how many of `count` messages each turn holds, where a turn adds `each`.
+    """Return the number of messages at each turn, for `count` messages in total and `each` added by a turn.
 
-    The last one holds all.
+    The last turn contains all messages.
     """
     return tuple(range((count - 1) % each + 1, count + 1, each))
 
@@ -144,7 +143,7 @@ def _marked(message: Any, number: int) -> Any:
 
 
 def _text_key(message: Mapping[Any, Any]) -> Any | None:
-    """Return the key of a message's text: a usual one, else that of its longest text."""
+    """Return the key of a message's text: a common key, else that of its longest text."""
     texts = {key: value for key, value in message.items() if isinstance(value, str)}
     for key in TEXT_KEYS:
         if key in texts:

@@ -1,4 +1,4 @@
-"""The truncation lab: every step under every limit over all chats, and which one is best."""
+"""The truncation lab: simulates every step under every limit over all chats, and finds the best one."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from promptls.truncation.simulation import Simulation, simulate
 from promptls.truncation.turns import Chat, Piece, SharedTokens, may_go
 
 STEP_SHARES: Final = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75)
-"""The steps that are tried, as shares of the limit, beside a step of 1 token."""
+"""The steps to try, as shares of the limit, in addition to a step of 1 token."""
 LIMIT_SHARES: Final = (0.5, 0.75, 1.0, 1.5, 2.0)
-"""The limits that are tried, as shares of the present one."""
+"""The limits to try, as shares of the current one."""
 LENGTH_SHARES: Final = (0.25, 0.5, 0.75)
-"""The limits that are tried where there is none, as shares of the chat's longest prompt."""
+"""The limits to try without a current one, as shares of the chat's longest prompt."""
 _DIGITS: Final = 2
 
 
 def candidate_steps(limit: int, present: int | None = None) -> tuple[int, ...]:
-    """Return the steps to try under a limit, the smallest first: 1, rounded shares of it, the current one."""
+    """Return the steps to try under a limit, in ascending order: 1, rounded shares of it, the current one."""
     shares = (rounded(limit * share) for share in STEP_SHARES)
     return _unique((1, *shares, *([present] if present else [])))
 
 
 def candidate_limits(present: int | None, longest: int) -> tuple[int, ...]:
-    """Return the limits to try, the smallest first, for a chat whose longest prompt has `longest` tokens.
+    """Return the limits to try in ascending order, for a chat whose longest prompt has `longest` tokens.
 
-    Limits that the chat never reaches show nothing, and are left out, but for the present one.
+    Limits that the chat never reaches are left out, except for the current one.
     """
     if present is None:
         return _unique(rounded(longest * share) for share in LENGTH_SHARES)
@@ -41,7 +41,7 @@ def candidate_limits(present: int | None, longest: int) -> tuple[int, ...]:
 
 
 def rounded(number: float) -> int:
-    """Return the number with two digits that count, as people write limits; at least 1."""
+    """Return the number rounded to two significant digits, as people write limits; at least 1."""
     whole = max(1, round(number))
     return round(whole, -max(0, len(str(whole)) - _DIGITS))
 
@@ -52,7 +52,7 @@ def _unique(numbers: Iterable[int]) -> tuple[int, ...]:
 
 
 _NO_BETTER: Final = 0.005
-"""Scores that differ by less are the same: then the smaller step is the better one."""
+"""Scores that differ by less are considered equal: the smaller step is preferred then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,40 +65,40 @@ class Trial:
 
     @property
     def cache_rate(self) -> float:
-        """The share of the tokens, from each chat's second turn on, that is read from the cache."""
+        """The share of tokens read from the cache, from each chat's second turn on."""
         later = [turn for each in self.simulations for turn in each.later]
         return share(sum(turn.cached for turn in later), sum(turn.tokens for turn in later))
 
     @property
     def kept_rate(self) -> float:
-        """The share of what fits under the limit that is kept."""
+        """The share of the tokens that fit under the limit that is not removed."""
         turns = [turn for each in self.simulations for turn in each.turns]
         fits = sum(turn.tokens + turn.lost - turn.excess for turn in turns)
         return share(sum(turn.tokens for turn in turns), fits)
 
     @property
     def score(self) -> float:
-        """The higher, the better."""
+        """The score of the trial; higher is better."""
         return self.cache_rate + self.kept_rate
 
     @property
     def lost(self) -> int:
-        """Tokens removed, all turns together."""
+        """The number of tokens removed over all turns."""
         return sum(turn.lost for each in self.simulations for turn in each.turns)
 
     @property
     def needless(self) -> int:
-        """How many of them would have fitted."""
+        """The number of removed tokens that would have fitted."""
         return sum(max(0, turn.lost - turn.excess) for each in self.simulations for turn in each.turns)
 
     @property
     def breaks(self) -> int:
-        """Turns in which other parts are removed than in the turn before."""
+        """The number of turns in which different parts are removed than in the previous turn."""
         return sum(each.breaks for each in self.simulations)
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """Why turns cannot be truncated, each reason once."""
+        """The distinct reasons why turns cannot be truncated."""
         return tuple(
             dict.fromkeys(turn.failure for each in self.simulations for turn in each.turns if turn.failure)
         )
@@ -106,7 +106,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best step under a limit; None if none is better than another."""
+    """The best step under a limit; None if all steps are equal."""
 
     limit: int
     step: int | None
@@ -114,12 +114,12 @@ class Best:
 
 
 def share(part: float, whole: float) -> float:
-    """Return what `part` is of `whole`; 0 of nothing."""
+    """Return the ratio of `part` to `whole`; 0 if `whole` is 0."""
     return part / whole if whole else 0.0
 
 
 def best_trial(trials: Sequence[Trial]) -> Trial:
-    """Return the best of trials under one limit, which come with the smallest step first."""
+    """Return the best of the trials under one limit, which are in ascending order of steps."""
     best = trials[0]
     for trial in trials[1:]:
         if trial.score > best.score + _NO_BETTER:
@@ -128,10 +128,10 @@ def best_trial(trials: Sequence[Trial]) -> Trial:
 
 
 def advise(trials: Sequence[Trial], uncut: float, cache: PrefixCache, present: int | None) -> Best:
-    """Return the best step of trials under one limit, which come with the smallest step first.
+    """Return the best step among the trials under one limit, which are in ascending order of steps.
 
-    `uncut` is the cache rate of the same chats where nothing is removed; `present` the present step,
-    with which the reason compares.
+    `uncut` is the cache rate of the same chats without truncation; `present` is the current step, which the
+    reason compares with the best one.
     """
     least = trials[0]
     limit = least.limit
@@ -157,7 +157,7 @@ def advise(trials: Sequence[Trial], uncut: float, cache: PrefixCache, present: i
 
 
 def _compared(best: Trial, other: Trial, turns: int) -> str:
-    """Return what the best step gains and costs beside another one."""
+    """Return a description of the gains and costs of the best step compared with another one."""
     step, others = plural(best.step, "token"), plural(other.step, "token")
     if best.score <= other.score + _NO_BETTER:
         return (
@@ -198,26 +198,26 @@ def _no_gain(least: Trial, uncut: float, cache: PrefixCache) -> str:
 
 
 _STABLE: Final = 0.5
-"""A chat that loses nothing and is still read from the cache less than this has an unstable beginning."""
+"""The cache rate below which an untruncated chat is considered to have an unstable beginning."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabQuestion:
-    """What is to be tried."""
+    """The parameters of the lab."""
 
     limit: int | None
-    """The present token limit."""
+    """The current token limit."""
     step: int | None
-    """The present step."""
+    """The current step."""
     limits: tuple[int, ...] = ()
-    """The limits to try; empty for a choice around the present one."""
+    """The limits to try; by default, limits around the current one."""
     steps: tuple[int, ...] = ()
-    """The steps to try; empty for a choice that suits each limit."""
+    """The steps to try; by default, steps suitable for each limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What was found; the JSON of `report.py` holds it, beside what it was found with."""
+    """The results of the lab, which `report.py` converts to JSON."""
 
     chats: list[ChatJson]
     limits: list[int]
@@ -235,9 +235,10 @@ def explore(
     shared_tokens: Sequence[SharedTokens],
     on_progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Findings:
-    """Return what each step under each limit does to the chats, of which there is at least one.
+    """Simulate each step under each limit for the chats, of which there is at least one.
 
-    `shared_tokens` belong to the chats, one to each. `on_progress` gets how many trials of how many are done.
+    `shared_tokens` holds one function for each chat. `on_progress` receives the number of finished trials and
+    their total.
     """
     pairs = list(zip(chats, shared_tokens, strict=True))
     uncut = [simulate(chat, NO_LIMIT, None, cache, shared) for chat, shared in pairs]
@@ -317,13 +318,13 @@ def _turns(simulation: Simulation, chat: Chat) -> TurnsJson:
 
 
 def _runs(count: int, kept: Sequence[int]) -> list[int]:
-    """Return the places from 0 to `count` that are not kept, as first and last of each run."""
+    """Return the runs of indices from 0 to `count` that are not in `kept`, as first and last of each run."""
     ends = pairwise((-1, *kept, count))
     return [place for before, after in ends if after - before > 1 for place in (before + 1, after - 1)]
 
 
 def _advice(best: Sequence[Best], trials: Mapping[int, Sequence[Trial]], present: int | None) -> str:
-    """Return what is best under the present limit; where there is none, under the limit that serves best."""
+    """Return the best step under the current limit; without one, under the limit with the best score."""
     for each in best:
         if each.limit == present:
             return each.reason
@@ -335,7 +336,7 @@ def _advice(best: Sequence[Best], trials: Mapping[int, Sequence[Trial]], present
 
 
 def _unstable(chat: Chat, shared_tokens: SharedTokens) -> UnstableJson | None:
-    """Return where two prompts of the chat differ in a part before all that may be cut."""
+    """Return the first part before any truncation in which two prompts of the chat differ."""
     found: UnstableJson | None = None
     for before, now in pairwise(chat.turns):
         for place, (old, new) in enumerate(zip(before, now, strict=False)):

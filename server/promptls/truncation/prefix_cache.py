@@ -1,6 +1,6 @@
-"""What a provider reads again of a prompt whose beginning it has read before.
+"""Prefix caches of providers, which reuse the beginning of an earlier prompt.
 
-The figures are those that the providers publish, as of 2026.
+The figures are published by the providers, as of 2026.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ class PrefixCache(NamedTuple):
 
     name: str
     least: int
-    """Tokens that a shared beginning must have to be kept at all."""
+    """The minimum length of a shared beginning that is cached, in tokens."""
     block: int
-    """Tokens are kept in multiples of so many."""
+    """The granularity of the cache: it stores multiples of this many tokens."""
     words: str
-    """The rules as a sentence says them."""
+    """The rules as part of a sentence."""
 
     def readable(self, shared: int) -> int:
-        """Return how many of `shared` tokens, equal from the first one, are read from the cache."""
+        """Return how many of the first `shared` tokens, which are equal, are read from the cache."""
         return shared - shared % self.block if shared >= self.least else 0
 
 
@@ -38,13 +38,13 @@ CACHES: Final = {
         PrefixCache("vllm", 16, 16, "in blocks of 16 tokens"),
     )
 }
-"""The caches by the names that users choose them by; `exact` is a cache without any such rule."""
+"""The caches by the names that users select; `exact` is a cache without restrictions."""
 
 DEFAULT_CACHE: Final = "exact"
 
 
 def cache_of(model: str | None) -> PrefixCache:
-    """Return the cache of the provider in `provider:model`, else the one without any rule."""
+    """Return the cache of the provider in `provider:model`, or `exact` by default."""
     provider = (model or "").partition(":")[0]
     return CACHES.get(provider, CACHES[DEFAULT_CACHE])
 
@@ -52,7 +52,7 @@ def cache_of(model: str | None) -> PrefixCache:
 def shared_prefix(
     pieces: Sequence[Piece], before: Sequence[int], now: Sequence[int], shared_tokens: SharedTokens
 ) -> int:
-    """Return how many tokens two prompts have in common from their first one, counted part by part."""
+    """Return the number of leading tokens that two prompts have in common, counted part by part."""
     shared = 0
     for old, new in zip(before, now, strict=False):
         if old != new:

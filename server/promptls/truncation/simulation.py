@@ -1,4 +1,4 @@
-"""A growing chat under a limit and a step: what each turn keeps, loses, and reads from a prefix cache."""
+"""Simulates a growing chat under a limit and a step: the removed, retained and cached tokens of each turn."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class TurnResult:
     """One turn's prompt after truncation."""
 
     kept: tuple[int, ...]
-    """The places, from 0, of the parts that the model gets."""
+    """The indices of the parts that the model receives."""
     tokens: int
-    """Tokens of the kept parts."""
+    """The number of tokens in these parts."""
     cached: int
-    """How many of them are read from the cache; 0 in the first turn."""
+    """The number of tokens read from the cache; 0 in the first turn."""
     lost: int
-    """Tokens of the removed parts."""
+    """The number of tokens in the removed parts."""
     excess: int
-    """Tokens over the limit before truncation: what had to be removed."""
+    """The number of tokens over the limit before truncation."""
     failure: str | None = None
-    """Why Prompt Poet refuses to truncate this turn; the prompt is whole then."""
+    """The reason why Prompt Poet fails to truncate this turn; the prompt is complete then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,39 +35,42 @@ class Simulation:
 
     turns: tuple[TurnResult, ...]
     breaks: int
-    """The turns in which other parts were removed than in the turn before, so that the cache starts again."""
+    """The number of turns in which different parts were removed than in the previous turn.
+
+    In such a turn, the cache starts over.
+    """
 
     @property
     def later(self) -> tuple[TurnResult, ...]:
-        """The turns that have one before them, and so a cache to read from."""
+        """The turns after the first, which can read from the cache."""
         return self.turns[1:]
 
     @property
     def cache_rate(self) -> float:
-        """The share of the prompts' tokens, from the second turn on, that is read from the cache."""
+        """The share of the prompts' tokens read from the cache, from the second turn on."""
         return _share(sum(turn.cached for turn in self.later), sum(turn.tokens for turn in self.later))
 
     @property
     def kept_rate(self) -> float:
-        """The share of what fits under the limit that is kept, over all turns."""
+        """The share of the tokens that fit under the limit that is retained, over all turns."""
         fits = sum(turn.tokens + turn.lost - turn.excess for turn in self.turns)
         return _share(sum(turn.tokens for turn in self.turns), fits)
 
     @property
     def needless(self) -> int:
-        """Tokens that were removed though they would have fitted, over all turns."""
+        """The number of removed tokens that would have fitted, over all turns."""
         return sum(max(0, turn.lost - turn.excess) for turn in self.turns)
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """Why turns cannot be truncated, each reason once."""
+        """The distinct reasons why turns cannot be truncated."""
         return tuple(dict.fromkeys(turn.failure for turn in self.turns if turn.failure))
 
 
 def simulate(
     chat: Chat, limit: int, step: int | None, cache: PrefixCache, shared_tokens: SharedTokens
 ) -> Simulation:
-    """Return what Prompt Poet's truncation makes of each turn; a `limit` of -1 truncates nothing."""
+    """Simulate Prompt Poet's truncation of each turn; a `limit` of -1 disables truncation."""
     turns: list[TurnResult] = []
     before: tuple[int, ...] = ()
     removed_before: tuple[int, ...] = ()
@@ -88,9 +91,9 @@ def simulate(
 def _truncated(
     chat: Chat, pieces: Sequence[int], limit: int, step: int | None
 ) -> tuple[tuple[int, ...], tuple[int, ...], str | None]:
-    """Return the places of the kept and of the removed parts.
+    """Return the indices of the retained and the removed parts, and the reason of a failure.
 
-    Where Prompt Poet fails, all are kept, and why.
+    If Prompt Poet fails, all parts are retained.
     """
     priorities = [chat.pieces[number].priority for number in pieces]
     tokens = [chat.pieces[number].tokens for number in pieces]

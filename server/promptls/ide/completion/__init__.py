@@ -1,4 +1,4 @@
-"""CompletionList in prompt files: find where the cursor is, and ask the sources of items for that place."""
+"""Completion in prompt files: find the context of the cursor, and query the matching sources of items."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from promptls.workspace.snapshot import Snapshot
 __all__ = ["CompletionList", "Item", "complete"]
 
 _MAX_UNDECIDED: Final = 400
-"""How many characters a file may have whose first part is being written."""
+"""The maximum length of a file whose first part may still be incomplete, in characters."""
 _KEY_LINE: Final = re.compile(r"^(?:- |  )([A-Za-z_]\w*)[ \t]*:", re.MULTILINE)
 
 
@@ -45,10 +45,10 @@ def complete(
     latest: FileRendering | None = None,
     trigger: str = "",
 ) -> CompletionList | None:
-    """Return what may be at `offset` in the file at `path`; None if nothing can be named.
+    """Return the completions at `offset` of the file at `path`; None if nothing can be completed.
 
-    `trigger` is the character that was typed to ask, or empty where the user asked or wrote a word:
-    what a character cannot have meant is not answered.
+    `trigger` is the typed trigger character, or empty if completion was invoked explicitly or by typing a
+    word. A trigger character that is meaningless at the place gives None.
     """
     template = snapshot.template(path)
     if template is None:
@@ -69,13 +69,13 @@ def complete(
 
 
 def _may_become_prompt(snapshot: Snapshot, path: str) -> bool:
-    """Return whether the file is so short that it may be the beginning of a prompt."""
+    """Return whether the file may be the beginning of a prompt: an unclosed header, or a short text."""
     template = snapshot.template(path)
     if template is None or snapshot.project(path).excludes(path):
         return False
     source = template.source
     if source.first_chunk.text.removeprefix("\ufeff").startswith(OPENING):
-        return True  # a header that is not closed yet
+        return True  # an unclosed header
     if len(source) > _MAX_UNDECIDED:
         return False
     if not any(chunk.has_content for chunk in source.chunks) or is_one_word(source.text):
@@ -92,15 +92,15 @@ _MEANT_BY: Final = {
     '"': ("key", "path", "value", "element"),
     "'": ("key", "path", "value", "element"),
 }
-"""What a typed character can ask for inside a tag."""
+"""The trigger characters inside a tag."""
 _QUOTED_VALUE: Final = re.compile(r"(?::|-)[ \t]+([\"'])")
 _QUIET: Final = frozenset({"operator", "words"})
 
 
 def in_tag(request: Request, at: TagPlace, trigger: str) -> CompletionList | None:
-    """Return what may be written at a place of a tag.
+    """Return the completions at a place of a tag.
 
-    None if the typed character cannot have asked for it.
+    None if the trigger character does not apply there.
     """
     if at.tag.kind == "comment":
         return _in_comment(request, at)
@@ -117,7 +117,7 @@ def in_tag(request: Request, at: TagPlace, trigger: str) -> CompletionList | Non
 
 
 def _spaced(items: Iterable[Item], expected: Expected, at: TagPlace) -> Iterable[Item]:
-    """Return the items, with spaces where they would be right beside the tag's delimiters."""
+    """Return the items, padded with a space where they would touch the tag's delimiters."""
     before = " " if expected.word.start == at.tag.inner_start else ""
     is_last = expected.word.end == at.tag.inner_end and not at.tag.unclosed
     if not before and not is_last:
@@ -126,7 +126,7 @@ def _spaced(items: Iterable[Item], expected: Expected, at: TagPlace) -> Iterable
 
 
 def _continued(items: Iterable[Item], behind: str) -> Iterable[Item]:
-    """Return the items without the parentheses, or the `=`, that are behind the word already."""
+    """Return the items without parentheses or `=` that already follow the word."""
     if behind.startswith("("):
         called = ("()", "($1)$0")
         return [
@@ -147,9 +147,9 @@ def _with_spaces(item: Item, before: str, behind: str) -> Item:
 
 
 def _is_meant(expected: Expected, trigger: str, before: str) -> bool:
-    """Return whether the typed character can have asked for this.
+    """Return whether the trigger character applies to what is expected here.
 
-    Spaces ask only where something must follow.
+    A space triggers completion only where an operand must follow.
     """
     if trigger == " ":
         return expected.what not in _QUIET and not before.endswith("  ")
@@ -169,7 +169,7 @@ def _imported(request: Request, expected: Expected, at: TagPlace) -> Iterable[It
 
 
 def _template_names(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
-    """Templates by name, each in quotes; and what else may give a name."""
+    """Yield template names in quotes, and expressions that may evaluate to a name."""
     for item in values.template_paths(request, expected.keyword):
         quote = _quote(request, at)
         yield replace(item, text=f"{quote}{item.label}{quote}", filter_text=item.label)
@@ -180,7 +180,7 @@ def _template_names(request: Request, expected: Expected, at: TagPlace) -> Itera
 
 
 def _quote(request: Request, at: TagPlace) -> str:
-    """Return the quote that may be in the tag: not that of the YAML value around it."""
+    """Return the quote to use in the tag, which must differ from that of the enclosing YAML value."""
     source = request.template.source
     before = source.slice(Span(source.line_span(source.place(at.start).line).start, at.start))
     value = _QUOTED_VALUE.search(before)
@@ -188,7 +188,7 @@ def _quote(request: Request, at: TagPlace) -> str:
 
 
 def _expressions(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
-    """Yield variables and functions, behind the values that what they are compared with may have."""
+    """Yield variables and functions, after the values allowed by the schema of the compared expression."""
     yield from members.compared_items(request, expected.target, _quote(request, at))
     yield from members.expression_items(request, expected, at.tag, at.start)
 
@@ -211,7 +211,7 @@ _SOURCES: Final[dict[str, _Source]] = {
     "block": lambda request, expected, _: tags.block_items(request, expected.keyword),
     "target": lambda request, _, at: tags.target_items(request, at.tag, at.start),
 }
-"""What each kind of place is filled from."""
+"""The source of items for each kind of place."""
 
 
 def _in_comment(request: Request, at: TagPlace) -> CompletionList | None:
@@ -229,9 +229,9 @@ def _in_comment(request: Request, at: TagPlace) -> CompletionList | None:
 
 
 def in_yaml(request: Request, at: YamlPosition, trigger: str) -> CompletionList | None:
-    """Return what may be written at a place of the YAML.
+    """Return the completions at a place of the YAML.
 
-    None if the typed character cannot have asked for it.
+    None if the trigger character does not apply there.
     """
     place = at.yaml
     word = place.word
@@ -258,7 +258,7 @@ def in_yaml(request: Request, at: YamlPosition, trigger: str) -> CompletionList 
 
 
 def _list_item(request: Request, at: YamlPosition) -> YamlPlace | None:
-    """Return the place as an item of a list of single values: `local:` at its beginning looks like a key."""
+    """Return the place as an item of a list of scalars: an incomplete `local:` item is parsed as a key."""
     place = at.yaml
     if place.what == "key" and values.is_list_of_values(request, place.path, in_header=at.in_header):
         return None if place.path[-1:] != (ITEM,) else place
@@ -301,7 +301,7 @@ def _in_text(request: Request) -> CompletionList | None:
 
 
 def _pieces(request: Request, at: YamlPosition) -> Iterable[Item]:
-    """Whole parts at the beginning of a line, whole files in an empty one, and examples and experiments."""
+    """Yield whole parts at the start of a line, whole files in an empty file, examples, and experiments."""
     place = at.yaml
     if place.quote or place.in_flow or place.has_colon:
         return []

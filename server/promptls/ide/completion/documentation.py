@@ -1,4 +1,4 @@
-"""Documentation of one completion item, resolved when the editor shows it."""
+"""The documentation of a completion item, resolved when the editor shows it."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def documentation(
     offset: int,
     latest: FileRendering | None = None,
 ) -> str:
-    """Return what is known of the item `label`, in Markdown; empty where that is no more than its name.
+    """Return the Markdown documentation of the item `label`; empty if nothing but its name is known.
 
-    `source` and `where` are those of the completion that the item is of, and `offset` its place.
+    `source` and `where` are those of the item's completion list, and `offset` is its position.
     """
     if source == SETTING:
         from promptls.ide.settings_file import setting_names, setting_text
@@ -121,7 +121,7 @@ def _input(request: Request, name: str) -> Iterator[str]:
 
 
 def _attribute(request: Request, label: str) -> str:
-    """Return what follows `loop.` or behind the name of an import."""
+    """Return the documentation of an attribute of `loop` or of an imported template."""
     line = request.template.source.line_span(request.template.source.place(request.offset).line)
     before = request.template.source.slice(line)[: request.offset - line.start].rstrip()
     owner = before.rsplit(".", 1)[0].split()[-1:] if "." in before else []
@@ -158,7 +158,7 @@ def _file(request: Request, label: str) -> str:
 
 
 def _rule(label: str) -> str:
-    """Return what a rule does: the first words of its page and its first chapter."""
+    """Return the documentation of a rule: the summary and the first section of its page."""
     page = next((rule.page for rule in RULES if rule.name == label), "")
     summary, _, rest = page.strip().partition("\n\n")
     chapter = rest.partition("## What it does\n\n")[2].partition("\n## ")[0].strip()

@@ -1,4 +1,4 @@
-"""CompletionList in prompts saved as JSON: prompts and metrics of Ragas, evaluation prompts."""
+"""Completion in prompts saved as JSON: prompts and metrics of Ragas, evaluation prompts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from promptls.syntax.yaml.expected import ITEM
 from promptls.text.positions import Span
 
 _MARKS: Final = ('"instruction"', '"metric_type"', '"infer_cfg"', '"ice_template"', '"prompt_template"')
-"""What any prompt in JSON has: other texts are not read at all."""
+"""Keys that occur in every prompt in JSON; other texts are not parsed."""
 _KNOWN_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "type": SIMPLE_TYPES,
     "metric_type": tuple(METRIC_TYPES),
@@ -30,7 +30,7 @@ _SOURCE: Final = "json"
 
 
 def in_json(request: Request, trigger: str) -> CompletionList | None:
-    """Return what may be written at a place of a JSON text; None if the text is no prompt."""
+    """Return the completions in a JSON text; None if the text is not a prompt."""
     if trigger not in {"", '"', ":"} or not any(mark in request.template.source.text for mark in _MARKS):
         return None
     place = json_place(request.template.source.text, request.offset)
@@ -40,13 +40,13 @@ def in_json(request: Request, trigger: str) -> CompletionList | None:
     if request.kind is Kind.OTHER:
         return None
     items = _keys(request, place) if place.is_key else _values(request, place)
-    # The quote that somebody has typed is a part of the word: what is chosen brings its own.
+    # An opening quote that was already typed is part of the replaced word, because items include quotes.
     insert = Span(place.word.start, request.offset)
     return made(items, insert, place.word, _SOURCE, place.path)
 
 
 def json_documentation(request: Request, label: str, path: tuple[str, ...]) -> str:
-    """Return what a key means, in Markdown."""
+    """Return the description of a key, in Markdown."""
     from promptls.ide.hover.markdown import fact_text
 
     place = json_place(request.template.source.text, request.offset)
@@ -55,7 +55,7 @@ def json_documentation(request: Request, label: str, path: tuple[str, ...]) -> s
 
 
 def _without_word(request: Request, place: JsonPlace) -> Request:
-    """Return the request without the word being typed, which may be what breaks the text."""
+    """Return the request without the word being typed, which may make the text invalid."""
     text = request.template.source.text
     whole = request.template
     if place.is_key or whole.kind is Kind.OTHER:
@@ -93,7 +93,7 @@ def _key(place: JsonPlace, name: str, rank: int, detail: str, kind: Any, value: 
 
 
 def _value_form(type_words: str) -> str:
-    """Return the brackets or quotes of a value, with the place to go on at."""
+    """Return the brackets or quotes of a value, with a placeholder inside."""
     if type_words.startswith("list of mappings"):
         return "[{$0}]"
     if type_words.startswith("list of"):
@@ -106,7 +106,7 @@ def _value_form(type_words: str) -> str:
 
 
 def _own_keys(request: Request, path: tuple[str, ...]) -> dict[str, str]:
-    """Return the keys that the file itself names for an example and for what is in it."""
+    """Return the keys that the file itself defines for an example and its values."""
     if "examples" not in path or not path[-1:] or path[-1:] == ("examples",):
         return {}
     data = request.declarations.data
@@ -125,7 +125,7 @@ def _own_keys(request: Request, path: tuple[str, ...]) -> dict[str, str]:
 
 
 def _along(value: Any, path: tuple[str, ...]) -> Iterator[Any]:
-    """Yield the values that a path leads to."""
+    """Yield the values at a path."""
     if not path:
         yield value
     elif path[0] == ITEM and isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What completion works with: the request, the position in the file, items, and the resulting list."""
+"""The data types of completion: the request, the position in the file, the items, and the resulting list."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ ItemKind = Literal[
 SETTING: Final = "setting"
 """The source of the items for a settings file."""
 FIRST: Final = 0
-"""The rank of what is due."""
+"""The rank of items that are expected first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that may be at the place.
+    """A completion item.
 
-    `text` takes the place of the word, where it is another than `label`; `snippet` does so in clients
-    that fill in placeholders, and leaves valid text as it is. `detail` says in a few words what it
-    is; `parameters` are right behind the label. Items are sorted by `rank` and then by label.
+    `text` is inserted if it differs from `label`; `snippet` is inserted instead by clients that support
+    placeholders, and contains valid text. `detail` is a short description; `parameters` are shown right after
+    the label. Items are sorted by `rank` and then by label.
     """
 
     label: str
@@ -65,11 +65,11 @@ class Item:
     is_preselected: bool = False
     filter_text: str = ""
     commits: str = ""
-    """The characters that accept the item when they are typed."""
+    """The commit characters, which accept the item when they are typed."""
 
     @property
     def plain_text(self) -> str:
-        """What is inserted in clients without placeholders."""
+        """The text inserted by clients without snippet support."""
         return self.text or self.label
 
 
@@ -77,9 +77,9 @@ class Item:
 class CompletionList:
     """The items for a place.
 
-    `insert` is the word up to the place, which every item takes the place of, and `replace` all of
-    the word. `source` and `path` find the documentation of an item again. `is_incomplete` says
-    that more typing may bring other items.
+    `insert` is the part of the word before the cursor, which every item replaces, and `replace` the whole
+    word. `source` and `path` identify the documentation of an item when it is resolved. `is_incomplete` means
+    that further typing may yield other items.
     """
 
     items: tuple[Item, ...]
@@ -91,25 +91,25 @@ class CompletionList:
 
 
 def table_items(values: Mapping[str, str], rank: int = 10) -> Iterator[Item]:
-    """Yield the values of a table, in its order, from a rank on."""
+    """Yield the values of a table in order, with consecutive ranks."""
     for index, name in enumerate(values):
         yield Item(name, "enum", rank + index)
 
 
 def name_items(names: Mapping[str, Any], detail: str) -> Iterator[Item]:
-    """Yield names of the file or its data, in their order, with what they are."""
+    """Yield names of the file or its data in order, each with its description."""
     for index, name in enumerate(names):
         yield Item(name, "field", 10 + min(index, 80), detail=detail)
 
 
 MAX_FILES: Final = 400
-"""How many files of a folder are offered."""
+"""The maximum number of files offered from a folder."""
 _MAX_INCLUDERS: Final = 20
-"""How many of the files that include one are asked for what they hand on."""
+"""The maximum number of including files whose variables are examined."""
 
 
 class Inclusion(NamedTuple):
-    """A reference to a file, and the file that it is in."""
+    """A reference to a file, and the file that contains it."""
 
     path: str
     template: Template
@@ -117,7 +117,7 @@ class Inclusion(NamedTuple):
 
     @property
     def bound(self) -> dict[str, Binding]:
-        """What the including file binds at the place, but for what Jinja keeps from included files."""
+        """The variables of the including file that are visible in the included file."""
         scopes = scopes_before(self.template, self.reference).scopes
         return {
             name: known[0]
@@ -129,10 +129,10 @@ class Inclusion(NamedTuple):
 
 @dataclass(frozen=True)
 class Request:
-    """A place in a file, and what is known around it.
+    """A completion request: a place in a file, and its context.
 
-    `latest` is the file's latest rendering, whose sample's keys are offered; `typed` is the word at
-    the place, to the left and the right of it.
+    `latest` is the file's latest rendering, whose sample provides keys; `typed` is the word around the
+    cursor.
     """
 
     snapshot: Snapshot
@@ -145,12 +145,12 @@ class Request:
 
     @cached_property
     def visible(self) -> Visible:
-        """What the file binds at the place."""
+        """The variables visible at the place."""
         return visible_at(self.template, self.offset)
 
     @cached_property
     def declarations(self) -> Declarations:
-        """What the file declares; where the line being written breaks that, what it declares without it."""
+        """The file's declarations; without the line being edited if that makes them invalid."""
         declared = self.template.declarations
         is_broken = any(problem.kind == "syntax" for problem in declared.problems)
         if not is_broken and (self.template.header is not None or self.template.root is not None):
@@ -159,7 +159,7 @@ class Request:
             return declared
         source = self.template.source
         line = source.line_span(source.place(self.offset).line)
-        # The header alone is read again, and of other files all.
+        # Only this file's header is parsed again; other files come from the cache.
         end = declared.span.end if self.template.header is not None else len(source)
         if line.start >= end:
             return declared
@@ -168,12 +168,12 @@ class Request:
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """The data to preview with: the chosen sample, else the file's first one, else the first example."""
+        """The preview data: the selected sample, else the file's first sample, else the first example."""
         if self.latest is not None:
             return self.latest.sample.data
         try:
             samples = file_samples(self.template, self.path)
-        except UserError:  # previewing reports it
+        except UserError:  # reported by the preview
             samples = ()
         if samples:
             return samples[0].data
@@ -182,13 +182,13 @@ class Request:
 
     @cached_property
     def all_declarations(self) -> tuple[Declarations, ...]:
-        """The declarations of the file, and of the entry templates through which it is reached."""
+        """The declarations of the file, and of the entry templates that include it."""
         others = (each.declarations for each in self.entry_templates if each is not self.template)
         return (self.declarations, *others)
 
     @cached_property
     def includes(self) -> tuple[Inclusion, ...]:
-        """The places at which other files include this one, and so hand on their variables."""
+        """The includes of this file in other files, which pass their variables on to it."""
         found = []
         for includer in sorted(self.snapshot.includers(self.path))[:_MAX_INCLUDERS]:
             template = self.snapshot.template(includer)
@@ -199,7 +199,7 @@ class Request:
 
     @cached_property
     def entry_templates(self) -> tuple[Template, ...]:
-        """The file itself, and the entry templates through which it is reached."""
+        """The file itself, and the entry templates that include it."""
         paths = dict.fromkeys([self.path, *self.snapshot.entries(self.path)])
         return tuple(template for path in paths if (template := self.snapshot.template(path)) is not None)
 
@@ -213,7 +213,7 @@ def placed(
     path: tuple[str, ...] = (),
     in_header: bool = False,
 ) -> CompletionList | None:
-    """Return the items in the place of `word`, whose span counts from `base`; None if there are none."""
+    """Return the items as replacements of `word`, whose span is relative to `base`; None without items."""
     word = word.shifted(base)
     insert = Span(word.start, max(request.offset, word.start))
     replaced = Span(word.start, max(word.end, insert.end))
@@ -223,7 +223,7 @@ def placed(
 def made(
     items: Iterable[Item], insert: Span, replaced: Span, source: str, path: tuple[str, ...]
 ) -> CompletionList | None:
-    """Return the items in the place of `replaced`, of which `insert` is what is before the place."""
+    """Return the items as replacements of `replaced`; `insert` is the part before the cursor."""
     by_label: dict[str, Item] = {}
     for item in items:
         known = by_label.get(item.label)
@@ -237,9 +237,9 @@ def made(
 
 @dataclass(frozen=True, slots=True)
 class TagPlace:
-    """A place in a tag that begins at offset `start` of the file; `place` counts from there.
+    """A place in a tag that begins at offset `start` of the file; `place` is relative to it.
 
-    `text` is the tag's own, or, of a comment that is not closed, the rest of its line.
+    `text` is the tag's own text, or for an unclosed comment, the rest of its line.
     """
 
     tag: Tag
@@ -250,7 +250,7 @@ class TagPlace:
 
 @dataclass(frozen=True, slots=True)
 class YamlPosition:
-    """A place of the YAML: in the header or around the tags. Spans of `yaml` count from `base`."""
+    """A place of the YAML: in the header or around the tags. Spans of `yaml` are relative to `base`."""
 
     yaml: YamlPlace
     base: int
@@ -259,7 +259,7 @@ class YamlPosition:
 
 @dataclass(frozen=True, slots=True)
 class Nowhere:
-    """A place at which nothing can be named."""
+    """A place without completions."""
 
 
 NOWHERE: Final = Nowhere()
@@ -267,11 +267,11 @@ _TAGS: Final = frozenset({"output", "statement"})
 
 
 def place_in(template: Template, offset: int) -> TagPlace | YamlPosition | Nowhere:
-    """Return where `offset` is, by the chunk that holds it and what is in front of it there."""
+    """Return the context of `offset`, from the chunk that contains it and the text before it."""
     located = template.source.uncut().located(offset)
     inside = offset - located.start
     if inside == 0 and located.index > 0 and offset == len(template.source):
-        # Behind the last line end the text is that of the chunk above, and not of one to come.
+        # A place after the last line break belongs to the chunk above.
         inside = located.chunk.length if located.start < offset else inside
     tag = _tag_at(located.chunk, inside)
     if tag is not None:
@@ -295,14 +295,14 @@ def place_in(template: Template, offset: int) -> TagPlace | YamlPosition | Nowhe
     found = yaml_place(masked(located.chunk), inside)
     tags = located.chunk.tags_at(found.word) if found else ()
     if found is None or (tags and tags[0].span.start < inside):
-        return NOWHERE  # a word that a tag is part of is for nobody but the tag to say
+        return NOWHERE  # a word that contains a tag cannot be completed
     if tags:
         found = found._replace(word=Span(found.word.start, tags[0].span.start))
     return YamlPosition(found, located.start, in_header=False)
 
 
 def _tag_at(chunk: Chunk, inside: int) -> Tag | None:
-    """Return the tag whose inside holds the place; of a tag that is not closed, also the space behind it."""
+    """Return the tag whose inside contains the place; for an unclosed tag, also the space after it."""
     for tag in chunk.tags:
         start = tag.span.start
         if start >= inside:
@@ -341,7 +341,7 @@ def _header(tag: Tag, start: int, inside: int) -> YamlPosition | Nowhere:
 
 
 def _open_header(chunk: Chunk, tag: Tag, start: int, inside: int) -> YamlPosition | Nowhere:
-    """Return a header that is not closed yet, as somebody writes it."""
+    """Return the position in an unclosed header that is being written."""
     base = tag.span.start + len(OPENING)
     text = chunk.text[base:]
     if inside < base or not _is_below_opening(OPENING + text, inside - base):
@@ -351,7 +351,7 @@ def _open_header(chunk: Chunk, tag: Tag, start: int, inside: int) -> YamlPositio
 
 
 def _is_below_opening(text: str, place: int) -> bool:
-    """Return whether the place is on a line below that of the header's opening."""
+    """Return whether the place is below the line of the header's opening delimiter."""
     return (
         "\n" in text[len(OPENING) : len(OPENING) + place] or "\r" in text[len(OPENING) : len(OPENING) + place]
     )
@@ -359,7 +359,7 @@ def _is_below_opening(text: str, place: int) -> bool:
 
 @chunk_fact
 def masked(chunk: Chunk) -> str:
-    """Return the chunk's text with its tags masked: what is printed as letters, everything else as spaces."""
+    """Return the chunk's text with its tags masked: printed expressions as letters, other tags as spaces."""
     pieces = []
     behind = 0
     for tag in chunk.tags:

@@ -1,4 +1,4 @@
-"""Completion of keys and of whole parts, headers and examples."""
+"""Completion of keys, whole parts, headers and examples."""
 
 from __future__ import annotations
 
@@ -55,24 +55,24 @@ _PLACEHOLDER: Final = re.compile(r"\$\{\d+(?::((?:[^}\\]|\\.)*)|\|([^,|]*)[^|]*\
 
 
 def is_one_word(text: str) -> bool:
-    """Return whether nothing but a word is in a file: the beginning of what its writer looks for."""
+    """Return whether the file contains a single word, which may be the prefix of a whole piece."""
     return _WORD.fullmatch(text) is not None
 
 
 def piece_documentation(label: str) -> str:
-    """Return what a whole piece looks like, in Markdown; empty for what is none."""
+    """Return a preview of a whole piece, in Markdown; empty for other labels."""
     snippet = next((item.snippet for item in file_items() if item.label == label), "")
     return shown_snippet(snippet)
 
 
 def shown_snippet(snippet: str) -> str:
-    """Return a snippet as Markdown, with its placeholders filled in; empty for none."""
+    """Return a snippet as Markdown, with its placeholders filled in; empty for an empty snippet."""
     text = _PLACEHOLDER.sub(lambda match: (match[1] or match[2] or "").replace("\\}", "}"), snippet)
     return markdown_fence(text.rstrip(), "yaml") if text else ""
 
 
 def part_items(*, behind_dash: bool) -> Iterator[Item]:
-    """Whole parts; without their first dash where that is already."""
+    """Yield whole parts; without their first dash if it is already there."""
     for rank, (label, snippet, detail) in enumerate(
         (
             ("part", _PART, "name, role, content"),
@@ -96,7 +96,7 @@ def part_items(*, behind_dash: bool) -> Iterator[Item]:
 
 
 def header_item() -> Item:
-    """Return the header, for a file that has none."""
+    """Return the header item for a file without a header."""
     return Item(
         "header",
         "snippet",
@@ -108,7 +108,7 @@ def header_item() -> Item:
 
 
 def file_items() -> Iterator[Item]:
-    """Yield what an empty file may begin with."""
+    """Yield the templates for an empty file."""
     yield header_item()
     yield from part_items(behind_dash=False)
     yield Item("prompt object", "snippet", 20, text="instruction: ", snippet=_OBJECT, detail="Ragas")
@@ -129,7 +129,7 @@ def declared_items(request: Request, place: YamlPlace) -> Iterator[Item]:
     lines = _lines(request, label)
     if not lines:
         return
-    # Editors put the beginning of the place's line ahead of every further line.
+    # Editors indent every further line like the line of the cursor.
     below = "\n" + " " * (place.column - place.indent)
     if place.path[-1] != ITEM and label == "example":
         lines = [f"{'  ' if number else '- '}{line}" for number, line in enumerate(lines)]
@@ -140,7 +140,7 @@ def declared_items(request: Request, place: YamlPlace) -> Iterator[Item]:
 
 
 def declared_documentation(request: Request, path: tuple[str, ...], label: str) -> str:
-    """Return what such a piece looks like, in Markdown; empty where there is none of this label."""
+    """Return a preview of a whole example or experiment, in Markdown; empty for other labels."""
     return shown_snippet("\n".join(_lines(request, label))) if label and label == _label(path) else ""
 
 
@@ -156,7 +156,7 @@ def _lines(request: Request, label: str) -> list[str]:
     output = request.declarations.settings.output_key
     names = dict.fromkeys([*declared_inputs(request), *([output] if output else [])])
     if not all(name.isidentifier() for name in names):
-        return []  # such a key may have to be quoted
+        return []  # such a key may need quotes
     return [f"{name}: ${{{number}:{name}}}" for number, name in enumerate(names, 1)]
 
 
@@ -165,12 +165,12 @@ _EXCLUSIVE: Final = {"content": "sections", "sections": "content"}
 _BLOCKS: Final = frozenset({"content", "instruction"})
 _LAST: Final = frozenset({"tokens", "expected_template_data_keys"})
 _USELESS: Final = (PART_KEYS["tokens"], SECTION_KEYS["tokens"], SECTION_KEYS["truncation_priority"])
-"""What Prompt Poet refuses in a template, or does nothing with."""
+"""Keys that Prompt Poet rejects in a template, or ignores."""
 _CHOICES: Final = {"role": "system,user,assistant", "output_type": "json,str"}
 
 
 def key_items(request: Request, place: YamlPlace, *, in_header: bool) -> Iterator[Item]:
-    """Yield the keys that may be at the place and are not in the mapping already."""
+    """Yield the keys allowed at the place that the mapping does not have yet."""
     facts = _fitting(request, place, keys_at(request.kind, place.path, in_header=in_header))
     for index, fact in enumerate(facts.values()):
         if fact.name in place.siblings:
@@ -182,7 +182,7 @@ def key_items(request: Request, place: YamlPlace, *, in_header: bool) -> Iterato
 
 
 def _fitting(request: Request, place: YamlPlace, facts: Mapping[str, KeyFact]) -> Mapping[str, KeyFact]:
-    """Return the keys that the class of a retriever or template takes; all of them where it is not known."""
+    """Return the keys that the class of a retriever or template takes; all keys if the class is unknown."""
     evaluation = evaluation_of(request.template.source.whole) if request.kind is Kind.EVALUATION else None
     if evaluation is None or not place.path:
         return facts
@@ -204,7 +204,7 @@ def _fitting(request: Request, place: YamlPlace, facts: Mapping[str, KeyFact]) -
 
 
 def _rank(fact: KeyFact, facts: Mapping[str, KeyFact], index: int, siblings: frozenset[str]) -> int:
-    """Return the sort key: required keys in table order, optional ones, then those that no longer fit."""
+    """Return the sort key: required keys in table order, optional keys, then keys that no longer apply."""
     if facts is PART_KEYS and _EXCLUSIVE.get(fact.name) in siblings:
         return 90 + index
     if fact.name in _LAST:
@@ -229,7 +229,7 @@ def _item(fact: KeyFact, place: YamlPlace, rank: int) -> Item:
 
 
 def _snippet(fact: KeyFact, place: YamlPlace) -> str:
-    """Return the key with the layout of its value, indented from the beginning of the place's line."""
+    """Return the key with the layout of its value, indented relative to the current line."""
     name, words = fact.name, fact.type_words
     below = " " * (place.column - place.indent) + _INDENT
     if place.in_flow:
@@ -265,7 +265,7 @@ def _metric_keys(request: Request, place: YamlPlace) -> Iterator[Item]:
 
 
 def _threshold_keys(request: Request, place: YamlPlace) -> Iterator[Item]:
-    """Yield the metrics of an experiment under its `thresholds`, by the names that their scores have."""
+    """Yield the metrics of an experiment under its `thresholds`, by the names of their scores."""
     if place.path[:1] != ("experiments",) or place.path[2:] != ("thresholds",):
         return
     node: nodes.Node | None = request.declarations.tree
@@ -279,7 +279,7 @@ def _threshold_keys(request: Request, place: YamlPlace) -> Iterator[Item]:
 
 
 def _own_keys(request: Request, place: YamlPlace, *, in_header: bool) -> Iterator[Item]:
-    """Yield keys that the file itself has named: inputs and output in examples, inputs that are read."""
+    """Yield keys that the file defines: inputs and output in examples, and inputs that templates read."""
     own = in_header or request.kind in {Kind.OBJECT, Kind.EVALUATION}
     if own and place.path[:1] == ("metrics",):
         yield from _metric_keys(request, place)
@@ -308,7 +308,7 @@ def _own_keys(request: Request, place: YamlPlace, *, in_header: bool) -> Iterato
 
 
 def key_documentation(request: Request, path: tuple[str, ...], name: str, *, in_header: bool) -> str:
-    """Return what a key means, in Markdown."""
+    """Return the description of a key, in Markdown."""
     from promptls.ide.hover.markdown import fact_text
 
     facts = keys_at(request.kind, path, in_header=in_header)
@@ -325,24 +325,24 @@ _FIELD: Final = re.compile(r"(?<!\{)\{(\w*)$")
 
 
 def marker_word(head: str) -> int | None:
-    """Return how many characters before the place begin the space marker; None if none do."""
+    """Return the length of a partial space marker before the cursor; None if there is none."""
     found = _MARKER.search(head)
     return len(found.group()) if found else None
 
 
 def marker_items() -> Iterator[Item]:
-    """Yield the mark that Prompt Poet turns into a space."""
+    """Yield the marker that Prompt Poet replaces with a space."""
     yield Item(SPACE_MARKER, "constant", 10, detail="a space that is not stripped")
 
 
 def field_word(request: Request, head: str) -> int | None:
-    """Return how many characters before the place name a column of the dataset; None outside braces."""
+    """Return the length of a partial column name before the cursor; None outside braces."""
     found = _FIELD.search(head) if request.kind in {Kind.EVALUATION, Kind.OBJECT} else None
     return len(found[1]) if found else None
 
 
 def field_items(request: Request) -> Iterator[Item]:
-    """Yield the columns that a text of an evaluation prompt may name, and the inputs of a prompt object."""
+    """Yield the columns that an evaluation prompt's text may use, and the inputs of a prompt object."""
     reader = request.declarations.data.get("reader_cfg")
     columns = reader.get("input_columns") if isinstance(reader, dict) else None
     listed = columns if isinstance(columns, list) else [columns] if isinstance(columns, str) else []
@@ -354,7 +354,7 @@ def field_items(request: Request) -> Iterator[Item]:
 
 
 def marker_span(offset: int, length: int, behind: str) -> tuple[Span, Span]:
-    """Return what the marker takes the place of, up to the place and behind it."""
+    """Return the spans that the marker replaces: up to the cursor, and including the rest after it."""
     insert = Span(offset - length, offset)
     rest = SPACE_MARKER[length:]
     shared = next((size for size in range(len(rest), 0, -1) if behind.startswith(rest[:size])), 0)

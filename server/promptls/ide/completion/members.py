@@ -50,7 +50,7 @@ from promptls.workspace.macro_calls import paths_from_inputs
 
 
 def column_names(request: Request) -> tuple[str, ...]:
-    """Return the columns of every dataset that the file's experiments name, each once."""
+    """Return the columns of all datasets of the file's experiments, without duplicates."""
     return tuple(dict.fromkeys(name for dataset in _datasets(request) for name in _first_row(dataset)[0]))
 
 
@@ -71,7 +71,7 @@ def _datasets(request: Request) -> tuple[Path, ...]:
 def _first_row(dataset: Path) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Return the columns and the first row.
 
-    Nothing of a dataset that cannot be read, which a run reports.
+    Both are empty for an unreadable dataset, which is reported when it is run.
     """
     from promptls.datasets.files import open_dataset
 
@@ -104,7 +104,7 @@ _ITERABLE_TYPES: Final = frozenset({"array", "object"})
 
 
 def expression_items(request: Request, expected: Expected, tag: Tag, start: int) -> Iterator[Item]:
-    """Yield everything that may begin an expression at the place in `tag`, which begins at offset `start`."""
+    """Yield everything that may begin an expression at a place in `tag`, which begins at offset `start`."""
     place = request.offset - start
     if expected.calls:
         yield from _arguments(request, tag, place)
@@ -143,7 +143,7 @@ def _bound_item(request: Request, name: str, binding: Binding) -> Item:
 
 
 def _function(signature: Signature, detail: str, rank: int, *, required: bool = False) -> Item:
-    """Return a function with its parentheses, and the place in between where it takes something."""
+    """Return a function with parentheses, and a placeholder between them if it takes arguments."""
     takes = required or bool(signature.parameters)
     shown = ", ".join(each.text for each in signature.parameters)
     return Item(
@@ -184,12 +184,12 @@ def _inputs(request: Request, expected: Expected, bound: set[str]) -> Iterator[I
 
 
 def declared_inputs(request: Request) -> dict[str, InputKey]:
-    """Return the inputs that the file or an entry template of it declares."""
+    """Return the inputs declared by the file or by an entry template that includes it."""
     return {key.name: key for declared in reversed(request.all_declarations) for key in declared.inputs or ()}
 
 
 def read_inputs(request: Request) -> list[str]:
-    """Return the inputs that the file or its entry templates read, but for the word that is being typed."""
+    """Return the inputs read by the file or its entry templates, except for the word being typed."""
     found: set[str] = set()
     for template in request.entry_templates:
         found |= template.names.input_names
@@ -202,7 +202,7 @@ def read_inputs(request: Request) -> list[str]:
 
 
 def known_data(request: Request) -> dict[str, str]:
-    """Return the names that the sample and the dataset hold, each with where it comes from."""
+    """Return the names in the sample and the dataset, each with its origin."""
     output = {declared.settings.output_key for declared in request.all_declarations}
     found = dict.fromkeys((str(key) for key in request.data), "sample")
     for name in column_names(request):
@@ -211,7 +211,7 @@ def known_data(request: Request) -> dict[str, str]:
 
 
 def _arguments(request: Request, tag: Tag, place: int) -> Iterator[Item]:
-    """Yield the parameters of the call around the place that no argument reaches yet, in their order."""
+    """Yield the parameters of the enclosing call that have no argument yet, in order."""
     call = open_call(tag.text, tag.inner_start, place)
     if call is None:
         return
@@ -229,20 +229,20 @@ def _arguments(request: Request, tag: Tag, place: int) -> Iterator[Item]:
     for index, parameter in enumerate(signature.parameters):
         reached = parameter.name in call.given or (not call.given and index < call.arguments)
         if parameter.kind in {"any", "keyword"} and not reached:
-            # What is asked for first is mostly given by its place.
+            # The first required parameter is usually passed by position.
             rank = 17 + min(index, 2) if parameter.is_required else 1 + min(index, 8)
             yield Item(f"{parameter.name}=", "property", rank, detail="argument")
 
 
 class Member(NamedTuple):
-    """An attribute or key: what its value can be, and who says that there is one; empty for its uses."""
+    """An attribute or key: the shape of its value, and its origin, which is empty if only uses are known."""
 
     shape: Shape | None
     origin: str
 
 
 def way_to(request: Request, target: Expression | None, *, of_elements: bool = False) -> AccessPath:
-    """Return the way from an input to the value of `target`, or to its elements; empty where it is none."""
+    """Return the path from an input to the value of `target`, or to its elements; empty if there is none."""
     way = path_of(target) if target is not None else ()
     if of_elements:
         way = extended(way, Step(Each.ELEMENT))
@@ -250,7 +250,7 @@ def way_to(request: Request, target: Expression | None, *, of_elements: bool = F
 
 
 def members_of(request: Request, target: Expression | None) -> tuple[dict[str, Member], Shape | None]:
-    """Return what is known behind the value of `target`, by name, and of the value itself."""
+    """Return the known members of the value of `target` by name, and the description of the value itself."""
     path = way_to(request, target)
     if not path and isinstance(target, Filter) and target.name in TEXT_FILTERS:
         return {}, Shape("text")
@@ -258,7 +258,7 @@ def members_of(request: Request, target: Expression | None) -> tuple[dict[str, M
 
 
 def members_at(request: Request, path: AccessPath) -> tuple[dict[str, Member], Shape | None]:
-    """Return the same of the value at the end of a path; nothing for an empty one."""
+    """Return the known members of the value at the end of a path; empty for an empty path."""
     if not path:
         return {}, None
     found: dict[str, Member] = {}
@@ -274,7 +274,7 @@ def members_at(request: Request, path: AccessPath) -> tuple[dict[str, Member], S
 
 
 def _is_only_typed(request: Request) -> bool:
-    """Return whether the word being typed is an attribute nowhere else."""
+    """Return whether the word being typed does not occur elsewhere as an attribute."""
     typed = request.typed
     uses = 0
     for located in request.template.source.root.where(lambda piece: typed in _attribute_names(piece)):
@@ -295,7 +295,7 @@ _attribute_names: Final = summary(_chunk_attribute_names, union)
 
 
 def _shapes(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]]:
-    """Yield what each source says of the value at the end of the path, the surest first."""
+    """Yield the shape of the value at the end of the path from each source, the most reliable first."""
     view = path[-1].key
     if isinstance(view, View):
         if view.kind == "group":
@@ -323,7 +323,7 @@ def _shapes(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]]:
 
 
 def _handed_on(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]]:
-    """Yield what is known of a value that an including file hands on, as a loop's variable."""
+    """Yield the shapes of a value that an including file passes on, for example as a loop variable."""
     for inclusion in request.includes:
         if str(path[0].key) not in inclusion.bound:
             continue
@@ -338,14 +338,15 @@ def _handed_on(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]
 
 
 def _handed_to_macro(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]]:
-    """Yield what is known of the values that calls hand to a macro, and of how the macro uses them."""
+    """Yield the shapes of the arguments that calls pass to a macro, and of the macro's uses of them."""
     flow = flow_of(request.template)
     shape = shape_under(flow.shapes, path)
     if shape is not None:
         yield "used", shape
     for each in paths_from_inputs(request.snapshot, request.path, path):
         if each.path == request.path:
-            # What begins at a macro itself, and not at a parameter of it, leads back here.
+            # A path that begins at the macro itself, and not at one of its parameters, would recurse
+            # infinitely.
             if not is_no_input(each.way[0].key):
                 yield from _shapes(request, each.way)
             continue
@@ -363,7 +364,7 @@ def _handed_to_macro(request: Request, path: AccessPath) -> Iterator[tuple[str, 
 
 
 def schema_at(request: Request, path: AccessPath) -> dict[str, Any]:
-    """Return the JSON Schema of the value at a path, where the input is declared with one."""
+    """Return the JSON Schema of the value at a path, if the input is declared with one."""
     for each in request.all_declarations:
         if path and any(key.name == path[0].key for key in each.inputs or ()):
             return schema_along(each.inputs or (), path)
@@ -378,7 +379,7 @@ _METHOD: Final = 40
 
 
 def attribute_items(request: Request, target: Expression | None) -> Iterator[Item]:
-    """Yield what may follow the dot of `target`."""
+    """Yield the completions after the dot of `target`."""
     if isinstance(target, Name):
         named = list(own_block_items(request) if target.name == "self" else _of_name(request, target.name))
         if named:
@@ -407,7 +408,7 @@ def attribute_items(request: Request, target: Expression | None) -> Iterator[Ite
 
 
 def key_items(request: Request, target: Expression | None) -> Iterator[Item]:
-    """Yield the keys that may be between the quotes of `target["…"]`."""
+    """Yield the keys for `target["…"]`."""
     members, _ = members_of(request, target)
     for name, member in members.items():
         if not re.search(r"[\"'\\\n]", name):
@@ -415,7 +416,7 @@ def key_items(request: Request, target: Expression | None) -> Iterator[Item]:
 
 
 def element_items(request: Request, target: Expression | None) -> Iterator[Item]:
-    """Yield the keys of the elements of a list, for a filter that goes by one of them."""
+    """Yield the keys of the elements of a list, for a filter whose argument is an attribute."""
     members, _ = members_at(request, way_to(request, target, of_elements=True))
     for name, member in members.items():
         if not re.search(r"[\"'\\\n.]", name):
@@ -431,7 +432,7 @@ def value_items(request: Request, target: Expression | None) -> Iterator[Item]:
 
 
 def compared_items(request: Request, target: Expression | None, quote: str) -> Iterator[Item]:
-    """Yield the values to compare `target` with, as written in a tag, texts in these quotes."""
+    """Yield the values to compare `target` with, as written in a tag, with texts in these quotes."""
     values = schema_at(request, way_to(request, target)).get("enum") if target is not None else None
     for value in values if isinstance(values, list) else ():
         if isinstance(value, (str, int, float)) and not isinstance(value, bool):
@@ -446,7 +447,7 @@ def _detail(member: Member) -> str:
     return ", ".join(each for each in (words, member.origin) if each)
 
 
-# -- names that Jinja or the template give a meaning ---------------------------------------------
+# -- names defined by Jinja or the template ------------------------------------------------------
 
 
 def _of_name(request: Request, name: str) -> Iterator[Item]:
@@ -491,7 +492,7 @@ def _of_module(request: Request, name: str) -> Iterator[Item]:
 
 
 def _of_namespace(request: Request, name: str, binding: Binding) -> Iterator[Item]:
-    """Yield the variables of a `namespace(…)`: those that it begins with, and those that are set."""
+    """Yield the variables of a `namespace(…)`: its arguments, and the attributes that are assigned."""
     made = tag_of(request.template, binding)
     value = made[1].expressions[0] if made and made[1].expressions else None
     if (
@@ -512,9 +513,9 @@ def _of_namespace(request: Request, name: str, binding: Binding) -> Iterator[Ite
 
 
 def member_documentation(request: Request, label: str) -> str:
-    """Return what is known of the key `label` of the value whose members were asked for.
+    """Return the description of the key `label` of the completed value.
 
-    Empty where it has none.
+    Empty if it does not have this key.
     """
     at = place_in(request.template, request.offset)
     if not isinstance(at, TagPlace):

@@ -41,7 +41,7 @@ _USUAL_FILTERS: Final = frozenset(
         "int",
     ]
 )
-"""Filters that prompts use most: they come first."""
+"""The filters used most in prompts, which are listed first."""
 _HTML_FILTERS: Final = frozenset(
     {"e", "escape", "forceescape", "safe", "striptags", "urlize", "xmlattr", "urlencode"}
 )
@@ -52,14 +52,14 @@ _USUAL_TESTS: Final = frozenset(
 
 
 def filter_items() -> Iterator[Item]:
-    """Yield every filter; with parentheses where it cannot do without arguments."""
+    """Yield every filter; with parentheses if it requires arguments."""
     for name in sorted(FILTERS):
         rank = 10 if name in _USUAL_FILTERS else 40 if name in _HTML_FILTERS or name in _SHORT else 20
         yield _item(filter_signature(name), "filter", rank)
 
 
 def test_items(words: tuple[str, ...]) -> Iterator[Item]:
-    """Yield every test that is a word, and the `words` that may be in its place."""
+    """Yield every named test, and the `words` that are also allowed in its place."""
     for name in sorted(TESTS):
         if name.isidentifier():
             yield _item(test_signature(name), "test", 10 if name in _USUAL_TESTS else 20)
@@ -67,7 +67,7 @@ def test_items(words: tuple[str, ...]) -> Iterator[Item]:
 
 
 def word_items(words: tuple[str, ...], rank: int = 10) -> Iterator[Item]:
-    """Yield words of Jinja, the first of them first."""
+    """Yield Jinja keywords in order."""
     for index, word in enumerate(words):
         yield Item(word, "keyword", rank + index, text=f"{word} ")
 
@@ -91,7 +91,7 @@ _INDENT: Final = "  "
 
 
 def tag_items(request: Request, tag: Tag, start: int) -> Iterator[Item]:
-    """Yield what the tag that begins at offset `start` may be."""
+    """Yield the keywords allowed in the tag that begins at offset `start`."""
     visible = request.visible
     innermost = visible.blocks[-1] if visible.blocks else ""
     close = _close(request, tag, start)
@@ -107,7 +107,7 @@ def tag_items(request: Request, tag: Tag, start: int) -> Iterator[Item]:
     for middle, owners in MIDDLES.items():
         if innermost in owners:
             yield _tag(request, tag, start, middle, FIRST + 1 if middle == "else" else FIRST + 2)
-    # Where a block is closed already, its end is offered to the tag that closes it.
+    # If a block is closed already, its end keyword is offered in the tag that closes it.
     is_end = tag_tree(tag).statement.keyword.startswith("end")
     for keyword in dict.fromkeys(reversed(visible.blocks)) if is_end else ():
         if keyword != visible.due:
@@ -119,7 +119,7 @@ def tag_items(request: Request, tag: Tag, start: int) -> Iterator[Item]:
 
 
 def _tag(request: Request, tag: Tag, start: int, keyword: str, rank: int) -> Item:
-    """Return a tag with its end, laid out as the line around it: on lines of its own, or within the line."""
+    """Return a tag with its end tag, on lines of its own or inline like the tag being edited."""
     fact = TAGS[keyword]
     close = _close(request, tag, start)
     plain = f"{keyword}{close}" if fact.form == keyword and not fact.opens_block else f"{keyword} "
@@ -138,7 +138,7 @@ def _tag(request: Request, tag: Tag, start: int, keyword: str, rank: int) -> Ite
 
 
 def _quoted(form: str) -> str:
-    """Return the form with quotes around a template's name, which completion fills in next."""
+    """Return the form with quotes around a template's name, which is completed next."""
     for keyword in ("include", "import", "from", "extends"):
         if form.startswith(f"{keyword} ${{1:"):
             return form.replace("${1:name}", '"${1:name.yml.j2}"', 1)
@@ -146,25 +146,25 @@ def _quoted(form: str) -> str:
 
 
 def _delimiters(tag: Tag) -> tuple[str, str]:
-    """Return how a tag like this one opens and closes: with the signs for white space that it has."""
+    """Return the opening and closing delimiters of the tag, with its white space control signs."""
     sign = tag.text[2:3] if tag.text[2:3] in {"-", "+"} and tag.inner_start > 2 else ""  # noqa: PLR2004  (the sign)
     closing = "-%}" if tag.trims_after and not tag.unclosed else "%}"
     return f"{{%{sign}", closing
 
 
 def _close(request: Request, tag: Tag, start: int) -> str:
-    """Return what closes the tag, where nothing does yet; with nothing but the word in it."""
+    """Return the missing closing delimiter; only if the tag contains just the word."""
     if not tag.unclosed:
         return ""
     rest = tag.text[request.offset - start :].strip()
     if rest in {"", request.typed}:
         return " %}"
-    # The brace that an editor has put behind the one that was typed.
+    # The closing brace that an editor inserted automatically.
     return " %" if rest in {"}", f"{request.typed}}}"} else ""
 
 
 def _is_alone(request: Request, tag: Tag, start: int) -> bool:
-    """Return whether nothing else is on the tag's line."""
+    """Return whether the tag is alone on its line."""
     source = request.template.source
     line = source.line_span(source.place(start).line)
     text = source.slice(line)
@@ -178,7 +178,7 @@ _BEGUN: Final = re.compile(r"^\s*([a-z:]*)$")
 
 
 def suppression_word(text: str, place: int) -> Span | None:
-    """Return the rule's name at `place` of a comment's text; None outside the brackets."""
+    """Return the span of the rule's name at `place` of a comment's text; None outside the brackets."""
     if not _LIST.search(text[:place]):
         return None
     start = place
@@ -189,7 +189,7 @@ def suppression_word(text: str, place: int) -> Span | None:
 
 
 def rule_items(text: str, place: int) -> Iterator[Item]:
-    """Yield the rules' names, without those that are there already."""
+    """Yield the names of the rules that the comment does not list yet."""
     listed = _LIST.search(text[:place])
     taken = {name.strip() for name in listed[1].split(",")[:-1]} if listed else set()
     for rule in RULES:
@@ -198,7 +198,7 @@ def rule_items(text: str, place: int) -> Iterator[Item]:
 
 
 def comment_word(text: str, place: int) -> Span | None:
-    """Return the word that begins a comment, where it may become promptls's own."""
+    """Return the span of the first word of a comment, if it is a prefix of a promptls directive."""
     begun = _BEGUN.match(text[:place])
     if not begun or not begun[1] or not "promptls: ignore".startswith(begun[1]):
         return None
@@ -206,7 +206,7 @@ def comment_word(text: str, place: int) -> Span | None:
 
 
 def comment_items() -> Iterator[Item]:
-    """Yield the beginning of a comment that silences rules."""
+    """Yield the beginning of a comment that suppresses rules."""
     yield Item(
         "promptls: ignore",
         "snippet",
@@ -222,9 +222,9 @@ _NEEDED: Final = 20
 
 
 def block_items(request: Request, keyword: str) -> Iterator[Item]:
-    """Yield what a block may be called: as one of an extended template.
+    """Yield names for a block: those of blocks in extended templates.
 
-    Behind `endblock`, as the open one.
+    After `endblock`, the name of the open block.
     """
     if keyword == "endblock":
         name = _open_block(request)
@@ -241,7 +241,7 @@ def block_items(request: Request, keyword: str) -> Iterator[Item]:
 
 
 def own_block_items(request: Request) -> Iterator[Item]:
-    """Yield the blocks that `self` has."""
+    """Yield the blocks available on `self`."""
     for path in family(request.snapshot, request.path):
         template = request.snapshot.template(path)
         for name in block_names(template) if template is not None else ():
@@ -267,7 +267,7 @@ def _open_block(request: Request) -> str:
 
 
 def target_items(request: Request, tag: Tag, start: int) -> Iterator[Item]:
-    """Yield variables that may be set: those that the file sets elsewhere, and what its includes wait for."""
+    """Yield variables to assign: those that the file sets elsewhere, and those that its includes read."""
     snapshot = request.snapshot
     inside = range(start, start + len(tag.text) + 1)
     found: dict[str, None] = {}
@@ -287,7 +287,7 @@ def target_items(request: Request, tag: Tag, start: int) -> Iterator[Item]:
 
 
 def imported_items(request: Request, name: str, taken: frozenset[str]) -> Iterator[Item]:
-    """Yield what `{% from name import … %}` may import, without what it imports already."""
+    """Yield the names that `{% from name import … %}` can import, except for those already imported."""
     target = request.snapshot.resolve(request.path, TemplateReference("from", name, NOWHERE))
     template = request.snapshot.template(target) if target else None
     if target is None or template is None:

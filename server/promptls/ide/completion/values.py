@@ -1,4 +1,4 @@
-"""Completion of values of keys: roles, types, models, metrics, files, columns."""
+"""Completion of the values of keys: roles, types, models, metrics, files, columns."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _MAX_LOOKED_AT: Final = 4000
 _DATA: Final = frozenset(
     {".py", ".pyc", ".csv", ".jsonl", ".parquet", ".png", ".jpg", ".gz", ".zip", ".db", ".toml", ".lock"}
 )
-"""How the names of files end that nobody includes."""
+"""File name extensions that are never included."""
 _JINJA: Final = frozenset({".j2", ".jinja", ".jinja2"})
-"""How the names of templates end."""
+"""File name extensions of templates."""
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__", "site-packages", "experiments"})
 
 
 def template_paths(request: Request, keyword: str = "include") -> Iterator[Item]:
-    """Yield the templates that a tag may name, as it names them: from the entry template's folder.
+    """Yield the templates that a tag may reference, by their path from the entry template's folder.
 
-    Prompt files first, then other texts, of which only `include` makes something; never the file itself,
-    nor what the file declares as its data.
+    Prompt files come first, then other text files, which only `include` accepts; the file itself and its data
+    files are left out.
     """
     settings = request.declarations.settings
     named = [settings.samples, *(each.dataset for each in (settings.experiments or {}).values())]
@@ -69,7 +69,7 @@ def template_paths(request: Request, keyword: str = "include") -> Iterator[Item]
 
 
 def file_paths(folder: str, endings: tuple[str, ...]) -> Iterator[Item]:
-    """Yield the files below a folder whose names end in one of these ways, by their path from the folder."""
+    """Yield the files below a folder with one of these extensions, by their path from the folder."""
     for name in _files_below(folder, endings):
         yield Item(name, "file", 10 + min(name.count("/"), 5))
 
@@ -82,7 +82,7 @@ def _is_template(name: str, keyword: str) -> bool:
 
 
 def _files_below(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
-    """Yield the files below a folder, nearest first, by their path from it; hidden folders are left out."""
+    """Yield the files below a folder by relative path, nearest first; hidden folders are skipped."""
     looked_at = found = 0
     waiting = [""]
     while waiting and looked_at < _MAX_LOOKED_AT:
@@ -113,7 +113,7 @@ _MAX_PYTHON_FILES: Final = 20
 
 
 def model_items(request: Request) -> Iterator[Item]:
-    """Yield the models that an experiment or a metric may name."""
+    """Yield the models available to experiments and metrics."""
     from promptls.models.local import LOCAL_MODELS
     from promptls.models.registry import PROVIDERS
 
@@ -132,7 +132,7 @@ def model_items(request: Request) -> Iterator[Item]:
 
 
 def metric_items(request: Request) -> Iterator[Item]:
-    """Yield what an experiment may name: metrics with options, those of Python files, ready ones."""
+    """Yield the metrics of experiments: metrics with options, Python functions, built-in metrics."""
     for name, metric in named_metrics(request).items():
         yield Item(name, "function", 5, detail=f"{metric.use}, with options")
     yield from used_metric_items(request)
@@ -145,7 +145,7 @@ def named_metrics(request: Request) -> dict[str, NamedMetric]:
 
 
 def metric_options(request: Request, name: str) -> Mapping[str, str]:
-    """Return the options that the metric with this name may be given, each with its default in words."""
+    """Return the options of the metric with this name, each with a description of its default."""
     metric = named_metrics(request).get(name)
     taken = taken_by(metric.use, Path(request.path).parent) if metric is not None else None
     needed = dict.fromkeys(taken.required, "needed") if taken else {}
@@ -153,7 +153,7 @@ def metric_options(request: Request, name: str) -> Mapping[str, str]:
 
 
 def used_metric_items(request: Request) -> Iterator[Item]:
-    """Yield what a metric with options may use: metrics of Python files, and ready ones."""
+    """Yield the metrics that a metric with options may use: Python functions and built-in metrics."""
     from promptls.metrics.registry import BUILTIN_METRICS
 
     folder = Path(request.path).parent
@@ -169,7 +169,7 @@ def used_metric_items(request: Request) -> Iterator[Item]:
 
 
 def metric_documentation(request: Request, name: str) -> str:
-    """Return what a metric measures, in Markdown; empty where it does not say."""
+    """Return the description of a metric, in Markdown; empty if it has none."""
     from promptls.metrics.registry import BUILTIN_METRICS, page_of_metric
 
     named = named_metrics(request).get(name)
@@ -182,9 +182,9 @@ def metric_documentation(request: Request, name: str) -> str:
 
 
 def evaluation_items(request: Request, path: tuple[str, ...]) -> Iterator[Item]:
-    """Yield what the value at `path` of an evaluation prompt may be.
+    """Yield the allowed values at `path` of an evaluation prompt.
 
-    Nothing where it is the user's own text.
+    Nothing for free text.
     """
     path = path[1:] if path[:1] == ("infer_cfg",) else path
     if path == ("retriever", "type"):
@@ -214,7 +214,7 @@ KeyPath = tuple[str, ...]
 
 
 def value_items(request: Request, path: KeyPath, *, in_header: bool) -> Iterator[Item]:
-    """Yield what the value at `path` may be; nothing where it is the user's own text."""
+    """Yield the allowed values at `path`; nothing for free text."""
     if in_header or request.kind is Kind.OBJECT:
         yield from _declared(request, path)
     elif request.kind is Kind.EVALUATION:
@@ -228,7 +228,7 @@ def value_items(request: Request, path: KeyPath, *, in_header: bool) -> Iterator
 
 
 def is_list_of_values(request: Request, path: KeyPath, *, in_header: bool) -> bool:
-    """Return whether the items of the list at `path` are single values and no mappings."""
+    """Return whether the items of the list at `path` are scalars, not mappings."""
     if path[:2] == ("examples", ITEM) and path[-1:] == (ITEM,) and len(path) > 3:  # noqa: PLR2004  (in an example)
         return "properties" not in example_schema(request, path[2:])
     fact = keys_at(request.kind, path[:-2], in_header=in_header).get(path[-2]) if len(path) > 1 else None
@@ -271,9 +271,9 @@ def _declared(request: Request, path: KeyPath) -> Iterator[Item]:
 
 
 def example_schema(request: Request, path: KeyPath) -> Mapping[str, Any]:
-    """Return the JSON Schema of a value in an example, by the keys that lead to it.
+    """Return the JSON Schema of a value in an example, by its path.
 
-    Empty where there is none.
+    Empty if there is none.
     """
     if not path:
         return {}
@@ -339,7 +339,7 @@ def _engines(_request: Request) -> Iterator[Item]:
 
 
 def _dataset_columns(request: Request) -> Iterator[Item]:
-    """Yield the columns of the datasets that the file's experiments name."""
+    """Yield the columns of the datasets of the file's experiments."""
     from promptls.datasets.known import known_columns
 
     found: dict[str, None] = {}
@@ -372,7 +372,7 @@ _EXPERIMENT: Final[dict[KeyPath, _Source]] = {
 
 
 def value_documentation(request: Request, path: KeyPath, name: str) -> str:
-    """Return what a value means, in Markdown; empty where nothing more is known than its name."""
+    """Return the description of a value, in Markdown; empty if nothing but its name is known."""
     if path[-2:] == ("metrics", ITEM) or (path[:1] == ("metrics",) and path[2:] == ("use",)):
         return metric_documentation(request, name)
     return known_value(path, name)

@@ -1,4 +1,4 @@
-"""Hover texts in Markdown. One kind of subject per module."""
+"""Hover texts in Markdown, with one module for each kind of subject."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def hover(
     latest: FileRendering | None,
     runs: Callable[[], tuple[ExperimentRuns, ...]] = tuple,
 ) -> Hover | None:
-    """Return what is known of what is at `offset` in the file at `path`.
+    """Return the hover text at `offset` of the file at `path`.
 
-    None if there is nothing to say.
+    None if there is nothing to show.
     """
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:

@@ -1,4 +1,4 @@
-"""Hover of header keys and of what their values name: datasets, samples, functions, metrics, models."""
+"""Hover of header keys and of the things that their values name: datasets, functions, metrics, models."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def hover_header(
     latest: FileRendering | None,
     runs: Callable[[], tuple[ExperimentRuns, ...]],
 ) -> Hover | None:
-    """Return what is known of the key at `offset` of the file's declarations."""
+    """Return the hover text of the key at `offset` of the file's declarations."""
     tree = template.declarations.tree
     found = _key_at(tree, offset, ()) if tree else None
     if found is None:
@@ -62,7 +62,7 @@ def hover_header(
 
 
 def _key_at(node: Node, offset: int, above: tuple[str, ...]) -> tuple[tuple[str, ...], Entry] | None:
-    """Return the innermost key at `offset`, with the keys that lead to it."""
+    """Return the innermost key at `offset`, with the path to it."""
     if isinstance(node, Sequence):
         below = (*above, ITEM)
         inside = (_key_at(item, offset, below) for item in node.items if item.span.contains(offset))
@@ -77,7 +77,7 @@ def _key_at(node: Node, offset: int, above: tuple[str, ...]) -> tuple[tuple[str,
 
 
 def _hover_value(tree: Mapping, offset: int) -> Hover | None:
-    """Return what the value at `offset` means, where it is one of those that a system knows."""
+    """Return the hover text of the value at `offset`, if it is one of a fixed set of values."""
     node: Node = tree
     keys: tuple[str, ...] = ()
     while not isinstance(node, Scalar):
@@ -120,13 +120,13 @@ _UNITS: Final = ("bytes", "kB", "MB", "GB")
 _THOUSAND: Final = 1000
 _MILLION: Final = 1_000_000
 _LOGIN: Final = re.compile(r"(?<=//)[^/@]*@")
-"""A name and a password in an address."""
+"""The user name and password in a URL."""
 
 
 def hover_named(
     snapshot: Snapshot, path: str, template: Template, offset: int, latest: FileRendering | None
 ) -> Hover | None:
-    """Return what is known of what the value at `offset` names; None if it names nothing that is there."""
+    """Return the hover text of the object named by the value at `offset`; None if it does not exist."""
     value = named_value_at(template, offset)
     if value is None:
         return None
@@ -173,7 +173,7 @@ def _dataset(file: Path) -> Iterator[str]:
         yield f"the dataset cannot be read: {markdown_prose(known.failure.message)}"
         return
     rows = len(row_lines(file))
-    # Of a large file only the columns are read.
+    # For a large file, only the columns are read.
     count = f"{plural(rows, 'row')}, " if rows else ""
     yield f"dataset {code(file.name)}: {count}{_size(file)}"
     yield f"{plural(len(known.columns), 'column')}: {_names(known.columns)}"
@@ -207,7 +207,7 @@ def _functions(file: Path) -> Iterator[str]:
 
 
 def _metric(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
-    """Yield the page of a built-in metric, or the signature and docs of the function, without running it."""
+    """Yield the page of a built-in metric, or the signature and docstring of a function, which is not run."""
     from promptls.metrics.registry import BUILTIN_METRICS, page_of_metric
 
     chosen = named_metric(snapshot, path, value.name)
@@ -236,7 +236,7 @@ def _metric(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
 
 
 def _builtin_signature(metric: Metric) -> str:
-    """Return the metric with its columns and options, as a call."""
+    """Return the signature of the metric, with its columns and options."""
     from promptls.metrics.grading import ASKED
 
     parameters = inspect.signature(metric.function).parameters.values()
@@ -281,7 +281,7 @@ def _model(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
 
 
 def _key_lines(own: str | None, usual: tuple[str, ...], *, needs_key: bool) -> Iterator[str]:
-    """Return whether there is a key in the environment of the server; the key itself is never shown."""
+    """Yield whether an API key is set in the server's environment, without showing the key."""
     names = (own,) if own is not None else usual
     present = next((name for name in names if os.environ.get(name, "").strip()), None)
     if present is not None:

@@ -17,14 +17,14 @@ _MAX_VALUE: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Hover:
-    """A text in Markdown about the stretch `span` of a file."""
+    """A Markdown text for the range `span` of a file."""
 
     span: Span
     markdown: str
 
 
 def fact_text(fact: KeyFact) -> str:
-    """Return what is known of a key, as two paragraphs."""
+    """Return the description of a key, as two paragraphs."""
     required = ", required" if fact.required else ""
     return f"**{fact.name}**: {fact.type_words}{required}\n\n{fact.documentation}"
 
@@ -33,11 +33,11 @@ code: Final = markdown_code
 
 
 def sample_text(sample: Sample) -> str:
-    """Return which data a rendering was made with, in Markdown."""
+    """Return a Markdown text that names the sample of a rendering."""
     return f"{code(sample.name)} ({markdown_text(sample.source)})"
 
 
 def shown_value(value: Any) -> str:
-    """Return a value as JSON, cut where it is long."""
+    """Return a value as JSON, truncated if it is long."""
     text = json.dumps(plain(value), ensure_ascii=False)
     return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}…"

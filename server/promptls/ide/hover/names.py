@@ -1,4 +1,4 @@
-"""Hover of names in tags: variables, keys, attributes, blocks, columns, and the words of Jinja."""
+"""Hover of names in tags: variables, keys, attributes, blocks, columns, and Jinja keywords."""
 
 from __future__ import annotations
 
@@ -67,15 +67,15 @@ from promptls.workspace.macro_calls import paths_from_inputs
 from promptls.workspace.snapshot import Snapshot
 
 _MAX_GIVEN: Final = 3
-"""Of how many calls of a macro it is told what they hand on."""
+"""The maximum number of a macro's calls whose arguments are shown."""
 
 
 def key_texts(
     snapshot: Snapshot, path: str, way: AccessPath, data: dict[str, Any], origin: str
 ) -> Iterator[str]:
-    """Paragraphs in Markdown; `data` is the sample, and `origin` says which one in words.
+    """Yield Markdown paragraphs; `data` is the sample, and `origin` describes it.
 
-    Of a macro's parameter it is told what the calls hand to it.
+    For a macro's parameter, the arguments in the macro's calls are shown.
     """
     parameter = parameter_of(way)
     if parameter is not None:
@@ -115,7 +115,7 @@ def _used_as(shape: Shape | None) -> str:
 def hover_key(
     snapshot: Snapshot, path: str, template: Template, offset: int, latest: FileRendering | None
 ) -> Hover | None:
-    """Return what is known of the key of an input's value at `offset`."""
+    """Return the hover text of the key of an input's value at `offset`."""
     symbol = key_symbol_at(template, path, offset)
     if symbol is None:
         return None
@@ -125,7 +125,7 @@ def hover_key(
 
 
 def hover_attribute(path: str, template: Template, offset: int) -> Hover | None:
-    """Return what is known of the attribute of a namespace whose name is at `offset`."""
+    """Return the hover text of the namespace attribute at `offset`."""
     symbol = attribute_at(template, path, offset)
     mention = mention_at(template.source, offset)
     owner = namespace_of(template, mention) if mention is not None else None
@@ -142,7 +142,7 @@ def hover_attribute(path: str, template: Template, offset: int) -> Hover | None:
 
 
 def hover_word(snapshot: Snapshot, path: str, template: Template, offset: int) -> Hover | None:
-    """Return what is known of the word at `offset` of a tag; None for variables and for what says nothing."""
+    """Return the hover text of the keyword or name at `offset` of a tag; None for variables and operators."""
     located = template.source.located(offset)
     inside = offset - located.start
     for tag in located.chunk.tags:
@@ -155,7 +155,7 @@ def hover_word(snapshot: Snapshot, path: str, template: Template, offset: int) -
 
 
 def described_text(described: Described) -> str:
-    """Return a signature with what it does and where it comes from, in Markdown."""
+    """Return a signature with its documentation and origin, in Markdown."""
     fence = "python" if described.code else "jinja"
     text = markdown_fence(described.code or described.signature.text, fence)
     return "\n\n".join(each for each in (text, described.documentation, described.origin) if each)
@@ -214,7 +214,7 @@ def _of_node(
 
 
 def _argument(snapshot: Snapshot, path: str, node: Call, place: int, offset: int) -> tuple[Span, str] | None:
-    """Return the parameter that a keyword argument stands for, with what is called."""
+    """Return the hover text of the parameter that a keyword argument refers to, with the called function."""
     for argument in node.arguments:
         if not isinstance(argument, Keyword):
             continue
@@ -234,7 +234,7 @@ def _signed(before: str, signature: Signature, text: str) -> str:
 
 
 def _attribute_text(snapshot: Snapshot, path: str, node: Attribute, offset: int) -> str:
-    """Return what follows `loop.` or behind the name of an import; empty for a key of a value."""
+    """Return the hover text of a member of `loop` or of an import; empty for a key of a value."""
     if not isinstance(node.target, Name):
         return ""
     if node.target.name == "loop" and node.name in LOOP:
@@ -257,7 +257,7 @@ _BINDING_WORDS: Final = {
     "implied": "variable that Jinja sets in this block",
 }
 _STANDS_FOR: Final = frozenset({"set", "for", "with", "parameter"})
-"""How names are bound that may stand for an input or a part of one."""
+"""The kinds of bindings whose names may refer to an input or a part of one."""
 _PLAIN_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "null"})
 _MAX_LINES: Final = 12
 
@@ -265,7 +265,7 @@ _MAX_LINES: Final = 12
 def hover_variable(
     snapshot: Snapshot, path: str, template: Template, offset: int, latest: FileRendering | None
 ) -> Hover | None:
-    """Return what is known of the variable that is read or bound at `offset`, or declared in the header."""
+    """Return the hover text of the variable that is read, bound or declared at `offset`."""
     for reading in template.names.readings_in(offset):
         if reading.span.contains(offset):
             binding = reading.binding
@@ -348,7 +348,7 @@ def _input_texts(snapshot: Snapshot, path: str, name: str, latest: FileRendering
 def _called_texts(
     snapshot: Snapshot, path: str, template: Template, name: str, span: Span, binding: Binding
 ) -> Iterator[str]:
-    """Yield the signature and documentation of a macro, the file's own or an imported one."""
+    """Yield the signature and documentation of a macro, either the file's own or imported."""
     if binding.kind == "macro":
         described = macro_of(template, binding, Path(path).name)
     elif binding.kind == "import":
@@ -360,14 +360,14 @@ def _called_texts(
 
 
 def _input_shape(snapshot: Snapshot, path: str, name: str) -> Shape | None:
-    """Return the shape of an input by its uses, in the file at `path` and in those that it includes."""
+    """Return the shape of an input, inferred from its uses in the file at `path` and its includes."""
     return needed_shapes(snapshot, path).get(name)
 
 
 def _stands_for(template: Template, name: str, span: Span, binding: Binding) -> ValuePath:
-    """Return the path to what a loop's or another variable stands for.
+    """Return the access path that a loop variable or other variable refers to.
 
-    Empty where that is no part of an input.
+    Empty if it is not a part of an input.
     """
     if binding.kind not in _STANDS_FOR:
         return ()
@@ -382,7 +382,7 @@ def _stands_for(template: Template, name: str, span: Span, binding: Binding) -> 
 
 
 def _local_shape(snapshot: Snapshot, path: str, template: Template, way: ValuePath) -> Shape | None:
-    """Return the shape of what a variable stands for; None if nothing is known of it."""
+    """Return the shape of a local variable's value; None if it is unknown."""
     if not way:
         return None
     is_own = is_no_input(way[0].key)
@@ -400,14 +400,14 @@ def _local_values(
 
 
 def _variable_used_as(shape: Shape | None) -> str:
-    """Return what the uses of a value say of it, as the end of a sentence; empty where that is little."""
+    """Return a description of how a value is used, as the end of a sentence; empty if little is known."""
     if shape is None or shape.kind in {"unknown", "any", "scalar"}:
         return ""
     return f", used as {markdown_prose(shape.words)}"
 
 
 def _declared(snapshot: Snapshot, path: str, name: str) -> tuple[str, InputKey] | None:
-    """Return the declaration of an input: in the file, or in one through which the file is reached."""
+    """Return the declaration of an input, in the file or in an entry template that includes it."""
     for candidate in dict.fromkeys([path, *snapshot.entries(path)]):
         template = snapshot.template(candidate)
         for key in (template.declarations.inputs or ()) if template else ():
@@ -445,7 +445,7 @@ def _elsewhere(
 
 
 def hover_block(snapshot: Snapshot, path: str, template: Template, offset: int) -> Hover | None:
-    """Return what is known of the block whose name is at `offset`."""
+    """Return the hover text of the block whose name is at `offset`."""
     mention = mention_at(template.source, offset)
     if mention is None or mention.kind != "block":
         return None
@@ -461,7 +461,7 @@ def hover_block(snapshot: Snapshot, path: str, template: Template, offset: int) 
 
 
 def hover_column(path: str, template: Template, offset: int, latest: FileRendering | None) -> Hover | None:
-    """Return what is known of the column that the reader names, or a text prints, at `offset`."""
+    """Return the hover text of the column at `offset`, which the reader names or a text prints."""
     places = list(column_places(template, path, None))
     here = next((each for each in places if each.span.contains(offset)), None)
     if here is None:

@@ -1,4 +1,4 @@
-"""Hover of parts, includes and examples: tokens, share of the limit, last results."""
+"""Hover of parts, includes and examples: tokens, share of the limit, latest results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _WITH_TOKENS = frozenset({"name", "content", "sections"})
 def hover_part(
     snapshot: Snapshot, path: str, template: Template, offset: int, latest: FileRendering | None
 ) -> Hover | None:
-    """Return what is known of the part's key, name or role at `offset`."""
+    """Return the hover text of the part whose key, name or role is at `offset`."""
     located = template.source.located(offset)
     for part in chunk_items(located.chunk).parts:
         placed = PlacedPart(located.start, part)
@@ -88,7 +88,7 @@ def _section_key(placed: PlacedPart, entry: Entry, offset: int) -> Hover | None:
 def _tokens(
     snapshot: Snapshot, path: str, template: Template, placed: PlacedPart, latest: FileRendering | None
 ) -> str:
-    """Return the tokens of one part as a list in Markdown; a sentence where they are not known."""
+    """Return the tokens of one part as a Markdown list; a sentence if they are unknown."""
     if latest is None:
         return ""
     lines = []
@@ -129,7 +129,7 @@ def _share(tokens: int, latest: FileRendering) -> str:
 def hover_include(
     snapshot: Snapshot, path: str, template: Template, offset: int, latest: FileRendering | None
 ) -> Hover | None:
-    """Return the path of the named file, the parts that it brings in, and their tokens."""
+    """Return the hover text of an include: the path of the file, its parts, and their tokens."""
     for reference in template.references:
         if not reference.span.contains(offset):
             continue
@@ -180,7 +180,7 @@ def _written_name(template: Template, placed: PlacedPart) -> str:
 
 
 def _shown(snapshot: Snapshot, target: str) -> str:
-    """Return the path from the workspace's folder that holds the file."""
+    """Return the path relative to the workspace folder that contains the file."""
     for root in snapshot.roots:
         if Path(target).is_relative_to(root):
             return Path(target).relative_to(root).as_posix()
@@ -193,7 +193,7 @@ _MAX_REASON: Final = 200
 
 
 def result_text(run: RunSummary, cells: Mapping[str, str], experiment: str) -> str:
-    """Return the result in one line of the run's table, in Markdown."""
+    """Return one result of a run on one line, in Markdown."""
     stale = ", stale" if run.stale else ""
     model = code(cells.get("model") or "")
     lines = [f"{code(experiment)}, last run {code(run.name)} with {model}{stale}:", ""]
@@ -222,7 +222,7 @@ def hover_example(
     runs: Callable[[], tuple[ExperimentRuns, ...]],
     worth: Iterable[str] = (),
 ) -> Hover | None:
-    """Return what is known of the example at `offset`; `worth` says what leaving it out has reported."""
+    """Return the hover text of the example at `offset`; `worth` holds the verdicts of leave-one-out runs."""
     for number, example in enumerate(template.declarations.examples, start=1):
         if example.span.contains(offset):
             texts = [f"example {number}", *_count_text(example, number, latest)]
@@ -254,7 +254,7 @@ def _last_result(template: Template, number: int, example: Example, runs: Experi
 
 
 def hover_few_shot(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
-    """Return what is known of the example at `offset`; None if nothing is."""
+    """Return the hover text of the few-shot example at `offset`; None if nothing is known."""
     found = [each for each in known_worths(snapshot, path) if each.example.span.contains(offset)]
     if not found:
         return None
@@ -264,7 +264,7 @@ def hover_few_shot(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
 
 
 def worth_texts(snapshot: Snapshot, path: str, offset: int) -> list[str]:
-    """Return the verdicts on the example at `offset`, one for each experiment that left it out."""
+    """Return the leave-one-out verdicts on the example at `offset`, one for each experiment."""
     return [
         f"left out of {code(each.experiment)}{', stale' if each.stale else ''}: {markdown_prose(each.words)}"
         for each in known_worths(snapshot, path)
@@ -273,7 +273,7 @@ def worth_texts(snapshot: Snapshot, path: str, offset: int) -> list[str]:
 
 
 class RowHover(NamedTuple):
-    """What is known of a row that begins on the line `line` and ends before the line `end`, both from 0."""
+    """The hover text of a row that begins on the line `line` and ends before the line `end`, both from 0."""
 
     line: int
     end: int
@@ -281,9 +281,9 @@ class RowHover(NamedTuple):
 
 
 def hover_row(dataset: Path, line: int, runs: Iterable[ExperimentRuns]) -> RowHover | None:
-    """Return the latest results of the row of the dataset at `line`, from 0; None without any.
+    """Return the latest results of the dataset row at the 0-based `line`; None if there are none.
 
-    They are those of the prompt with the latest run. Runs over another version of the dataset do not count.
+    They come from the prompt with the latest run. Runs over another version of the dataset are ignored.
     """
     from promptls.datasets.known import row_lines
 
