@@ -1,1 +1,1 @@
-"""Editor features, one per module: a snapshot and an offset in, plain data with spans out."""
+"""Editor features, one module each: they take a snapshot and an offset, and return plain data with spans."""

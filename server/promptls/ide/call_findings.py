@@ -1,4 +1,4 @@
-"""What is wrong with the calls in a Python file that load templates, told in that file; nothing is run."""
+"""Diagnostics for calls in a Python file that load templates, reported in that file; nothing is run."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ from promptls.workspace.snapshot import Snapshot
 def findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...] | None:
     """Return the diagnostics of the Python file at `path`, with rule and severity, in text order.
 
-    Templates that the program writes out itself are checked at their place in it. None if nothing in it
-    loads a template of the workspace, or writes one out. A call is left alone where the template
-    itself silences the rule.
+    Templates in the program's string literals are checked too. None if the program neither loads a template
+    of the workspace nor contains one. A call is not reported if the template suppresses the rule.
     """
     own = severity_of(RULE, snapshot.project(path).settings)
     templates = written_templates(text, path)
@@ -55,7 +54,7 @@ def findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Finding
 
 
 def _placed(finding: Finding, path: str, virtual: str, written: WrittenTemplate) -> Finding:
-    """Return the finding with its related places in the program in place of those in the template."""
+    """Return the finding with its related places in the template mapped to the program."""
     related = tuple(
         RelatedPlace(path, written.span(each.span), each.message) if each.path == virtual else each
         for each in finding.related
@@ -101,9 +100,9 @@ def _finding(each: Objection, target: str, template: Template, text: str) -> Fin
 
 
 def _place(each: Objection, text: str, key: str) -> Span:
-    """Return where a key stands that the call gives.
+    """Return the span of an argument's name in the call.
 
-    The call's name, where it is not written in a call alone.
+    If the name does not occur exactly once, return the span of the called name.
     """
     spans = key_spans(text, each.call, (key,)) if key else ()
     return spans[0] if len(spans) == 1 else each.call.span

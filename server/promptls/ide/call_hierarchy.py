@@ -1,7 +1,6 @@
-"""Who includes whom and who calls which macro: files and macros as a hierarchy of calls.
+"""The call hierarchy of files and macros, in which an include is a call.
 
-An include, import or `extends` is a call of a file; what is outside of every macro calls in
-the name of its file.
+An include, import or `extends` is a call of a file; code outside of macros is attributed to its file.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from promptls.workspace.snapshot import Snapshot
 
 
 class CallItem(NamedTuple):
-    """A file or a macro: `span` is all of it, `name_span` its name; of a file its beginning."""
+    """A file or a macro: `span` is its full range, `name_span` its name, or for a file its beginning."""
 
     kind: Literal["file", "macro"]
     name: str
@@ -38,14 +37,14 @@ class CallItem(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """Who calls, or is called, and the places of the calls, which are in the caller's file."""
+    """A caller or callee, and the ranges of its calls, which are in the caller's file."""
 
     item: CallItem
     places: tuple[Span, ...]
 
 
 def call_item(snapshot: Snapshot, path: str, offset: int) -> CallItem | None:
-    """Return the macro or file whose name is at `offset`; the file itself where no such name does."""
+    """Return the macro or file named at `offset`; by default the file itself."""
     template = snapshot.template(path)
     if template is None:
         return None
@@ -70,7 +69,7 @@ def file_item(snapshot: Snapshot, path: str) -> CallItem | None:
 
 
 def macro_item(snapshot: Snapshot, macro: Macro) -> CallItem | None:
-    """Return a macro as an item; None if it is gone."""
+    """Return a macro as an item; None if it no longer exists."""
     template = snapshot.template(macro.path)
     found = placed_statement_at(template, macro.span.start) if template is not None else None
     if template is None or found is None:
@@ -81,7 +80,7 @@ def macro_item(snapshot: Snapshot, macro: Macro) -> CallItem | None:
 
 
 def macro_named(snapshot: Snapshot, path: str, name: str, near: int) -> CallItem | None:
-    """Return the macro of this name in the file at `path`; of several the one nearest to offset `near`."""
+    """Return the macro with this name in the file at `path`; the nearest to `near` if there are several."""
     template = snapshot.template(path)
     macros = (
         [Macro(path, each.name, each.span) for each in template.names.bindings_of("macro")]
@@ -98,7 +97,7 @@ def macro_named(snapshot: Snapshot, path: str, name: str, near: int) -> CallItem
 
 
 def incoming(snapshot: Snapshot, item: CallItem) -> tuple[Calls, ...]:
-    """Return who calls the item, in the order of files and places."""
+    """Return the callers of the item, in the order of files and positions."""
     found: dict[CallItem, list[Span]] = {}
     places = _callers_of_file if item.kind == "file" else _callers_of_macro
     for path, span in sorted(set(places(snapshot, item))):
@@ -135,7 +134,7 @@ def _callers_of_macro(snapshot: Snapshot, item: CallItem) -> Iterator[tuple[str,
 
 
 def _caller(snapshot: Snapshot, path: str, template: Template, span: Span) -> CallItem | None:
-    """Return the macro around a place, or the file."""
+    """Return the macro around a place, or else the file."""
     inner = None
     for block in _macros(template):
         if block.tags[0].end <= span.start and span.end <= block.tags[-1].start:
@@ -153,7 +152,7 @@ def _caller(snapshot: Snapshot, path: str, template: Template, span: Span) -> Ca
 
 
 def outgoing(snapshot: Snapshot, item: CallItem) -> tuple[Calls, ...]:
-    """Whom the item calls, in the order of their first calls; a file without what its macros call."""
+    """Return the callees of the item, in the order of their first calls; a file's exclude its macros'."""
     template = snapshot.template(item.path)
     if template is None:
         return ()
@@ -168,7 +167,7 @@ def outgoing(snapshot: Snapshot, item: CallItem) -> tuple[Calls, ...]:
 def _calls(
     snapshot: Snapshot, path: str, template: Template, within: Span
 ) -> Iterator[tuple[Span, CallItem | None]]:
-    """Yield the calls in a stretch of a file, each with whom it calls."""
+    """Yield the calls in a range of a file, each with its callee."""
     references = iter(template.references)
     waiting = next(references, None)
     for located in template.source.root.placed(template.source.located(within.start).index):
@@ -202,7 +201,7 @@ _has_macro = summary(lambda chunk: any(tag.keyword == "macro" for tag in block_t
 
 
 def _macros(template: Template) -> list[FileBlock]:
-    """Return the macros of the file, outer ones ahead of those in them."""
+    """Return the macros of the file, outer macros before nested ones."""
     inside = [
         block.shifted(located.start)
         for located in template.source.root.where(_has_macro)

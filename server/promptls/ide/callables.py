@@ -1,4 +1,4 @@
-"""Callables at an offset, with their signatures."""
+"""The callables at an offset, with their signatures."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ ESCAPE = "escape_special_characters"
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A signature, what it does in Markdown, and in a few words where it comes from."""
+    """A signature, its documentation in Markdown, and a short description of its origin."""
 
     signature: Signature
     documentation: str
     origin: str
     code: str = ""
-    """The signature as Python has it, with annotations; empty for macros and Jinja's own."""
+    """The signature in Python syntax, with annotations; empty for macros and Jinja's functions."""
 
 
 def called_at(snapshot: Snapshot, path: str, offset: int, function: Expression | None) -> Described | None:
-    """Return what the expression that is called at `offset` is; None if that is not known."""
+    """Return the callable that the expression called at `offset` refers to; None if it is unknown."""
     template = snapshot.template(path)
     if template is None:
         return None
@@ -67,7 +67,7 @@ def called_at(snapshot: Snapshot, path: str, offset: int, function: Expression |
 
 
 def named_at(snapshot: Snapshot, path: str, offset: int, name: str) -> Described | None:
-    """Return what a name can be called as at `offset`: a macro, an imported one, a function."""
+    """Return the callable that a name refers to at `offset`: a macro, an imported macro, or a function."""
     template = snapshot.template(path)
     if template is None:
         return None
@@ -85,7 +85,7 @@ def named_at(snapshot: Snapshot, path: str, offset: int, name: str) -> Described
 
 
 def function_named(snapshot: Snapshot, path: str, name: str) -> Described | None:
-    """Return a function that no template makes: of the functions file, of Prompt Poet, or of Jinja."""
+    """Return a function defined outside of templates: in the functions file, Prompt Poet, or Jinja."""
     for function in functions_of(snapshot, path):
         if function.name == name:
             return described_function(function, Path(functions_path(snapshot, path) or "").name)
@@ -101,13 +101,13 @@ def function_named(snapshot: Snapshot, path: str, name: str) -> Described | None
 
 
 def functions_of(snapshot: Snapshot, path: str) -> tuple[PythonFunction, ...]:
-    """Return the functions of the file that the template's header or its project names."""
+    """Return the functions of the file named in the template's header or its project's settings."""
     file = functions_path(snapshot, path)
     return (functions_in(file) or ()) if file else ()
 
 
 def described_function(function: PythonFunction, file: str) -> Described:
-    """Return a function of a Python file."""
+    """Return the description of a Python function."""
     return Described(
         Signature(function.name, function.parameters),
         markdown_prose(markdown(function.documentation)),
@@ -120,7 +120,7 @@ def described_function(function: PythonFunction, file: str) -> Described:
 
 
 def macro_of(template: Template, binding: Binding, file: str) -> Described | None:
-    """Return the macro that is defined at a binding; its documentation is the comment right above it."""
+    """Return the macro that is defined at a binding, documented by the comment directly above it."""
     found = tag_of(template, binding)
     if found is None:
         return None
@@ -145,7 +145,7 @@ def _text(tag: Tag, node: Expression) -> str:
 
 
 def tag_of(template: Template, binding: Binding) -> tuple[Tag, Statement, str] | None:
-    """Return the tag that makes a binding, its statement, and the comment right above it."""
+    """Return the tag that creates a binding, its statement, and the comment directly above it."""
     if binding.span == NOWHERE and binding.kind == "implied":
         return None
     located = template.source.located(binding.span.start)
@@ -168,7 +168,7 @@ def tag_of(template: Template, binding: Binding) -> tuple[Tag, Statement, str] |
 
 
 def exports_of(template: Template) -> dict[str, Binding]:
-    """Return the macros and variables that a template which imports this one gets."""
+    """Return the macros and variables that the template exports."""
     visible = visible_at(template, len(template.source))
     outermost = max(visible.scopes.values(), default=0)
     return {
@@ -179,7 +179,7 @@ def exports_of(template: Template) -> dict[str, Binding]:
 
 
 def exported_macro(snapshot: Snapshot, path: str, name: str) -> Described | None:
-    """Return a macro of the file at `path`, as others import it."""
+    """Return an exported macro of the file at `path`."""
     template = snapshot.template(path)
     binding = exports_of(template).get(name) if template else None
     if template is None or binding is None or binding.kind != "macro":
@@ -188,7 +188,7 @@ def exported_macro(snapshot: Snapshot, path: str, name: str) -> Described | None
 
 
 def module_at(snapshot: Snapshot, path: str, offset: int, name: str) -> str | None:
-    """Return the file that a name stands for at `offset`, where an `import … as` makes it."""
+    """Return the file that a name refers to at `offset`, if `import … as` defines it."""
     template = snapshot.template(path)
     if template is None:
         return None
@@ -220,9 +220,9 @@ _METHOD_OWNERS: Final[tuple[type, ...]] = (str, dict)
 
 @dataclass(frozen=True, slots=True)
 class SignatureHelp:
-    """A signature, what it does in Markdown, and the index of the parameter being written.
+    """A signature, its documentation in Markdown, and the index of the active parameter.
 
-    `active` is None if the arguments are more than there are parameters.
+    `active` is None if there are more arguments than parameters.
     """
 
     signature: Signature
@@ -231,12 +231,12 @@ class SignatureHelp:
 
 
 def signature_help(snapshot: Snapshot, path: str, offset: int) -> SignatureHelp | None:
-    """Return the signature of the innermost call that is open at `offset`; None if it is not known."""
+    """Return the signature of the innermost call that is open at `offset`; None if it is unknown."""
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:
         return None
     offset = min(max(offset, 0), len(template.source))
-    # The completion of calls needs this module.
+    # Imported here because the completion of calls imports this module.
     from promptls.ide.completion.items import TagPlace, place_in
 
     place = place_in(template, offset)
@@ -264,7 +264,7 @@ def _described(snapshot: Snapshot, path: str, offset: int, call: OpenCall) -> De
 
 
 def _method(call: OpenCall) -> Described | None:
-    """Return a method of the loop, of a text or of a mapping, by its name alone."""
+    """Return a method of `loop`, a text or a mapping, looked up only by its name."""
     if not isinstance(call.target, Attribute):
         return None
     owner, name = call.target.target, call.target.name

@@ -1,4 +1,4 @@
-"""Quick fixes: the edits of one finding, or of all at once."""
+"""Quick fixes: the edits of one finding, or of all findings at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from promptls.workspace.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class QuickFix:
-    """One fix of one finding."""
+    """A fix of a finding."""
 
     finding: Finding
     fix: Fix
@@ -33,7 +33,7 @@ def quick_fixes(findings: Iterable[Finding], within: Span) -> tuple[QuickFix, ..
 
 
 def fixes_together(findings: Iterable[Finding]) -> tuple[Fix, ...]:
-    """Return the preferred fixes that can be applied at once; of two that touch, the first."""
+    """Return the preferred fixes that can be applied at once; if two touch, only the first."""
     fixes: list[Fix] = []
     chosen: list[Edit] = []
     for finding in findings:
@@ -49,14 +49,14 @@ def _touch(first: Edit, second: Edit) -> bool:
 
 
 MAX_PASSES: Final = 50
-"""A fix may make the next one possible; no file needs more passes than this."""
+"""The maximum number of passes, because a fix may enable further fixes; no file needs more."""
 _SYNTAX_RULES: Final = frozenset({"jinja-syntax", "yaml-syntax"})
 
 
 class Mended(NamedTuple):
-    """A file's text before and after its fixes, and how many were applied.
+    """A file's text before and after its fixes, and the number of applied fixes.
 
-    `refused` says that fixes were left out because they would have broken the file's syntax.
+    `refused` is true if fixes were left out because they would have introduced syntax errors.
     """
 
     path: str
@@ -72,12 +72,12 @@ def mend(
     wanted: Callable[[Finding], bool],
     find: Callable[[Snapshot, str], Sequence[Finding]] = check,
 ) -> Mended:
-    """Apply the preferred fixes of the wanted findings, again and again until none is left.
+    """Apply the preferred fixes of the wanted findings repeatedly, until none is left.
 
-    `find` gives the findings of the file.
+    `find` returns the findings of the file.
 
-    The workspace takes the new text as unsaved; nothing is written. Ends when a text comes back,
-    when a pass would add an error of syntax (that pass is taken back), or after `MAX_PASSES`.
+    The new text is added to the workspace as an unsaved file; nothing is written. The loop ends when a text
+    repeats, when a pass would introduce a syntax error (that pass is reverted), or after `MAX_PASSES`.
     """
     template = workspace.snapshot.template(path)
     text = before = template.source.text if template else ""
@@ -101,7 +101,7 @@ def mend(
 
 
 def mending_edits(snapshot: Snapshot, path: str) -> tuple[Edit, ...]:
-    """Return the edits that apply every preferred fix, and those that become possible after them."""
+    """Return the edits that apply all preferred fixes, including those that become possible afterwards."""
     workspace = Workspace()
     workspace.snapshot = snapshot
     fixed = mend(workspace, path, lambda _finding: True)
@@ -109,7 +109,7 @@ def mending_edits(snapshot: Snapshot, path: str) -> tuple[Edit, ...]:
 
 
 def line_edits(before: str, after: str) -> Iterator[Edit]:
-    """Yield edits over whole lines that turn one text into the other."""
+    """Yield edits of whole lines that turn one text into the other."""
     old, new = (text.splitlines(keepends=True) for text in (before, after))
     starts = [0]
     for line in old:
@@ -120,7 +120,7 @@ def line_edits(before: str, after: str) -> Iterator[Edit]:
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
-    """`text` with edits applied that do not overlap; line ends that they bring are the text's own."""
+    """Return `text` with non-overlapping edits applied; their line breaks are converted to the text's."""
     line_end = "\r\n" if "\r\n" in text and text.count("\n") == text.count("\r\n") else "\n"
     for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):
         brought = edit.text.replace("\r\n", "\n").replace("\n", line_end)

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 _MAX_RESPONSE = 60
 _MINUTE = 100
-"""Seconds from which on a time is told in minutes."""
+"""The number of seconds from which on a time is displayed in minutes."""
 
 
 class Running(NamedTuple):
-    """How far a run is: results that are there, of how many, and the seconds that are left, if known."""
+    """The progress of a run: the number of results, their total, and the remaining seconds, if known."""
 
     done: int
     total: int
@@ -38,7 +38,7 @@ def running_text(experiment: str, running: Running) -> str:
 
 
 def progress_text(done: int, total: int, rate: float | None, left: float | None) -> str:
-    """`12 of 50 rows, 1.5 a second, 25 s left`; of a run that is done, or has just begun, only the rows."""
+    """Return `12 of 50 rows, 1.5 a second, 25 s left`; only the rows at the start and end of a run."""
     words = [f"{done:,} of {total:,} rows"]
     if rate is not None and done < total:
         words.append(f"{rate:.1f} a second")
@@ -63,19 +63,19 @@ def plan_text(planned: Planned) -> str:
 
 
 def changed_text(planned: Planned) -> str:
-    """Return what the edit has changed: `12 of 50 rendered prompts differ from the last run`."""
+    """Return a summary of the edit's effect: `12 of 50 rendered prompts differ from the last run`."""
     return f"{planned.changed} of {planned.rows} rendered prompts differ from the last run"
 
 
 def seconds_text(seconds: float) -> str:
-    """Return a time in words, whole seconds or minutes."""
+    """Return a time as text, in whole seconds or minutes."""
     return f"{seconds:.0f} s" if seconds < _MINUTE else f"{seconds / 60:.0f} min"
 
 
 def verdict_text(run: RunSummary, cells: Mapping[str, str]) -> str:
-    """Return what one result came to: its scores or its error.
+    """Return a summary of one result: its scores or its error.
 
-    Without metrics the beginning of the answer.
+    Without metrics, the beginning of the answer.
     """
     error = cells.get("error")
     scores = [f"{metric.name} {score}" for metric in run.metrics if (score := cells.get(metric.name))]
@@ -96,12 +96,12 @@ CANCEL = "promptls.cancelRun"
 RESULTS = "promptls.showResults"
 
 RUNNABLE = frozenset({Kind.PARTS, Kind.OBJECT, Kind.EVALUATION})
-"""The kinds of files that experiments are run on."""
+"""The kinds of files that experiments can be run on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A command that can be given for a file: its words, its name, its arguments beside the URI."""
+    """A command for a file: its title, its name, and its arguments in addition to the URI."""
 
     title: str
     command: str
@@ -111,14 +111,14 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """An action that is offered above the line of `offset`."""
+    """An action that is displayed above the line of `offset`."""
 
     offset: int
     action: Action
 
 
 def actions(snapshot: Snapshot, path: str, experiments: Iterable[str]) -> tuple[Action, ...]:
-    """Return what can be done with the file at `path`: preview it, and run each experiment."""
+    """Return the actions for the file at `path`: preview it, and run each experiment."""
     if snapshot.kind(path) not in RUNNABLE:
         return ()
     return (
@@ -133,9 +133,9 @@ def code_lenses(
     runs: Iterable[ExperimentRuns],
     running: Mapping[str, Running] | None = None,
 ) -> tuple[Lens, ...]:
-    """Return the lenses of the file at `path`, from left to right: over the file, then over its examples.
+    """Return the lenses of the file at `path`, from left to right: for the file, then for its examples.
 
-    `running` are the experiments that are being run, by name.
+    `running` contains the running experiments, by name.
     """
     runs = tuple(runs)
     return (
@@ -184,12 +184,12 @@ def _over_examples(snapshot: Snapshot, path: str, runs: tuple[ExperimentRuns, ..
 
 
 _MAX_SCORES = 3
-"""How many scores a lens has; the others are in its tooltip."""
+"""The maximum number of scores in a lens; the others are in its tooltip."""
 _MAX_CHOICE = 24
 
 
 def scores_text(runs: ExperimentRuns, most: int | None = None) -> str:
-    """Return the scores of the last run, at most `most`, their changes, and what to know about the run."""
+    """Return the scores of the last run, at most `most`, with changes and notes on the run."""
     last = runs.last
     if last is None:
         return ""
@@ -221,7 +221,7 @@ def _chosen_text(chosen: str) -> str:
 
 
 def scores_tooltip(run: RunSummary) -> str:
-    """Return what is known of the run beside its lens: all scores, those of each model, and its baseline."""
+    """Return the tooltip of a run's lens: all scores, the scores of each model, and the baseline."""
     lines = [f"{run.name}: {run.rows} results of {' and '.join(run.models)}"]
     if not run.is_complete:
         lines.append(f"A partial run over {_chosen_text(run.rows_chosen or '')}: its scores are not compared")
@@ -243,12 +243,12 @@ COMPARE = "promptls.compareRuns"
 LEAVE_ONE_OUT = "promptls.leaveOneOut"
 
 FIRST_ROWS = 5
-"""How many of the first rows are run by an action."""
+"""The number of rows for the action that runs the first rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunAction:
-    """An action, and the last word of its kind: `example`, `failing`, `first`, `compare`, `leaveOneOut`."""
+    """An action, and the suffix of its kind: `example`, `failing`, `first`, `compare`, `leaveOneOut`."""
 
     kind: str
     action: Action

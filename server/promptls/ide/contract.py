@@ -30,7 +30,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 
 
 def fitted(shape: Shape, value: Any) -> Shape:
-    """Return the shape, or a wider one that `value` is of: `any` where its type is another one."""
+    """Return the shape, widened to accept `value`: `any` if the value has a different type."""
     if value is None:
         return replace(shape, optional=True, needed=frozenset(), refuses_null=False)
     if shape.kind == "union":
@@ -55,7 +55,7 @@ def fitted(shape: Shape, value: Any) -> Shape:
 
 
 def _fits(shape: Shape, value: Any) -> bool:
-    """Return whether a value is of the kind of a shape, whatever is inside of it."""
+    """Return whether a value has the type of a shape, regardless of its contents."""
     types = _TYPES.get(shape.kind, ())
     return isinstance(value, types) and not (shape.kind == "number" and isinstance(value, bool))
 
@@ -65,7 +65,7 @@ def _fitted_key(shape: Shape, name: str, value: dict[Any, Any], beside: Mapping[
 
 
 def lacked(shape: Shape, beside: Mapping[str, Shape]) -> Shape:
-    """Return the shape of a value that data lacks which has these values in its place."""
+    """Return the shape of a value that is missing in data with the values `beside`."""
     if not shape.optional:
         return replace(shape, optional=True, refuses_null=fails_for_null(shape))
     left = frozenset(clause for clause in shape.needed if is_needed([clause], beside, is_open=False) is None)
@@ -80,16 +80,16 @@ def _fitted_all(shape: Shape | None, values: Any) -> Shape | None:
 
 
 def condition_text(shape: Shape) -> str:
-    """Return where an optional value is needed, as people read it.
+    """Return a description of the conditions under which an optional value is required.
 
-    Empty where it is not, or that is not known.
+    Empty if there are none, or they are unknown.
     """
     certain = sorted(clause_words(clause) for clause in shape.needed if _is_certain(clause))
     return "; or ".join(certain)
 
 
 def conditions_of_keys(keys: Iterable[tuple[str, Shape]]) -> list[dict[str, Any]]:
-    """For each clause the `if` and `then` of the keys that are needed where it holds."""
+    """Return for each condition the `if` and `then` of the keys that it requires."""
     needed: dict[Clause, list[tuple[str, Shape]]] = {}
     for name, shape in keys:
         for clause in shape.needed:
@@ -111,7 +111,7 @@ def _if(clause: Clause) -> dict[str, Any]:
 
 
 def _test(need: Need) -> dict[str, Any]:
-    """Return the schema of what holds a value that is, or is none of, the constants."""
+    """Return the schema of a mapping in which a value is, or is not, one of the constants."""
     values = sorted(need.values, key=repr)
     schema: dict[str, Any] = {"const": values[0]} if len(values) == 1 else {"enum": values}
     for name in reversed(need.way):
@@ -138,10 +138,10 @@ _SCHEMA_TYPES: Final[dict[str, Any]] = {
 
 
 def contract_schema(snapshot: Snapshot, path: str) -> dict[str, Any]:
-    """Return a JSON Schema for the data that the file at `path` is rendered with, includes and all.
+    """Return a JSON Schema for the data of the file at `path` and its includes.
 
-    It accepts the file's own samples and examples: where those do not fit what is inferred, less
-    is said. What is declared is taken over as it is. Functions are left out, because data has none.
+    It accepts the file's own samples and examples: inferred types that do not match them are widened.
+    Declared schemas are included unchanged. Functions are left out, because they are not data.
     """
     inputs = [each for each in inputs_of(snapshot, path) if each.shape.kind != "callable"]
     given = given_data(snapshot, path)
@@ -163,13 +163,13 @@ def contract_schema(snapshot: Snapshot, path: str) -> dict[str, Any]:
 
 
 def is_required(each: NeededInput, given: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether a caller must give an input: it is read without a guard, and all given data has it."""
+    """Return whether an input is required: it is read without a guard, and in all data of the file."""
     is_read = bool(each.places) or each.declared is not None
     return is_read and not each.shape.optional and all(each.name in data for data in given)
 
 
 def input_schema(each: NeededInput, given: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the schema of one input: what is declared, and what is inferred where nothing is."""
+    """Return the schema of one input: the declared schema, completed by the inferred one."""
     inferred = schema_of_shape(_fitted(each, given))
     if not each.schema:
         return inferred
@@ -181,7 +181,7 @@ def input_schema(each: NeededInput, given: Iterable[Mapping[str, Any]]) -> dict[
 
 
 def _fitted(each: NeededInput, given: Iterable[Mapping[str, Any]]) -> Shape:
-    """Return what is known of an input, made to fit what the file itself gives."""
+    """Return the shape of an input, widened to accept the file's own data."""
     shape = each.shape
     for data in given:
         if each.name in data:
@@ -196,12 +196,12 @@ def _types(value: Any) -> set[str]:
 
 
 def schema_of_shape(shape: Shape) -> dict[str, Any]:
-    """Return the schema of the values of a shape; of `any` and `unknown` one that accepts everything."""
+    """Return the schema of a shape; for `any` and `unknown`, a schema that accepts everything."""
     if shape.kind == "union":
         return _schema_of_union(shape)
     kind = _SCHEMA_TYPES.get(shape.kind)
     if kind is None or any(below.kind == "callable" for _, below in shape.keys):
-        return {}  # what has methods is an object of a class
+        return {}  # a value with methods is an object
     schema: dict[str, Any] = {"type": kind}
     if takes_null(shape):
         schema["type"] = [*_listed(kind), "null"]
@@ -221,12 +221,12 @@ def schema_of_shape(shape: Shape) -> dict[str, Any]:
 
 
 def takes_null(shape: Shape) -> bool:
-    """Return whether None may be given for a value; where it is needed, conditions say that it may not."""
+    """Return whether a value may be null; where it must not be, conditions say so."""
     return shape.optional and (bool(shape.needed) or not shape.refuses_null)
 
 
 def _schema_of_union(shape: Shape) -> dict[str, Any]:
-    """Return the schema of a value that is of one of several shapes."""
+    """Return the schema of a value that has one of several shapes."""
     choices = [schema_of_shape(each) for each in shape.alternatives]
     if not all(choices):
         return {}
@@ -242,7 +242,7 @@ def _listed(kinds: Any) -> list[Any]:
 
 
 def given_data(snapshot: Snapshot, path: str) -> tuple[Mapping[str, Any], ...]:
-    """Return the data that the file itself gives: its samples, its examples, and a row of its dataset."""
+    """Return the data that the file itself provides: its samples, its examples, and a row of its dataset."""
     template = snapshot.template(path)
     try:
         samples = samples_of(snapshot, path) if template is not None else ()
@@ -257,18 +257,18 @@ _MODEL_NAMES: Final = frozenset(
     {"construct", "copy", "dict", "fields", "from_orm", "json", "parse_file", "parse_obj", "parse_raw",
      "schema", "schema_json", "update_forward_refs", "validate"}
 )  # fmt: skip
-"""Names that pydantic's models have themselves."""
+"""Names that pydantic's models define themselves."""
 _NEW_TYPING: Final = """
 if sys.version_info >= (3, 12):
     from typing import {0}
 else:
     from typing_extensions import {0}"""
-"""Pydantic reads no older `TypedDict` of Python's own."""
+"""Pydantic does not support the `TypedDict` of older Python versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A key of a class: its type as Python source, and what is known of it besides."""
+    """A field of a class: its type as Python source, and its description."""
 
     name: str
     type: str
@@ -279,7 +279,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A class to be written."""
+    """A class to generate."""
 
     name: str
     documentation: str
@@ -288,12 +288,12 @@ class Class:
 
 @dataclass(slots=True)
 class _Classes:
-    """The classes made so far, inner ones first; no name twice."""
+    """The classes generated so far, nested classes first; the names are unique."""
 
     made: list[Class] = field(default_factory=list)
 
     def add(self, name: str, schema: Mapping[str, Any], functions: Iterable[str] = ()) -> str:
-        """Make the class of an object's schema; its name."""
+        """Add the class for an object's schema, and return its name."""
         properties = schema.get("properties") or {}
         required = set(schema.get("required") or ())
         fields = [
@@ -314,7 +314,7 @@ class _Classes:
         return Field(key, kind, is_required, str(schema.get("description") or ""), default)
 
     def type_of(self, schema: Any, name: str) -> str:
-        """Return the Python type of a schema's values, as source."""
+        """Return the Python type of a schema's values, as source code."""
         if not isinstance(schema, dict):
             return "Any"
         if isinstance(schema.get("enum"), list) and schema["enum"]:
@@ -341,29 +341,29 @@ class _Classes:
 
 
 def _joined(types: list[str]) -> str:
-    """Return the type of values of one of some types.
+    """Return the union of types.
 
-    `Any` where there is none, or one of them is anything.
+    `Any` if there are no types, or one of them is `Any`.
     """
     single = [each for joined in types for each in _split(joined)]
     return "Any" if "Any" in single else " | ".join(dict.fromkeys(single)) or "Any"
 
 
 def _split(joined: str) -> list[str]:
-    """Return the types of a union, where it is in no brackets."""
+    """Return the types of a union, split outside of brackets."""
     if joined.count("[") == joined.count("]") == 0:
         return joined.split(" | ")
     return [joined]
 
 
 def class_name(text: str) -> str:
-    """Return a class's name made from words: `support_triage` gives `SupportTriage`."""
+    """Return a class name derived from a text: `support_triage` gives `SupportTriage`."""
     made = "".join(word[:1].upper() + word[1:] for word in _WORDS.findall(text))
     return made if made and not made[0].isdigit() else f"Prompt{made}"
 
 
 def pydantic_source(schema: Mapping[str, Any], functions: Iterable[str] = ()) -> str:
-    """Return the source of a module with one pydantic model per mapping of the schema, the outermost last."""
+    """Return a module with one pydantic model for each mapping of the schema, the outermost last."""
     classes = _made(schema, functions)
     body = "\n\n\n".join(map(_model, classes))
     fields = ", Field" if "Field(" in body else ""
@@ -372,7 +372,7 @@ def pydantic_source(schema: Mapping[str, Any], functions: Iterable[str] = ()) ->
 
 
 def typed_dict_source(schema: Mapping[str, Any], functions: Iterable[str] = ()) -> str:
-    """Return the source of a module with a `TypedDict` for each mapping in the schema, the outermost last."""
+    """Return a module with a `TypedDict` for each mapping of the schema, the outermost last."""
     body = "\n\n\n".join(map(_typed_dict, _made(schema, functions)))
     names = ", ".join(name for name in ("NotRequired", "TypedDict") if re.search(rf"\b{name}\b", body))
     return f"{_head(schema, body, importing=_NEW_TYPING.format(names))}\n\n{body}\n"
@@ -398,7 +398,7 @@ def _head(schema: Mapping[str, Any], body: str, *, importing: str = "") -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text that can be between triple quotes, on one line."""
+    """Return the text on one line, escaped for a triple-quoted string."""
     return " ".join(text.split()).replace("\\", "\\\\").replace('"', "'")
 
 
@@ -439,7 +439,7 @@ def _or_none(kind: str) -> str:
 
 
 def _attribute(key: str) -> str:
-    """Return an attribute's name for a key, as pydantic allows it."""
+    """Return a valid attribute name in pydantic for a key."""
     name = re.sub(r"\W", "_", key).lstrip("_") or "value"
     if name[0].isdigit():
         name = f"value_{name}"
@@ -466,13 +466,13 @@ def _typed_dict(made: Class) -> str:
 
 CONTRACT: Final = "promptls.contract"
 FORMATS: Final = {"json-schema": "a JSON Schema", "pydantic": "a pydantic model", "typeddict": "a TypedDict"}
-"""The names of the forms, and what people call them."""
+"""The names of the formats, and their display names."""
 
 
 def contract_actions(snapshot: Snapshot, path: str, offset: int) -> tuple[Action, ...]:
-    """Return the commands that show the inputs of the file at `path` in each form.
+    """Return the commands that show the inputs of the file at `path` in each format.
 
-    Offered at an input: in `input_keys`, and where one is read.
+    They are offered in `input_keys`, and where an input is read.
     """
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:
@@ -489,7 +489,7 @@ def contract_actions(snapshot: Snapshot, path: str, offset: int) -> tuple[Action
 
 
 def contract_text(snapshot: Snapshot, path: str, form: str) -> str:
-    """Return the inputs of the file at `path` in one of `FORMATS`, with a line end behind it."""
+    """Return the inputs of the file at `path` in one of `FORMATS`, with a final line break."""
     schema = contract_schema(snapshot, path)
     if form == "json-schema":
         return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

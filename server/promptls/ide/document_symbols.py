@@ -1,4 +1,4 @@
-"""The outline of a prompt file, and the named things of the workspace."""
+"""The outline of a prompt file, and the workspace symbols."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SymbolKind = Literal["header", "part", "section", "macro", "block", "variable", 
 
 @dataclass(frozen=True, slots=True)
 class DocumentSymbol:
-    """One entry of the outline: `span` is all of it, `name_span`, inside, what to jump to."""
+    """An entry of the outline: `span` is its full range, `name_span` the range to select, inside `span`."""
 
     name: str
     kind: SymbolKind
@@ -42,9 +42,9 @@ class DocumentSymbol:
 
 
 def document_symbols(snapshot: Snapshot, path: str) -> tuple[DocumentSymbol, ...]:
-    """Return the symbols of the file at `path`, in the order of their places.
+    """Return the symbols of the file at `path`, in the order of their positions.
 
-    What is in a block is below it.
+    The contents of blocks are nested.
     """
     template = snapshot.template(path)
     kind = snapshot.kind(path)
@@ -59,7 +59,7 @@ def document_symbols(snapshot: Snapshot, path: str) -> tuple[DocumentSymbol, ...
 
 
 def _nested(symbols: list[DocumentSymbol]) -> tuple[DocumentSymbol, ...]:
-    """Return the symbols in a tree: what is inside a macro or a block is below it."""
+    """Return the symbols as a tree: symbols inside a macro or a block are its children."""
     found: list[DocumentSymbol] = []
     while symbols:
         first, *rest = symbols
@@ -106,7 +106,7 @@ def _keys(template: Template, tree: Mapping) -> Iterator[DocumentSymbol]:
 
 
 def _parts(template: Template) -> Iterator[DocumentSymbol]:
-    """Yield the parts with their sections; those without a name are called by their number."""
+    """Yield the parts with their sections; unnamed parts are numbered."""
     number = 0
     for located in template.source.root.placed():
         for symbol in _in_chunk(located.chunk):
@@ -117,7 +117,7 @@ def _parts(template: Template) -> Iterator[DocumentSymbol]:
 
 @chunk_fact
 def _in_chunk(chunk: Chunk) -> tuple[DocumentSymbol, ...]:
-    """Return the parts of the chunk, with spans that count from its start."""
+    """Return the parts of the chunk, with spans relative to its start."""
     return tuple(_part(chunk, part) for part in chunk_items(chunk).parts)
 
 
@@ -166,7 +166,7 @@ def _jinja(template: Template) -> Iterator[DocumentSymbol]:
 
 @chunk_fact
 def _named(chunk: Chunk) -> tuple[tuple[Span, Statement], ...]:
-    """Return the tags of the chunk that give a name to something, with their spans."""
+    """Return the tags of the chunk that define a name, with their spans."""
     statements = ((tag.span, tag_tree(tag).statement) for tag in chunk.tags if tag.kind == "statement")
     return tuple(
         (span, statement)
@@ -176,7 +176,7 @@ def _named(chunk: Chunk) -> tuple[tuple[Span, Statement], ...]:
 
 
 _has_named: Final = summary(lambda chunk: bool(_named(chunk)), any)
-"""Whether a piece has a tag that gives a name to something."""
+"""Whether a piece has a tag that defines a name."""
 
 
 NamedKind = Literal["file", "part", "section", "macro", "block", "input"]
@@ -190,7 +190,7 @@ _LISTED: Final[dict[str, NamedKind]] = {
 
 
 class NamedThing(NamedTuple):
-    """Something with a name: `span` is where the name is, `container` the file or part that it is in."""
+    """A workspace symbol: `span` is the range of its name, `container` the file or part that contains it."""
 
     name: str
     kind: NamedKind
@@ -199,7 +199,7 @@ class NamedThing(NamedTuple):
 
 
 def named_things(snapshot: Snapshot, path: str) -> tuple[NamedThing, ...]:
-    """Return the file at `path` and what has a name in it; nothing in a file that is no prompt."""
+    """Return the file at `path` and its symbols; empty if the file is not a prompt."""
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:
         return ()
@@ -215,7 +215,7 @@ def named_things(snapshot: Snapshot, path: str) -> tuple[NamedThing, ...]:
 
 
 def shown_path(snapshot: Snapshot, path: str) -> str:
-    """Return the path as people know it: from the workspace's folder that holds the file."""
+    """Return the path relative to the workspace folder that contains the file."""
     for root in snapshot.roots:
         if Path(path).is_relative_to(root):
             return Path(path).relative_to(root).as_posix()
@@ -232,11 +232,11 @@ def _listed(symbols: Iterable[DocumentSymbol], container: str) -> Iterator[Named
 
 
 def match(query: str, name: str) -> int | None:
-    """Return how well a name suits what is typed, more for better; None if it lacks one of the letters.
+    """Return how well a name matches a query, higher is better; None if it lacks one of the letters.
 
-    The letters of `query` are in `name` in their order. Those at the beginning of words, and
-    those that follow one another, count more; of two equals the one that begins with the first
-    letter is better, and then the shorter one.
+    The letters of `query` must occur in `name` in order. Letters at the beginning of words and consecutive
+    letters score higher; among equal matches, names that begin with the first letter come first, and then
+    shorter ones.
     """
     wanted, letters = query.casefold(), name.casefold()
     if not wanted:
@@ -250,7 +250,7 @@ def match(query: str, name: str) -> int | None:
 
 
 def _walk(wanted: str, letters: str, name: str, start: int) -> int | None:
-    """Return the score of taking each letter at its next place from `start` on."""
+    """Return the score of matching each letter at its next occurrence from `start` on; None if none."""
     score = 0
     position, before = start, -2
     for letter in wanted:

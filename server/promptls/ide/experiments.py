@@ -1,4 +1,4 @@
-"""Experiments of prompt files: their last runs, their findings, and the tests that editors list."""
+"""Experiments of prompt files: their last runs, their findings, and the tests shown in editors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentRuns:
-    """An experiment by its name, with the run whose scores count, which knows the one before.
+    """An experiment with its last complete run, which is compared with the previous one.
 
     `last` is None before the first run. `later` are newer runs over some rows or examples, the latest first.
     """
@@ -32,7 +32,7 @@ class ExperimentRuns:
     last: RunSummary | None
     later: tuple[RunSummary, ...] = ()
     has_other_dataset: bool = False
-    """Whether the dataset has changed since the last run, as far as that is quickly seen."""
+    """Whether the dataset has changed since the last run, if that can be checked quickly."""
 
     @property
     def newest_first(self) -> tuple[RunSummary, ...]:
@@ -41,7 +41,7 @@ class ExperimentRuns:
 
 
 def experiment_names(snapshot: Snapshot, path: str) -> tuple[str, ...]:
-    """Return the names of the experiments that the file may run: its own, the project's, those in Python."""
+    """Return the experiments that the file may run: its own, the project's, and those in Python."""
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) not in {Kind.PARTS, Kind.OBJECT, Kind.EVALUATION}:
         return ()
@@ -68,7 +68,7 @@ def experiment_runs(snapshot: Snapshot, path: str) -> tuple[ExperimentRuns, ...]
 
 
 def _has_other_dataset(run: RunSummary | None) -> bool:
-    """Return whether the dataset of the run has changed since; not looked at where it is long."""
+    """Return whether the run's dataset has changed since; False for large datasets, which are not checked."""
     from promptls.datasets.known import MAX_BYTES
     from promptls.experiments.history import dataset_of
     from promptls.experiments.verdicts import unchanged_dataset
@@ -81,9 +81,9 @@ def _has_other_dataset(run: RunSummary | None) -> bool:
 
 
 def change_text(run: RunSummary, metric: MetricSummary) -> str:
-    """Return the change of a metric since the run before, as ` (+5)` in points or units.
+    """Return the change of a metric since the previous run, as ` (+5)` in points or units.
 
-    Empty without one.
+    Empty if there is none.
     """
     before = run.previous.metric(metric.name) if run.previous else None
     if before is None or before.value is None or metric.value is None:
@@ -96,7 +96,7 @@ def change_text(run: RunSummary, metric: MetricSummary) -> str:
 
 
 class KnownWorth(NamedTuple):
-    """An example as it stands now, with the verdict on it and its reasons, of one experiment."""
+    """An example of the current text, with its leave-one-out verdict and reasons from one experiment."""
 
     example: FewShot
     experiment: str
@@ -107,9 +107,9 @@ class KnownWorth(NamedTuple):
 
 
 def known_worths(snapshot: Snapshot, path: str) -> tuple[KnownWorth, ...]:
-    """Return what is known of the examples in the file at `path`, in prompts that include it too.
+    """Return the verdicts on the examples in the file at `path`, also from prompts that include it.
 
-    An example is known by its text; the verdict is stale where anything of the prompt has changed since.
+    Examples are identified by their text; a verdict is stale if anything else in the prompt has changed.
     """
     template = snapshot.template(path)
     if template is None:
@@ -140,7 +140,7 @@ def known_worths(snapshot: Snapshot, path: str) -> tuple[KnownWorth, ...]:
 
 
 def shows_examples(snapshot: Snapshot, path: str) -> bool:
-    """Return whether the prompt, or a file that it includes, has few-shot examples that a model sees."""
+    """Return whether the prompt, or a file that it includes, has few-shot examples for the model."""
     for file in dict.fromkeys([path, *snapshot.included(path)]):
         template = snapshot.template(file)
         if template is not None and few_shots(template):
@@ -156,7 +156,7 @@ def _hash(snapshot: Snapshot, path: str) -> str | None:
 
 
 def run_findings(snapshot: Snapshot, path: str, runs: Iterable[ExperimentRuns]) -> tuple[Finding, ...]:
-    """Return the findings in the file that the last runs of its experiments give; none of stale ones."""
+    """Return the findings in the file from the last runs of its experiments; none from stale runs."""
     newest_first = [run for each in runs for run in each.newest_first]
     if not newest_first:
         return ()
@@ -168,7 +168,7 @@ def run_findings(snapshot: Snapshot, path: str, runs: Iterable[ExperimentRuns]) 
 def row_findings(
     snapshot: Snapshot, path: str, runs: Iterable[ExperimentRuns]
 ) -> tuple[tuple[RowFinding, Severity], ...]:
-    """Return what those runs say of rows in the datasets themselves, with the severity from the settings."""
+    """Return the findings of those runs for dataset rows, with the severity from the settings."""
     fresh = [each for each in runs if any(not run.stale for run in each.newest_first)]
     if not fresh:
         return ()
@@ -182,14 +182,14 @@ def row_findings(
 
 
 _MAX_ROW_FINDINGS = 5
-"""Rows of one experiment that are reported one by one."""
+"""The maximum number of rows of one experiment that are reported separately."""
 _MAX_NUMBERS = 10
 
 
 def shown_rows(found: Iterable[RowFinding]) -> tuple[RowFinding, ...]:
     """Return the findings to show in a dataset: those of the prompt with the latest run.
 
-    Many rows of one experiment become a single finding at the first of them.
+    If one experiment has many, they are combined into a single finding at the first row.
     """
     by_experiment: dict[tuple[Path, str], list[RowFinding]] = {}
     for row in found:
@@ -218,14 +218,14 @@ def _summary(rows: list[RowFinding]) -> RowFinding:
 
 
 MAX_ROWS = 20_000
-"""Rows of one dataset that are listed."""
+"""The maximum number of rows of one dataset that are listed."""
 
 _MAX_LABEL = 70
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentTests:
-    """A prompt file with its experiments' names, and the offset and the words of each of its examples."""
+    """A prompt file with the names of its experiments, and the offset and label of each of its examples."""
 
     path: str
     experiments: tuple[str, ...]
@@ -234,7 +234,7 @@ class ExperimentTests:
 
 @dataclass(frozen=True, slots=True)
 class RowTest:
-    """A row: its number, from 1, the line on which it begins, from 0, and the words that it is known by."""
+    """A row: its 1-based number, the 0-based line on which it begins, and its label."""
 
     number: int
     line: int
@@ -242,7 +242,7 @@ class RowTest:
 
 
 def prompts_with_experiments(snapshot: Snapshot) -> Steps[list[ExperimentTests]]:
-    """Yield the prompt files of the workspace that have experiments, by path; one file a step."""
+    """Yield the prompt files of the workspace that have experiments, by path; one file in each step."""
     found: list[ExperimentTests] = []
     for path in sorted({*snapshot.graph.paths, *snapshot.open_files}):
         tests = prompt_tests(snapshot, path)
@@ -280,7 +280,7 @@ def dataset_of(snapshot: Snapshot, path: str, experiment: str) -> Path | None:
 def row_tests(dataset: Path) -> tuple[list[RowTest], bool]:
     """Return the rows of the dataset, at most `MAX_ROWS`, and whether there are more.
 
-    Raises `UserError` for one that cannot be read.
+    Raises `UserError` if it cannot be read.
     """
     from promptls.datasets.files import open_dataset
 
@@ -293,13 +293,13 @@ def row_tests(dataset: Path) -> tuple[list[RowTest], bool]:
 
 
 def row_label(row: Row) -> str:
-    """Return the row's id, and what its first columns say."""
+    """Return the row's id and a summary of its first columns."""
     words = _words({key: value for key, value in row.values.items() if key != "id"})
     return f"{row.id}: {words}" if words else row.id
 
 
 def _words(values: Mapping[str, Any]) -> str:
-    """Return the first value that says something, on one line."""
+    """Return the first non-empty value, on one line."""
     for text in _texts(values):
         return text if len(text) <= _MAX_LABEL else f"{text[:_MAX_LABEL]}…"
     return ""

@@ -28,7 +28,7 @@ from promptls.workspace.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class InlayHint:
-    """A text to show behind `offset`, and what it means."""
+    """A text to show after `offset`, and its tooltip."""
 
     offset: int
     label: str
@@ -38,7 +38,7 @@ class InlayHint:
 def inlay_hints(
     snapshot: Snapshot, path: str, within: Span, latest: FileRendering | None
 ) -> tuple[InlayHint, ...]:
-    """Return the hints in the span `within`; none of tokens before the file was rendered or counted once."""
+    """Return the hints in the span `within`; no token counts before the file was rendered or counted."""
     template = snapshot.template(path)
     if template is None:
         return ()
@@ -58,7 +58,7 @@ def inlay_hints(
 
 
 def _worth_hints(snapshot: Snapshot, path: str, template: Template) -> Iterator[InlayHint]:
-    """Behind few-shot examples that were left out in turn, what they are worth."""
+    """Yield the leave-one-out verdicts after few-shot examples."""
     for each in known_worths(snapshot, path):
         line = template.source.line_span(template.source.place(each.example.span.start).line)
         stale = ", stale" if each.stale else ""
@@ -70,9 +70,9 @@ def _worth_hints(snapshot: Snapshot, path: str, template: Template) -> Iterator[
 def _part_hints(
     snapshot: Snapshot, path: str, template: Template, latest: FileRendering
 ) -> Iterator[InlayHint]:
-    """Behind the names of parts, the tokens of what they render to.
+    """Yield the token counts of rendered parts, after the parts' names.
 
-    While the file does not render, unchanged parts keep the counts of the last rendering.
+    While the file fails to render, unchanged parts retain the counts of the last rendering.
     """
     shown = latest.last or latest
     became: tuple[tuple[RenderedPart, ...], ...] = ()
@@ -97,7 +97,7 @@ def _part_hints(
 def _include_hints(
     snapshot: Snapshot, path: str, template: Template, latest: FileRendering
 ) -> Iterator[InlayHint]:
-    """Behind includes, the tokens of the parts that they add."""
+    """Yield the token counts of the parts that includes add, after the includes."""
     shown = latest.last or latest
     if shown.rendering is None or not template.references:
         return
@@ -130,7 +130,7 @@ def _sample(latest: FileRendering) -> str:
 
 
 def range_text(varied: PartRange) -> str:
-    """Return a range of tokens as a sentence has it."""
+    """Return a range of tokens as part of a sentence."""
     return (
         f"{varied.least:,} to {plural(varied.most, 'token')}, mostly {varied.typical:,},"
         f" with {varied.times} samples and rows"

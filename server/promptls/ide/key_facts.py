@@ -41,7 +41,7 @@ _SCHEMA_FACTS: Final = (
     ("const", "any value", "The one value that there may be."),
 )
 SCHEMA_KEYS: Final = table(*(optional(*fact) for fact in _SCHEMA_FACTS))
-"""The keywords of JSON Schema that inputs and outputs are described with."""
+"""The keywords of JSON Schema that describe inputs and outputs."""
 _TYPE_WORDS: Final = {
     str: "text",
     int: "integer",
@@ -68,10 +68,9 @@ _MESSAGE_KEYS: Final = table(
 def keys_at(kind: Kind, path: tuple[str, ...], *, in_header: bool) -> Mapping[str, KeyFact]:
     """Return the keys that the mapping at `path` may have.
 
-    None if the keys are the user's own, or unknown.
+    None if the keys are user-defined, or unknown.
 
-    `path` holds keys and, for the items of lists, `-`; it counts from the header's top where the
-    mapping is in a header.
+    `path` consists of keys, and `-` for list items; in a header it is relative to the header's root.
     """
     if in_header:
         return _header(path)
@@ -89,7 +88,7 @@ def keys_at(kind: Kind, path: tuple[str, ...], *, in_header: bool) -> Mapping[st
 
 
 def fact_at(kind: Kind, keys: tuple[str, ...], *, in_header: bool) -> KeyFact | None:
-    """Return what is known of the key that `keys` lead to."""
+    """Return the description of the key at the path `keys`."""
     return keys_at(kind, keys[:-1], in_header=in_header).get(keys[-1]) if keys else None
 
 
@@ -112,7 +111,7 @@ def _header(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
 
 
 def _schema(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
-    """Return the keywords of a schema inside a schema; none if its keys are names of properties."""
+    """Return the keywords of a nested schema; empty if its keys are property names."""
     index = 0
     while index < len(path):
         if path[index] in {"properties", "patternProperties", "$defs", "definitions"} or (
@@ -131,7 +130,7 @@ def _evaluation(path: tuple[str, ...]) -> Mapping[str, KeyFact]:
     if len(path) == 1:
         return _EVALUATION_TABLES.get(path[0], NO_KEYS)
     if path[0] == "meta_templates" and len(path) > 1:
-        # Each of its values is a meta template under a name.
+        # Each of its values is a named meta template.
         path = ("meta_template", *path[2:])
         if len(path) == 1:
             return opencompass.META_KEYS
@@ -162,7 +161,7 @@ def _header_keys() -> Mapping[str, KeyFact]:
 
 @lru_cache(maxsize=8)
 def _model_keys(model: Any) -> Mapping[str, KeyFact]:
-    """Return the fields of a pydantic model as facts."""
+    """Return the fields of a pydantic model as key descriptions."""
     return table(
         *(
             KeyFact(name, field.is_required(), _type_words(field.annotation), field.description or "")
@@ -172,7 +171,7 @@ def _model_keys(model: Any) -> Mapping[str, KeyFact]:
 
 
 def _type_words(annotation: Any) -> str:
-    """Return the values of an annotation in words, such as `list of texts or mapping`."""
+    """Return the type of an annotation as text, such as `list of texts or mapping`."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _type_words(get_args(annotation)[0])
@@ -188,7 +187,7 @@ def _type_words(annotation: Any) -> str:
 
 
 def schema_along(inputs: Iterable[DeclaredInput], path: Path) -> dict[str, Any]:
-    """Return the JSON Schema of the value at a path from one of the inputs; empty where none is declared."""
+    """Return the JSON Schema of the value at a path from one of the inputs; empty if none is declared."""
     schema: Any = next((key.schema for key in inputs if path and key.name == path[0].key), {})
     for step in path[1:]:
         if not isinstance(schema, dict):
@@ -213,11 +212,11 @@ def declared_schema(snapshot: Snapshot, path: str, way: Path) -> tuple[str, dict
 
 
 def value_at(data: Any, path: Path) -> Any:
-    """Return the value at a path in some data, of the first element where there are many.
+    """Return the value at a path in some data, following the first element of each list.
 
     None if there is none.
 
-    Of a list of mappings the element has every key that one of them has.
+    For a list of mappings, the followed element has the keys of all of them.
     """
     value = data
     for step in path:
@@ -235,7 +234,7 @@ def value_at(data: Any, path: Path) -> Any:
 
 
 def bare_span(template: Template, span: Span, text: str) -> Span | None:
-    """Return the span of a scalar without its quotes; None if it does not be on one line."""
+    """Return the span of a scalar without its quotes; None if it is not on one line."""
     written = template.source.slice(span)
     if written == text:
         return span
@@ -263,6 +262,6 @@ _KNOWN_VALUES: Final[dict[str, tuple[Mapping[str, str], ...]]] = {
 
 
 def known_value(path: tuple[str, ...], name: str) -> str:
-    """Return what the value `name` at `path` means; empty for an unknown value."""
+    """Return the description of the value `name` at `path`; empty if it is unknown."""
     last = next((key for key in reversed(path) if key != ITEM), "")
     return next((values[name] for values in _KNOWN_VALUES.get(last, ()) if name in values), "")

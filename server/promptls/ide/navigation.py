@@ -31,19 +31,19 @@ _QUOTED: Final = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"")
 
 @dataclass(frozen=True, slots=True)
 class DocumentLink:
-    """A stretch of the file that leads to the file at `target`."""
+    """A range of the file that links to the file at `target`."""
 
     span: Span
     target: str
 
     @property
     def tooltip(self) -> str:
-        """What following the link does, in words."""
+        """The tooltip of the link."""
         return f"Open {PurePath(self.target).name}"
 
 
 def document_links(snapshot: Snapshot, path: str) -> tuple[DocumentLink, ...]:
-    """Return the links of the file at `path`: includes and imports, and the header's files that are there."""
+    """Return the links of the file at `path`: includes, imports, and existing files in the header."""
     template = snapshot.template(path)
     if template is None:
         return ()
@@ -58,7 +58,7 @@ def document_links(snapshot: Snapshot, path: str) -> tuple[DocumentLink, ...]:
 
 
 def _target(snapshot: Snapshot, path: str, value: NamedValue) -> str | None:
-    """Return the file that a value of the declarations leads to."""
+    """Return the file that a value of the declarations refers to."""
     if value.file is not None:
         return file_beside(path, value.file)
     project = snapshot.project(path)
@@ -69,7 +69,7 @@ def _target(snapshot: Snapshot, path: str, value: NamedValue) -> str | None:
 def _named(
     snapshot: Snapshot, path: str, template: Template, reference: TemplateReference
 ) -> Iterator[DocumentLink]:
-    """Yield the files that one include, import or `extends` names: each of a list that is there."""
+    """Yield the files that one include, import or `extends` names: for a list, those that exist."""
     written = template.source.slice(reference.span)
     for match in _QUOTED.finditer(written):
         name = match.group(1) or match.group(2) or ""
@@ -81,12 +81,12 @@ def _named(
 
 
 def link_at(snapshot: Snapshot, path: str, offset: int) -> DocumentLink | None:
-    """Return the link at `offset`, or None if there is none."""
+    """Return the link at `offset`; None if there is none."""
     return next((link for link in document_links(snapshot, path) if link.span.contains(offset)), None)
 
 
 class Target(NamedTuple):
-    """Where to go: `span` in the file at `path`; `origin` is the name at the requested offset."""
+    """A target: `span` in the file at `path`; `origin` is the name at the requested offset."""
 
     path: str
     span: Span
@@ -97,7 +97,7 @@ _TOP = Span(0, 0)
 
 
 def definition_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[Target, ...]]:
-    """Yield where the symbol at `offset` gets what it is: the likeliest place first."""
+    """Yield the definitions of the symbol at `offset`, the most likely first."""
     in_prompt = holds_prompt(snapshot, path)
     near = _bound_nearby(snapshot, path, offset) if in_prompt else None
     if near is not None:
@@ -118,8 +118,8 @@ def definition_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[
 def declaration_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[Target, ...]]:
     """Yield the declarations of the symbol at `offset`: the import, if its definition is elsewhere.
 
-    Of an input its declaration, of a metric with options where it has its name, of everything else its
-    definition.
+    For an input this is its declaration, for a metric with options the place that names it, and for
+    everything else its definition.
     """
     symbol = symbol_at(snapshot, path, offset)
     variable = symbol_variable(snapshot, symbol) if symbol is not None else None
@@ -133,9 +133,9 @@ def declaration_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple
 
 
 def _bound_nearby(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ...] | None:
-    """Return what certainly makes the variable at `offset`, without its other places.
+    """Return the bindings that are certain to define the variable at `offset`, without other places.
 
-    None if that is open.
+    None if they cannot be determined.
     """
     template = snapshot.template(path)
     place = name_at(template, offset) if template is not None else None
@@ -181,7 +181,7 @@ def _defined(snapshot: Snapshot, symbol: Symbol) -> Steps[list[tuple[str, Span]]
 
 
 def _where_given(places: tuple[Occurrence, ...]) -> Iterator[tuple[str, Span]]:
-    """Yield where a key is declared; else where it first gets a value, in each file that gives it one."""
+    """Yield the declarations of a key; without one, its first assignment in each file."""
     declared = _of_use(places, "declaration")
     if declared:
         yield from declared
@@ -194,7 +194,7 @@ def _where_given(places: tuple[Occurrence, ...]) -> Iterator[tuple[str, Span]]:
 
 
 def _newest_first(bindings: tuple[Binding, ...], symbol: Symbol, template: Template) -> list[Binding]:
-    """Return the bindings, with that first that the symbol's own place refers to."""
+    """Return the bindings, starting with the one that the symbol's own place refers to."""
     meant = None
     if symbol.anchor is not None:
         for reading in template.names.readings_in(symbol.anchor.start):
@@ -207,7 +207,7 @@ def _newest_first(bindings: tuple[Binding, ...], symbol: Symbol, template: Templ
 def _behind(
     snapshot: Snapshot, path: str, template: Template, binding: Binding
 ) -> Iterator[tuple[str, Span]]:
-    """Yield the binding, or what it imports."""
+    """Yield the binding, or the definition that it imports."""
     if binding.kind != "import":
         yield path, binding.span
         return
@@ -225,7 +225,7 @@ def _of_use(places: Iterable[Occurrence], use: str) -> list[tuple[str, Span]]:
 
 
 def _definition_named(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[tuple[str, Span]]:
-    """Yield what a value of the header names: a file, a metric's function, a model of the project."""
+    """Yield the definition of a value of the header: a file, a metric's function, a model of the project."""
     if value.kind == "metric":
         file, name = metric_file(snapshot, path, value)
         places = tuple(_in_program(snapshot, file, name)) if file is not None else ()
@@ -244,7 +244,7 @@ def _definition_named(snapshot: Snapshot, path: str, value: NamedValue) -> Itera
 
 
 def _function(snapshot: Snapshot, symbol: Symbol) -> Iterator[tuple[str, Span]]:
-    """Yield the function of the functions file."""
+    """Yield the function in the functions file."""
     file = functions_path(snapshot, symbol.home)
     if file is not None:
         for span in _in_program(snapshot, file, symbol.name):
@@ -252,7 +252,7 @@ def _function(snapshot: Snapshot, symbol: Symbol) -> Iterator[tuple[str, Span]]:
 
 
 def _in_program(snapshot: Snapshot, file: str, name: str) -> Iterator[Span]:
-    """Yield where a Python file defines a function of this name."""
+    """Yield the definitions of a function with this name in a Python file."""
     program = snapshot.template(file)
     if program is None:
         return

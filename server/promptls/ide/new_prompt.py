@@ -1,4 +1,4 @@
-"""A prompt begun from a template, with what is beside it."""
+"""Creates a prompt from a template, with its accompanying files."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ id,question,expected
 
 
 def new_prompt(name: str, kind: NewKind, beside: Collection[Beside]) -> dict[str, str]:
-    """Return the texts of the new files by their paths from the prompt's folder, the prompt's own first.
+    """Return the texts of the new files by path relative to the prompt's folder, the prompt itself first.
 
-    An experiment brings its dataset with it. The rows of an evaluation prompt are its samples.
+    An experiment includes its dataset. The rows of an evaluation prompt are its samples.
     """
     files = {f"{name}.yml.j2": "".join(_prompt(name, kind, beside))}
     if "sample" in beside and kind != "evaluation":
@@ -90,7 +90,7 @@ def new_prompt(name: str, kind: NewKind, beside: Collection[Beside]) -> dict[str
 
 
 def beginnings(path: str) -> Iterator[tuple[str, str]]:
-    """Yield what an empty file at `path` can begin with: the title of each choice, and the text."""
+    """Yield the templates for an empty file at `path`: the title and text of each."""
     name = next((Path(path).name[: -len(end)] for end in ENDINGS if path.endswith(end)), "prompt")
     for kind in KINDS:
         yield f"Begin {_WORDS[kind]}", next(iter(new_prompt(name, kind, ()).values()))

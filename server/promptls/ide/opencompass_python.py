@@ -1,4 +1,4 @@
-"""Check an OpenCompass configuration in Python; nothing of it is run."""
+"""Checks an OpenCompass configuration in Python; nothing of it is run."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ _DEEPEST: Final = 30
 
 
 class WrittenText(NamedTuple):
-    """A text of the dataset: where it is in the YAML, and what wrote it.
+    """A text of the dataset: its span in the YAML, and the expressions that produced it.
 
-    `places` says where each of its characters begins in the YAML. `holder` is the number of the key that
-    it is below; None at the top.
+    `places` are the offsets of its characters in the YAML. `holder` is the index of the enclosing key; None
+    at the top.
     """
 
     span: Span
@@ -67,21 +67,21 @@ class WrittenText(NamedTuple):
 
 
 class WrittenDataset(NamedTuple):
-    """The YAML, and its keys and texts in their order."""
+    """The YAML, and its keys and texts in order."""
 
     text: str
     texts: tuple[WrittenText, ...]
 
 
 def written_dataset(dataset: Mapping[Any, Any]) -> WrittenDataset:
-    """Return the dataset as YAML under Jinja; raises RecursionError for one that is too deep."""
+    """Return the dataset as YAML under Jinja; raises RecursionError if it is nested too deeply."""
     writer = _Writer()
     writer.mapping(dataset, 0, None)
     return WrittenDataset("".join(writer.written), tuple(writer.texts))
 
 
 class _Writer:
-    """The YAML that is written so far, and how long it is."""
+    """Collects the YAML written so far, and its length."""
 
     def __init__(self) -> None:
         self.written: list[str] = []
@@ -89,7 +89,7 @@ class _Writer:
         self.texts: list[WrittenText] = []
 
     def mapping(self, value: Mapping[Any, Any], depth: int, holder: int | None) -> None:
-        """One line for each key, and the lines of its value."""
+        """Write each key on its own line, followed by the lines of its value."""
         if depth > _DEEPEST:
             raise RecursionError
         for key, inner in value.items():
@@ -115,7 +115,7 @@ class _Writer:
         if isinstance(value, str | MixedText):
             self._quoted(pieces_of(value), holder)
         elif isinstance(value, Symbol) and is_class:
-            # A class is known by its name, whatever module it is of.
+            # A class is identified by its name, regardless of its module.
             self._add(json.dumps(value.text.rpartition(".")[2]))
         else:
             self._add(_without_text(value))
@@ -158,7 +158,7 @@ class _Writer:
 
 
 def _escaped(character: str) -> str:
-    """Return a character as YAML writes it between double quotes."""
+    """Return a character as written in a double-quoted YAML text."""
     if character in '"\\':
         return f"\\{character}"
     if character == "\n":
@@ -167,7 +167,7 @@ def _escaped(character: str) -> str:
 
 
 def _without_text(value: Any) -> str:
-    """Return a non-text value: numbers, booleans and null as YAML has them, else what Jinja would print."""
+    """Return a non-text value: numbers, booleans and null as in YAML, others as Jinja would print them."""
     if value is None or isinstance(value, bool | int | float):
         return json.dumps(value)
     if isinstance(value, dict):
@@ -176,29 +176,29 @@ def _without_text(value: Any) -> str:
 
 
 _HARMLESS: Final = re.compile(r"[\w .:;,()<>/!?-]*")
-"""A text that every literal writes as it is."""
+"""A text without characters that need escaping in any literal."""
 _ENTRY: Final = re.compile(r'\s*(\w+): (?:"([\w<>/]*)"|(\[[\d, -]*\])),?\s*')
 """A key with a plain text or a list of numbers that a fix adds to a mapping."""
 _COMMA: Final = re.compile(r"\s*,\s*")
 
 
 class PositionMap:
-    """Maps positions in the YAML to one text of Python, whose expressions are those of `tree`."""
+    """Maps positions in the YAML to a Python source text with the syntax tree `tree`."""
 
     def __init__(self, places: PythonPlaces, tree: ast.Module) -> None:
         self._places = places
-        # The tree is kept, so that no other expression gets the number of one of its own.
+        # A reference to the tree is held, so that the ids of its expressions are not reused.
         self._tree = tree
         self._own = {id(node) for node in ast.walk(tree) if isinstance(node, ast.expr | ast.keyword)}
 
     def has_part_of(self, written: WrittenDataset) -> bool:
-        """Return whether this text wrote a part of the dataset."""
+        """Return whether this source contains a part of the dataset."""
         return any(id(piece.node) in self._own for text in written.texts for piece in text.pieces)
 
     def finding(self, finding: Finding, written: WrittenDataset) -> Finding | None:
-        """Return the finding at its place in the Python, or None if that place is not in this text.
+        """Return the finding at its position in the Python source; None if it is not in this source.
 
-        Fixes that change anything but characters and arguments of this text are left out.
+        Fixes are left out unless they change only characters and arguments of this source.
         """
         number = _text_at(written, finding.span)
         if number is None or (span := self._span(written, number, finding.span)) is None:
@@ -219,7 +219,7 @@ class PositionMap:
         return None
 
     def _all_of(self, pieces: list[TextPiece]) -> Span | None:
-        """Return the span of the expressions of a text; of keys, without their quotes."""
+        """Return the span of a text's expressions; for keys, without their quotes."""
         spans = []
         for piece in pieces:
             if piece.node is None or id(piece.node) not in self._own:
@@ -228,7 +228,7 @@ class PositionMap:
         return Span(min(span.start for span in spans), max(span.end for span in spans))
 
     def _inside(self, text: WrittenText, span: Span) -> Span | None:
-        """Return the span of some of a text's characters, or of the expression that wrote them."""
+        """Return the span of some of a text's characters, or of the expression that produced them."""
         first = bisect_right(text.places, span.start) - 1
         last = bisect_left(text.places, span.end)
         start = 0
@@ -250,7 +250,7 @@ class PositionMap:
         first, last = first + piece.start, last + piece.start
         if characters is not None:
             return Span(characters[first].start, characters[last - 1].end)
-        # In an f-string, characters that occur once are those characters.
+        # In an f-string, a text that occurs once can be located by searching.
         whole = self._places.span(piece.node)
         source, part = self._places.text[whole.start : whole.end], piece.whole[first:last]
         if source.count(part) != 1:
@@ -281,7 +281,7 @@ class PositionMap:
             if span is None or not _HARMLESS.fullmatch(plain) or not self._is_same(text, edit.span, span):
                 return None
             edits.append(Edit(span, edit.text))
-        # What is added may reach other prompts too, which share a variable.
+        # An addition may also affect other prompts that share a variable.
         return Fix(fix.title, tuple(edits), fix.preferred and not adds)
 
     def _added(self, edit: Edit, written: WrittenDataset) -> Edit | None:
@@ -311,7 +311,7 @@ class PositionMap:
         return Edit(Span(start, start), edit.text)
 
     def _removed(self, edit: Edit, written: WrittenDataset) -> Edit | None:
-        """Return the removal of an argument of a call; None if it is not an argument that goes."""
+        """Return the removal of an argument of a call; None if it is not a removable argument."""
         inside = (each for each in written.texts if edit.span.start <= each.span.start)
         text = next(inside, None)
         node = text.pieces[0].node if text and text.pieces and text.span.end <= edit.span.end else None
@@ -325,7 +325,7 @@ class PositionMap:
         return Edit(Span(start, comma.end() if comma else end), "")
 
     def _is_same(self, text: WrittenText, span: Span, mapped: Span) -> bool:
-        """Return whether the characters in the YAML are those at the span in the Python."""
+        """Return whether the characters in the YAML are the same as at the span in the Python source."""
         whole = "".join(piece.text for piece in text.pieces)
         first, last = bisect_left(text.places, span.start), bisect_left(text.places, span.end)
         return whole[first:last] == self._places.text[mapped.start : mapped.end]
@@ -338,7 +338,7 @@ def _text_at(written: WrittenDataset, span: Span) -> int | None:
 
 
 def _is_whole(text: WrittenText, span: Span) -> bool:
-    """Return whether a span is all of a text, or reaches out of it."""
+    """Return whether a span covers all of a text, or extends beyond it."""
     return not _is_inside(text, span)
 
 
@@ -357,9 +357,9 @@ _RULES: Final = tuple(rule for rule in RULES if rule.kinds == EVALUATION_KINDS)
 
 
 def is_configuration(text: str) -> bool:
-    """Return whether a text of Python may be a configuration with prompts.
+    """Return whether a Python text may be a configuration with prompts.
 
-    Without, nothing more is looked at.
+    If not, it is not parsed.
     """
     return any(mark in text for mark in _MARKS)
 
@@ -367,7 +367,7 @@ def is_configuration(text: str) -> bool:
 def findings_in_configuration(text: str, files: Files, project: Project) -> tuple[Finding, ...] | None:
     """Return the diagnostics in the configuration's own text, with rule and severity, in text order.
 
-    None if the text is no configuration. Findings in files that it imports are those files' own.
+    None if the text is not a configuration. Findings in imported files are reported in those files.
     """
     if not is_configuration(text):
         return None
@@ -375,7 +375,7 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     places = PythonPlaces(text, begin=len(text) - len(without_mark))
     interpreter = Interpreter(files)
     with warnings.catch_warnings():
-        # What Python says about a text's escapes is for whoever runs it.
+        # Python's warnings about escapes are reported when the configuration is run.
         warnings.simplefilter("ignore")
         try:
             own = parsed(without_mark)
@@ -410,7 +410,7 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
 def _missing_imports(
     interpreter: Interpreter, own: ast.Module, places: PythonPlaces, *, is_empty: bool
 ) -> Iterator[Finding]:
-    """Yield the imports of configurations that are not there.
+    """Yield the missing imports of configurations.
 
     A missing package is reported once, and only if the configuration is empty without it.
     """
@@ -432,7 +432,7 @@ def _missing_imports(
 
 
 def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
-    """Yield what the rules look at: the prompts of datasets, and the meta templates of models."""
+    """Yield the prompts to check: those of datasets, and the meta templates of models."""
     for dataset in configured(names):
         yield {key: _without_none(dataset[key]) for key in _KEYS if key in dataset}
     with_meta = {
@@ -443,7 +443,7 @@ def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
 
 
 def _without_none(value: Any) -> Any:
-    """Return an `infer_cfg` whose templates are not None: whoever imports the file fills those in."""
+    """Return an `infer_cfg` in which templates that are None become unknown: the importing file sets them."""
     if not isinstance(value, dict):
         return value
     return {
@@ -455,14 +455,14 @@ def _without_none(value: Any) -> Any:
 
 
 class _Classes:
-    """The classes that a configuration imports, looked up in the modules that it names; nothing is run."""
+    """The classes that a configuration imports, looked up in the source of their modules; nothing is run."""
 
     def __init__(self, files: Files, imports: Mapping[str, str]) -> None:
         self._files: Final = files
         self._imports: Final = imports
 
     def without_own(self, prompt: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a prompt in which retrievers, inferencers and templates of the user's own are not known."""
+        """Return the prompt with user-defined retrievers, inferencers and templates marked as unknown."""
         infer = prompt.get("infer_cfg")
         if not isinstance(infer, dict):
             return dict(prompt)
@@ -474,7 +474,7 @@ class _Classes:
         return {**prompt, "infer_cfg": {**infer, **changed}} if changed else dict(prompt)
 
     def _is_own(self, kind: Symbol) -> bool:
-        """Return whether the class is imported from elsewhere, or from a checkout that has it."""
+        """Return whether the class is not OpenCompass's own, or its module's source is available."""
         name = kind.text.rpartition(".")[2]
         module = self._imports.get(name)
         if module is None or name in _KNOWN_CLASSES:
@@ -487,7 +487,7 @@ class _Classes:
 def _found(written: WrittenDataset, project: Project, positions: PositionMap) -> Iterator[Finding]:
     template = Template(Source.of(written.text))
     if template.source.yaml.problems:
-        return  # It has more brackets than are read.
+        return  # It has more brackets than the parser accepts.
     file = File(Workspace().snapshot, "", template, Kind.EVALUATION, project)
     for rule in _RULES:
         severity = severity_of(rule, project)
@@ -495,7 +495,7 @@ def _found(written: WrittenDataset, project: Project, positions: PositionMap) ->
             continue
         for finding in rule.check(file):
             if finding.severity == "information" and rule.name == "unknown-field":
-                continue  # The dataset class makes columns that nothing here names.
+                continue  # The dataset class may define columns that are not named here.
             mapped = positions.finding(finding, written)
             if mapped is not None:
                 yield mapped.of(rule.name, finding.severity or severity)
@@ -506,7 +506,7 @@ _MARK: Final = "promptls:"
 
 
 class FileFindings(NamedTuple):
-    """What a file is, what is found in it, and what of that a comment in the file silences."""
+    """The kind of a file, its findings, and those that its comments suppress."""
 
     kind: Kind
     findings: tuple[Finding, ...]
@@ -514,9 +514,10 @@ class FileFindings(NamedTuple):
 
 
 def findings_of_file(snapshot: Snapshot, path: str) -> FileFindings:
-    """Return what the rules find in the file at `path`.
+    """Return the findings of the rules in the file at `path`.
 
-    In one of Python, in the configuration that it may be, and in its calls that load templates.
+    For a Python file, those in the OpenCompass configuration that it may be, and in its calls that load
+    templates.
     """
     if not path.endswith(_ENDING):
         return FileFindings(
@@ -535,12 +536,12 @@ def findings_of_file(snapshot: Snapshot, path: str) -> FileFindings:
 
 
 def findings_of_program(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...]:
-    """Return what is wrong with the calls of a Python text that load templates, but for what it silences."""
+    """Return the findings in a Python text's calls that load templates, without suppressed ones."""
     return _without_suppressed(Kind.PROGRAM, text, findings_in_calls(snapshot, path, text) or ()).findings
 
 
 def _without_suppressed(kind: Kind, text: str, found: tuple[Finding, ...]) -> FileFindings:
-    """Return findings in a Python text without those that its comments silence."""
+    """Return the findings in a Python text without those that its comments suppress."""
     silenced = silenced_by(_comments(text))
     starts = line_starts(text)
     hidden = [
@@ -553,12 +554,12 @@ def _without_suppressed(kind: Kind, text: str, found: tuple[Finding, ...]) -> Fi
 
 
 def found_in_file(snapshot: Snapshot, path: str) -> tuple[Finding, ...]:
-    """Return the findings alone."""
+    """Return only the findings."""
     return findings_of_file(snapshot, path).findings
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the comments of Python that speak of promptls, each with the line that it is about, from 0."""
+    """Yield the suppression comments of a Python text, each with the 0-based line that it applies to."""
     if _MARK not in text:
         return
     try:

@@ -23,9 +23,9 @@ from promptls.workspace.snapshot import Snapshot
 
 
 def part_lines(snapshot: Snapshot, path: str, rendering: Rendering) -> dict[int, int]:
-    """Return the line of the file, from 0, that begins each rendered part, by the part's index.
+    """Return the 0-based line of the file that begins each rendered part, by the part's index.
 
-    Parts that come from another file, or cannot be distinguished, are left out.
+    Parts from other files, or that cannot be distinguished, are left out.
     """
     template = snapshot.template(path)
     if template is None:
@@ -39,9 +39,9 @@ def part_lines(snapshot: Snapshot, path: str, rendering: Rendering) -> dict[int,
 
 
 def preview_markdown(made: FileRendering, left_out: str | None = None) -> str:
-    """Return the rendering as Markdown, with roles and tokens; or why there is none, with the place.
+    """Return the rendering as Markdown, with roles and tokens; or the error with its location.
 
-    `left_out` says what was not run for it.
+    `left_out` describes what was not run for it.
     """
     lines = [
         f"# {markdown_text(made.job.path)}",
@@ -79,28 +79,28 @@ def preview_markdown(made: FileRendering, left_out: str | None = None) -> str:
 
 
 def _fenced(content: Any) -> list[str]:
-    """Return the content as a block of code, between more backticks than it holds in a row."""
+    """Return the content as a fenced code block, with more backticks than it contains in a row."""
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=2)
     return [markdown_fence(text.rstrip("\n")), ""]
 
 
 class TokenReport(NamedTuple):
-    """What is known of a rendered prompt's tokens."""
+    """The token counts of a rendered prompt."""
 
     total: int
     as_chat: int | None
-    """Tokens of the kept parts as messages, with what the chat format adds; None if that is not public."""
+    """The tokens of the retained parts as chat messages; None if the chat format is not public."""
     ranges: tuple[TokenRange | None, ...]
-    """For each rendered part the range over the dataset's rows; None if there is none of its own."""
+    """For each rendered part, its range over the dataset's rows; None if it has none of its own."""
     model: str | None
     window: int | None
-    """The model's window, in tokens."""
+    """The model's context window, in tokens."""
     cost: float | None
-    """US dollars that the prompt's tokens cost; None if no price is known."""
+    """The cost of the prompt's tokens in US dollars; None if no price is known."""
 
 
 def token_report(snapshot: Snapshot, made: FileRendering, model: ModelReference | None) -> TokenReport | None:
-    """Return the report of a rendering; None if there is no rendering."""
+    """Return the token report of a rendering; None if there is no rendering."""
     rendering = made.rendering
     if rendering is None:
         return None
@@ -117,7 +117,7 @@ def token_report(snapshot: Snapshot, made: FileRendering, model: ModelReference 
 
 
 def model_of(snapshot: Snapshot, path: str) -> ModelReference | None:
-    """Return the first model of the file's experiments, where it names one that is known."""
+    """Return the first model of the file's experiments, if it is known."""
     template = snapshot.template(path)
     experiments = (template.declarations.settings.experiments if template else None) or {}
     names = [name for experiment in experiments.values() for name in experiment.models]
@@ -128,7 +128,7 @@ def model_of(snapshot: Snapshot, path: str) -> ModelReference | None:
 
 
 def encoding_of(model: ModelReference) -> str | None:
-    """Return the name that the model's tokens are counted under; None if nobody knows its tokenizer."""
+    """Return the name of the encoding that counts the model's tokens; None if its tokenizer is unknown."""
     try:
         encoding_name(model.model)
     except UnknownEncodingError:

@@ -30,10 +30,10 @@ from promptls.workspace.snapshot import Snapshot
 
 
 class Fold(NamedTuple):
-    """A stretch that can be folded away: `span` is what disappears.
+    """A foldable range: `span` is hidden when folded.
 
-    `closing` says that its last line begins with what closes it, and is to stay. `text` may be in
-    its place.
+    `closing` means that its last line begins with the closing delimiter, which remains visible. `text` is
+    displayed in its place.
     """
 
     span: Span
@@ -43,14 +43,14 @@ class Fold(NamedTuple):
 
 
 class LineFold(NamedTuple):
-    """A fold by whole lines, of which the first stays."""
+    """A fold by whole lines, whose first line remains visible."""
 
     first: int
     last: int
     fold: Fold
 
     def shifted(self, lines: int, by: int) -> LineFold:
-        """Return the same fold in a text that begins so many lines and characters earlier."""
+        """Return the same fold in a text that begins this many lines and characters earlier."""
         (start, end), kind, closing, text = self.fold
         fold = Fold(Span(start + by, end + by), kind, closing, text)
         return LineFold(self.first + lines, self.last + lines, fold)
@@ -60,11 +60,11 @@ _MAX_TEXT: Final = 60
 
 
 def folds(snapshot: Snapshot, path: str, most: int | None = None) -> list[LineFold]:
-    """Return the folds of the file at `path` in order, one a line at most.
+    """Return the folds of the file at `path` in order, at most one for each line.
 
-    The `most` largest if there is a limit.
+    If there is a limit, only the `most` largest.
 
-    None crosses another one. Of two that begin on one line the larger counts, as editors have it.
+    Folds do not cross. If two begin on one line, the larger one is returned, as in editors.
     """
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:
@@ -106,7 +106,7 @@ def _of_header(template: Template) -> Iterator[Fold]:
 def _of_entries(tree: Node | None, chunk: Chunk | None = None) -> Iterator[Fold]:
     """Yield the values of a mapping's keys, and the items of lists in it, such as examples.
 
-    Those of a `chunk` reach as far as they are written, whatever Jinja makes of it.
+    In a `chunk`, their ends are those of the source text, regardless of Jinja.
     """
     stack: list[Node] = [tree] if tree is not None else []
     while stack:
@@ -121,7 +121,7 @@ def _of_entries(tree: Node | None, chunk: Chunk | None = None) -> Iterator[Fold]
                     stack.append(item)
         elif isinstance(node, Mapping):
             for entry in node.entries:
-                if entry.value.span.start >= entry.key.span.end:  # an alias is where its anchor does
+                if entry.value.span.start >= entry.key.span.end:  # an alias has the position of its anchor
                     end = entry.value.span.end if chunk is None else written_end(chunk, (entry,))
                     yield Fold(Span(entry.key.span.end, end))
                     if not isinstance(entry.value, Scalar):
@@ -130,7 +130,7 @@ def _of_entries(tree: Node | None, chunk: Chunk | None = None) -> Iterator[Fold]
 
 @chunk_fact
 def _of_chunk(chunk: Chunk) -> tuple[LineFold, ...]:
-    """Return the folds of a chunk that take up more than a line, counted from its beginning."""
+    """Return the folds of a chunk that span more than a line, relative to its start."""
     lines = (
         _by_lines(lambda offset: place_of(chunk.line_starts, offset), fold) for fold in _chunk_folds(chunk)
     )
@@ -154,9 +154,9 @@ def _chunk_folds(chunk: Chunk) -> Iterator[Fold]:
 
 
 def _of_block(block: FileBlock) -> Iterator[Fold]:
-    """Yield what is between the tags of a block, one fold a branch.
+    """Yield the contents between the tags of a block, one fold for each branch.
 
-    None while the block is not closed.
+    Nothing while the block is unclosed.
     """
     if block.is_closed:
         for opening, closing in pairwise(block.tags):
@@ -164,7 +164,7 @@ def _of_block(block: FileBlock) -> Iterator[Fold]:
 
 
 def _nested(found: Iterable[LineFold]) -> Iterator[LineFold]:
-    """Yield the folds of more than a line in order, without those that cross the one before, one a line."""
+    """Yield the folds of more than a line in order, at most one for each line, without crossing ones."""
     around: list[LineFold] = []
     for each in sorted(found, key=lambda each: (each.fold.span.start, -each.fold.span.end)):
         while around and around[-1].fold.span.end <= each.fold.span.start:
@@ -182,9 +182,9 @@ def _nested(found: Iterable[LineFold]) -> Iterator[LineFold]:
 
 
 def selections(snapshot: Snapshot, path: str, offset: int) -> tuple[Span, ...]:
-    """Return the stretches around `offset`, the smallest first, each inside the next.
+    """Return the ranges around `offset`, the smallest first, each inside the next.
 
-    The file is the last.
+    The file is the last one.
     """
     template = snapshot.template(path)
     if template is None:
@@ -279,7 +279,7 @@ def _block(block: FileBlock) -> Iterator[Span]:
 
 
 def _nodes(root: Node, text: str, is_near: Callable[[Span], bool]) -> Iterator[Span]:
-    """Yield the nodes of a tree that are near, and the entries that they are of."""
+    """Yield the nodes of a tree that are near, and the entries that they belong to."""
     stack = [root]
     seen: set[int] = set()
     while stack:
@@ -301,7 +301,7 @@ def _nodes(root: Node, text: str, is_near: Callable[[Span], bool]) -> Iterator[S
 
 
 def _inside_scalar(scalar: Scalar, written: str) -> Iterator[Span]:
-    """Yield the text of a scalar without its quotes, or without the line of its indicator."""
+    """Yield the text of a scalar without its quotes, or without its block header."""
     if scalar.style in {"'", '"'} and len(written) > 1:
         yield Span(scalar.span.start + 1, scalar.span.end - 1)
     elif scalar.style in {"|", ">"} and "\n" in written:
@@ -313,14 +313,14 @@ _NAMES: Final = frozenset({"file", "part", "section"})
 
 
 class Highlight(NamedTuple):
-    """A place, and whether the symbol gets a value there, is read, or neither can be said."""
+    """A highlighted range, and whether the symbol is written, read, or neither there."""
 
     span: Span
     kind: Literal["text", "read", "write"]
 
 
 def highlights(snapshot: Snapshot, path: str, offset: int) -> tuple[Highlight, ...]:
-    """Return the places in the file of what is at `offset`, in order."""
+    """Return the occurrences in the file of the symbol at `offset`, in order."""
     symbol = symbol_at(snapshot, path, offset)
     if symbol is not None:
         return tuple(
@@ -335,13 +335,13 @@ def highlights(snapshot: Snapshot, path: str, offset: int) -> tuple[Highlight, .
 
 
 WORD_PATTERN = r"[A-Za-z_]\w*"
-"""What may be typed at linked places without ending the link."""
+"""The pattern of texts that may be typed without ending linked editing."""
 
 
 def linked_places(snapshot: Snapshot, path: str, offset: int) -> tuple[Span, ...]:
-    """Return the places that are linked with the one at `offset`, itself among them.
+    """Return the places that are linked with the one at `offset`, including itself.
 
-    None if it is alone.
+    None if there are no others.
     """
     template = snapshot.template(path)
     if template is None:
@@ -361,7 +361,7 @@ def _keywords(block: FileBlock) -> tuple[Span, ...]:
 
 
 def _names(template: Template, offset: int) -> tuple[Span, ...]:
-    """Return the names in the tags of the block at whose name `offset` is."""
+    """Return the names in the tags of the block whose name is at `offset`."""
     located = template.source.located(offset)
     at = next(
         (

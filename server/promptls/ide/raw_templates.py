@@ -1,4 +1,4 @@
-"""Templates that a Python program writes out itself: `Prompt(raw_template="…")`; nothing of them is run."""
+"""Templates in the string literals of a Python program: `Prompt(raw_template="…")`; nothing of it is run."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _NO_FOLDER: Final = "a `raw_template` has no folder to include files from: load 
 
 @dataclass(frozen=True, slots=True)
 class WrittenTemplate:
-    """A template in a program: its text, and where each of its characters stands in the program."""
+    """A template in a program: its text, and the positions of its characters in the program."""
 
     text: str
     characters: tuple[Span, ...]
     call: TemplateCall | None
-    """The call that gives it data, if that can be told."""
+    """The call that provides its data, if it can be determined."""
     number: int
 
     def span(self, span: Span) -> Span:
-        """Return the place in the program of a place in the template."""
+        """Return the span in the program for a span in the template."""
         last = len(self.characters) - 1
         if span.is_empty():
             at = self.characters[min(span.start, last)]
@@ -49,19 +49,19 @@ class WrittenTemplate:
         return Span(first, self.characters[min(span.end - 1, last)].end)
 
     def offset(self, place: int) -> int | None:
-        """Return the place in the template of one in the program; None if it is elsewhere."""
+        """Return the offset in the template for an offset in the program; None if it is elsewhere."""
         found = (index for index, span in enumerate(self.characters) if span.start <= place < span.end)
         return next(found, None)
 
 
 @lru_cache(maxsize=32)
 def written_templates(text: str, path: str) -> tuple[WrittenTemplate, ...]:
-    """Return the templates in a Python text that stands in the file at `path`."""
+    """Return the templates in the Python text of the file at `path`."""
     found = []
     seen: set[int] = set()
     places = PythonPlaces(text, begin=int(text.startswith("\ufeff")))
     with warnings.catch_warnings():
-        # What Python says about a text's escapes is for whoever runs it.
+        # Python's warnings about escapes are reported when the program is run.
         warnings.simplefilter("ignore")
         for number, raw in enumerate(raw_templates_in(text.removeprefix("\ufeff"), path), start=1):
             made = _written(raw.node, raw.scope, places)
@@ -72,7 +72,7 @@ def written_templates(text: str, path: str) -> tuple[WrittenTemplate, ...]:
 
 
 def _written(node: ast.expr, scope: Scope, places: PythonPlaces) -> tuple[str, list[Span]] | None:
-    """Return the text that an expression writes out with the places of its characters."""
+    """Return the literal text of an expression with the positions of its characters."""
     match node:
         case ast.Constant(value=str() as text):
             spans = places.characters(node, text)
@@ -123,7 +123,7 @@ def _dedented(text: str, spans: list[Span]) -> tuple[str, list[Span]] | None:
 
 
 def inside(snapshot: Snapshot, path: str, written: WrittenTemplate) -> tuple[Snapshot, str] | None:
-    """Return a snapshot in which the template is a file, and its path; None for what is no parts template."""
+    """Return a snapshot with the template as a file, and its path; None if it is not a parts template."""
     virtual = f"{path}:{written.number}.yml.j2"
     template = Template(Source.of(written.text))
     if template.kind is not Kind.PARTS:
@@ -133,9 +133,9 @@ def inside(snapshot: Snapshot, path: str, written: WrittenTemplate) -> tuple[Sna
 
 
 def templates_of_program(snapshot: Snapshot, path: str) -> list[tuple[Snapshot, str, dict[str, Any]]]:
-    """Return the templates that the program at `path` writes out, as `inside` does, each with its data.
+    """Return the templates of the program at `path`, as `inside` does, each with its data.
 
-    Of the data of the call, those are given that it writes out as text, number, boolean or None.
+    The data contains the arguments of the call that are literals: text, numbers, booleans or None.
     """
     program = snapshot.template(path)
     found = []
@@ -149,7 +149,7 @@ def templates_of_program(snapshot: Snapshot, path: str) -> list[tuple[Snapshot, 
 
 
 def hover_in_program(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
-    """Return what is known of what stands at `offset` in a template that the program at `path` writes out."""
+    """Return the hover text at `offset` of a template in the program at `path`."""
     program = snapshot.template(path)
     for written in written_templates(program.source.text, path) if program is not None else ():
         at = written.offset(offset)
@@ -163,9 +163,9 @@ def hover_in_program(snapshot: Snapshot, path: str, offset: int) -> Hover | None
 def findings_in_template(
     snapshot: Snapshot, virtual: str, path: str, text: str, written: WrittenTemplate
 ) -> Iterator[Finding]:
-    """Yield the diagnostics of a template that a program writes out, at their places in the program.
+    """Yield the diagnostics of a template in a program, at their places in the program.
 
-    `snapshot` and `virtual` are what `inside` returns; `text` is that of the program at `path`.
+    `snapshot` and `virtual` are the result of `inside`; `text` is that of the program at `path`.
     """
     for finding in check(snapshot, virtual):
         if finding.rule not in _INCLUDES:
@@ -187,7 +187,7 @@ def _in_program(finding: Finding, path: str, virtual: str, text: str, written: W
 
 
 def _fix(fix: Fix, path: str, text: str, written: WrittenTemplate) -> Fix | None:
-    """Return the fix in the program, if the template is then what the fix makes of it."""
+    """Return the fix mapped to the program, if it results in the same template as the original fix."""
     edits = tuple(Edit(written.span(each.span), _escaped(each.text, text, written)) for each in fix.edits)
     changed = _edited(text, edits)
     expected = _edited(written.text, fix.edits)
@@ -198,7 +198,7 @@ def _fix(fix: Fix, path: str, text: str, written: WrittenTemplate) -> Fix | None
 
 
 def _escaped(added: str, text: str, written: WrittenTemplate) -> str:
-    """Return what is added as it stands in the literal, which is checked afterwards."""
+    """Return the inserted text as written in the literal, which is verified afterwards."""
     quotes = text[: written.characters[0].start].rstrip("\\\n\r")[-3:]
     if quotes in {'"""', "'''"}:
         return added

@@ -1,4 +1,4 @@
-"""Renaming: what can be renamed, why not, and the edits that do it in every file."""
+"""Renaming: whether a symbol can be renamed, and the edits in every file."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 _NAME: Final = re.compile(r"[^\W\d]\w*")
 _DASHED: Final = re.compile(r"[^\W\d][\w-]*")
 _COLUMN: Final = re.compile(r"[^\s\"'\\,{}\[\]:#&*!|>%@`-][^\"'\\,\r\n{}\[\]:#]*")
-"""What can be a column in every format without quotes of its own."""
+"""Names that can be columns in every data format without quotes."""
 _OPERATORS: Final = frozenset(
     {"and", "or", "not", "in", "is", "true", "false", "none", "True", "False", "None"}
 )
@@ -52,7 +52,7 @@ _YAML_WORDS: Final = frozenset({"yes", "no", "on", "off", "true", "false", "null
 _IN_PROGRAMS: Final = frozenset({"metric", "experiment"})
 """Kinds of symbols that are functions in Python."""
 _PACKAGES: Final = frozenset({"site-packages", "node_modules"})
-"""Folders of what is installed, and not written here."""
+"""Folders of installed packages."""
 _ENVIRONMENT: Final = "pyvenv.cfg"
 """The file at the root of every virtual environment."""
 
@@ -61,9 +61,9 @@ _ENVIRONMENT: Final = "pyvenv.cfg"
 
 
 def renamable_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Symbol | None]:
-    """Yield the symbol at `offset`; None if a program, data or settings have a name of their own there.
+    """Yield the symbol at `offset`; None if there is no shared symbol in a program, data or settings file.
 
-    Raises `UsageError` with the reason where it cannot be renamed.
+    Raises `UsageError` with the reason if it cannot be renamed.
     """
     symbol = symbol_at(snapshot, path, offset)
     if symbol is None:
@@ -95,7 +95,7 @@ def renamable_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Symbol 
 
 
 def refuse_places_steps(snapshot: Snapshot, symbol: Symbol, places: Iterable[Occurrence]) -> Steps[None]:
-    """Raise `UsageError` where the symbol is, or is known by its name, where nobody can change it."""
+    """Raise `UsageError` if the symbol, or an implicit reference to it, is in a file that is not editable."""
     name = f"`{symbol.name}`"
     for path in dict.fromkeys(each.path for each in places):
         yield
@@ -115,7 +115,7 @@ def refuse_places_steps(snapshot: Snapshot, symbol: Symbol, places: Iterable[Occ
 
 
 def _unchangeable(snapshot: Snapshot, path: str) -> str:
-    """Return why nothing can be changed in a file; empty if something can, as in an unsaved one."""
+    """Return why a file is not editable; empty if it is, or is unsaved."""
     file = Path(path)
     if not file.is_absolute():
         return ""
@@ -138,9 +138,9 @@ def _is_in_environment(snapshot: Snapshot, file: Path) -> bool:
 
 
 def _unclear_steps(snapshot: Snapshot, symbol: Symbol) -> Steps[str]:
-    """Yield the first place at which a program may mean something else by a function's name.
+    """Return the first place where a program may use a function's name for something else.
 
-    Empty for none.
+    Empty if there is none.
     """
     for path in (yield from programs_with(snapshot, symbol.name)):
         yield
@@ -153,7 +153,7 @@ def _unclear_steps(snapshot: Snapshot, symbol: Symbol) -> Steps[str]:
 
 
 def _handed_on(snapshot: Snapshot, symbol: Symbol) -> str:
-    """Return why an attribute of a namespace may be where nobody sees it; empty where it does not."""
+    """Return why an attribute of a namespace may have unknown uses; empty if it cannot."""
     template = snapshot.template(symbol.home)
     mention = mention_at(template.source, symbol.span.start) if template is not None else None
     variable = namespace_of(template, mention) if template is not None and mention is not None else None
@@ -166,7 +166,7 @@ def _handed_on(snapshot: Snapshot, symbol: Symbol) -> str:
 
 
 def _nothing(template: Template, offset: int) -> str:
-    """Return why nothing can be renamed at a place without a symbol."""
+    """Return the reason why nothing can be renamed at a place without a symbol."""
     located = template.source.located(offset)
     inside = offset - located.start
     in_tag = any(tag.span.contains(inside) for tag in located.chunk.tags)
@@ -184,7 +184,7 @@ def _nothing(template: Template, offset: int) -> str:
 
 
 def _is_lost_import(snapshot: Snapshot, symbol: Symbol) -> bool:
-    """Return whether the symbol is imported under its own name from where there is no such name."""
+    """Return whether the symbol is imported under its own name, which the imported file does not define."""
     template = snapshot.template(symbol.home)
     variable = symbol_variable(snapshot, symbol) if symbol.kind == "import" else None
     for binding in variable.bindings if variable is not None and template is not None else ():
@@ -202,7 +202,7 @@ def _is_lost_import(snapshot: Snapshot, symbol: Symbol) -> bool:
 
 
 def refuse_name(snapshot: Snapshot, symbol: Symbol, new: str, places: Iterable[Occurrence]) -> None:
-    """Raise `UsageError` where `new` cannot be a name of this kind at all."""
+    """Raise `UsageError` if `new` is not a valid name for this kind of symbol."""
     shown = f"`{new}`"
     if symbol.kind in {"part", "section"}:
         if not new.strip() or "\n" in new or "\r" in new or "{{" in new or "{%" in new or "{#" in new:
@@ -223,7 +223,7 @@ def refuse_name(snapshot: Snapshot, symbol: Symbol, new: str, places: Iterable[O
 
 
 def _refuse_in_templates(snapshot: Snapshot, symbol: Symbol, new: str, places: Iterable[Occurrence]) -> None:
-    """Raise `UsageError` where `new` cannot be a name in Jinja, or in the YAML that holds it."""
+    """Raise `UsageError` if `new` is not a valid name in Jinja, or in the YAML around it."""
     shown = f"`{new}`"
     if new in KEYWORDS | _OPERATORS:
         raise UsageError(f"{shown} is a word of Jinja's own")
@@ -260,18 +260,18 @@ def _refuse_hiding(snapshot: Snapshot, symbol: Symbol, new: str) -> None:
 
 
 _FEW: Final = 50
-"""How many edits of a file are made one by one."""
+"""The maximum number of edits of a file that are applied incrementally."""
 
 
 class Renaming(NamedTuple):
-    """What is about to be renamed: where its name is, and the name."""
+    """A symbol to rename: the span of its name, and the name."""
 
     span: Span
     name: str
 
 
 class RenameEdit(NamedTuple):
-    """One change; `is_doubtful` where it may be of something else, so that somebody should look at it."""
+    """An edit; `is_doubtful` if it may concern an unrelated name and should be reviewed."""
 
     path: str
     span: Span
@@ -280,9 +280,9 @@ class RenameEdit(NamedTuple):
 
 
 def prepare_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Renaming | None]:
-    """Yield what is at `offset`; None if a program, data or settings have a name of their own there.
+    """Yield the name at `offset`; None if there is no shared symbol in a program, data or settings file.
 
-    Raises `UserError` with the reason where it cannot be renamed.
+    Raises `UserError` with the reason if it cannot be renamed.
     """
     symbol = yield from renamable_steps(snapshot, path, offset)
     return Renaming(symbol.span, symbol.name) if symbol is not None else None
@@ -291,10 +291,10 @@ def prepare_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Renaming 
 def rename_steps(
     snapshot: Snapshot, path: str, offset: int, new: str
 ) -> Steps[tuple[RenameEdit, ...] | None]:
-    """Yield the edits that give the symbol at `offset` the name `new`, in the order of files and places.
+    """Yield the edits that rename the symbol at `offset` to `new`, in the order of files and positions.
 
-    None if `prepare_steps` gives None. Raises `UserError` where the symbol cannot be renamed, or cannot
-    have that name.
+    None if `prepare_steps` gives None. Raises `UserError` if the symbol cannot be renamed, or not to that
+    name.
     """
     symbol = yield from renamable_steps(snapshot, path, offset)
     if symbol is None:
@@ -309,7 +309,7 @@ def rename_steps(
             each.path,
             each.span,
             _text(snapshot, symbol, each, new),
-            # Where somebody begins to rename a name, just that one is meant.
+            # Uncertain occurrences in the file where the renaming started are accepted.
             is_doubtful=each.is_likely and each.path != path,
         )
         for each in places
@@ -319,7 +319,7 @@ def rename_steps(
 
 
 def _text(snapshot: Snapshot, symbol: Symbol, place: Occurrence, new: str) -> str:
-    """Return what is to be at a place: the name, in quotes where YAML takes it for something else."""
+    """Return the replacement at a place: the name, in quotes where YAML would parse it differently."""
     if symbol.kind not in {"part", "section"}:
         return new
     template = snapshot.template(place.path)
@@ -333,7 +333,7 @@ def _text(snapshot: Snapshot, symbol: Symbol, place: Occurrence, new: str) -> st
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether YAML reads the unquoted text as just that text, wherever a value is allowed."""
+    """Return whether YAML parses the unquoted text as the same text wherever a value is allowed."""
     root = compose(f"[{{k: {text}, l: m}}]", Span, lambda _span: False).root
     item = (
         next(iter(root.items), None)
@@ -344,13 +344,13 @@ def _is_plain(text: str) -> bool:
     return isinstance(value, Scalar) and (value.text, value.tag) == (text, "str")
 
 
-# -- the meaning behind it ----------------------------------------------------------
+# -- checking the meaning of the renamed places ---------------------------------------
 
 
 def _refuse_change_of_meaning(
     snapshot: Snapshot, symbol: Symbol, new: str, edits: tuple[RenameEdit, ...]
 ) -> Steps[None]:
-    """Raise `UserError` where the renamed places would not be all places of one thing."""
+    """Raise `UserError` if the renamed places would no longer be exactly the occurrences of one symbol."""
     after = yield from _with(snapshot, edits)
     moved = _moved(edits)
     expected = set(moved.values())
@@ -365,7 +365,7 @@ def _refuse_change_of_meaning(
 
 
 def _moved(edits: tuple[RenameEdit, ...]) -> dict[tuple[str, Span], tuple[str, int]]:
-    """Return where the name of each edit is when all of them are made."""
+    """Return the position of the name of each edit after all edits are applied."""
     found = {}
     shifts: dict[str, int] = {}
     for edit in sorted(edits):
@@ -376,7 +376,7 @@ def _moved(edits: tuple[RenameEdit, ...]) -> dict[tuple[str, Span], tuple[str, i
 
 
 def _opening(text: str) -> int:
-    """Return how many characters are ahead of the name in what is written."""
+    """Return the number of characters before the name in the replacement."""
     return 1 if text.startswith('"') and len(text) > 1 and text.endswith('"') else 0
 
 
@@ -387,7 +387,7 @@ def _where(snapshot: Snapshot, path: str, offset: int) -> str:
 
 
 def _edited(source: Source, edits: list[RenameEdit]) -> Source:
-    """Return the source with the edits, which are in order; one of many is parsed again, which costs less."""
+    """Return the source with the sorted edits applied; many edits are applied by parsing it again."""
     if len(edits) <= _FEW:
         for edit in reversed(edits):
             source = source.edited(edit.span, edit.text)
@@ -401,7 +401,7 @@ def _edited(source: Source, edits: list[RenameEdit]) -> Source:
 
 
 def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Steps[Snapshot]:
-    """Yield the workspace as it is with the edits."""
+    """Return the workspace with the edits applied."""
     opened = dict(snapshot.open_files)
     calls, written = dict(snapshot.calls), dict(snapshot.written)
     projects = dict(snapshot.projects)
@@ -436,15 +436,15 @@ def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Steps[Snapshot]:
 
 _LITERAL: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
 _FUNCTION: Final = re.compile(r"(?<=\.py):\w+$")
-"""What follows the file in the name of a metric."""
+"""The function name after the file name in a metric's name."""
 _PLAIN: Final = re.compile(r"[\w./](?:(?:[\w./ -]|:(?=\w))*[\w./-])?")
-"""What needs no quotes in YAML."""
+"""Values that need no quotes in YAML."""
 
 
 def rename_files(snapshot: Snapshot, renames: Mapping[str, str]) -> tuple[RenameEdit, ...]:
-    """Return the edits, of texts as they are before, that let every path lead where it led; in order.
+    """Return the edits that update all paths to the moved files, in order, relative to the current texts.
 
-    `renames` leads from absolute paths of files and folders to their new ones.
+    `renames` maps absolute paths of files and folders to their new paths.
     """
     moves = _Moves(renames)
     edits = {
@@ -460,13 +460,13 @@ def rename_files(snapshot: Snapshot, renames: Mapping[str, str]) -> tuple[Rename
 
 
 class _Moves:
-    """Where files go, also those inside of folders that go somewhere."""
+    """Maps the paths of moved files, including those inside of moved folders."""
 
     def __init__(self, renames: Mapping[str, str]) -> None:
         self.renames: Final = {os.path.normpath(old): os.path.normpath(new) for old, new in renames.items()}
 
     def __call__(self, path: str) -> str:
-        """Return the new path of a file; its old one where it stays."""
+        """Return the new path of a file; the same path if it is not moved."""
         path = os.path.normpath(path)
         for old, new in self.renames.items():
             if path == old:
@@ -477,7 +477,7 @@ class _Moves:
 
 
 def _touched(snapshot: Snapshot, moves: _Moves) -> list[str]:
-    """Return the prompt files that may name something that moves, or count from something that does."""
+    """Return the prompt files that may reference a moved file, or whose relative paths change."""
     names = [Path(old).name for old in moves.renames]
     known = {*snapshot.graph.paths, *snapshot.open_files}
     touched: set[str] = set()
@@ -504,7 +504,7 @@ def _include_edits(snapshot: Snapshot, path: str, template: Template, moves: _Mo
 
 
 def _literals(template: Template, reference: TemplateReference) -> Iterator[tuple[Span, str]]:
-    """Yield the quoted names of a reference, each with its quotes."""
+    """Yield the quoted names of a reference, including their quotes."""
     names = reference.alternatives or ((reference.name,) if reference.name else ())
     text = template.source.slice(reference.span)
     for match in _LITERAL.finditer(text):
@@ -513,7 +513,7 @@ def _literals(template: Template, reference: TemplateReference) -> Iterator[tupl
 
 
 def _new_name(snapshot: Snapshot, path: str, name: str, moves: _Moves) -> str | None:
-    """Return the name that leads to the same file; None if there is none, or where it led to none."""
+    """Return the new name for the same file; None if there is none, or the name did not resolve."""
     for folder in snapshot.search_folders(path):
         target = path_in(folder, name)
         if target is None or not snapshot.exists(target):
@@ -548,7 +548,7 @@ def _header_edits(path: str, template: Template, moves: _Moves) -> Iterator[Rena
 
 
 def _header_paths(template: Template) -> Iterator[tuple[Span, str]]:
-    """Yield the values of the header that are paths, or begin with one, as they are and where they are."""
+    """Yield the values of the header that are paths, or begin with one, with their spans."""
     declared = template.declarations
     settings = declared.settings
     found: list[tuple[tuple[str | int, ...], str | None]] = [
@@ -569,7 +569,7 @@ def _header_paths(template: Template) -> Iterator[tuple[Span, str]]:
 
 
 def _quoted(value: str, written: str) -> str:
-    """Return the value as YAML, in the quotes that stood there before."""
+    """Return the value as YAML, in the original quotes."""
     if written.startswith('"') and not set(value) & {'"', "\\"}:
         return f'"{value}"'
     if _PLAIN.fullmatch(value) and not written.startswith("'"):

@@ -1,4 +1,4 @@
-"""The types and modifiers of semantic tokens, in the order in which they are sent as numbers."""
+"""The types and modifiers of semantic tokens, in the order of their numeric ids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STANDARD_TYPES: Final = (
     "number",
     "operator",
 )
-"""Types that every editor knows."""
+"""Types that all editors support."""
 
 OWN_TYPES: Final = {
     "key": "A key of YAML.",
@@ -32,7 +32,7 @@ OWN_TYPES: Final = {
     "tagDelimiter": "The beginning or end of a Jinja statement.",
     "outputDelimiter": "The beginning or end of a printed Jinja expression.",
 }
-"""Types that only prompts have, with their descriptions; the extension declares them to VS Code."""
+"""Types specific to prompts, with their descriptions; the extension declares them to VS Code."""
 
 TYPES: Final = (*STANDARD_TYPES, *OWN_TYPES)
 MODIFIERS: Final = ("declaration", "modification", "defaultLibrary")
@@ -42,11 +42,11 @@ MODIFICATION: Final = 2
 DEFAULT_LIBRARY: Final = 4
 
 NUMBER: Final = {name: number for number, name in enumerate(TYPES)}
-"""The number of each type."""
+"""The numeric id of each type."""
 
 
 class SemanticToken(NamedTuple):
-    """A stretch from `start` to `end`, with the name of its type and the sum of its modifiers."""
+    """A token from `start` to `end`, with the name of its type and a bit set of its modifiers."""
 
     start: int
     end: int

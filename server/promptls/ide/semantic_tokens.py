@@ -1,4 +1,4 @@
-"""The semantic tokens of a file, cached with its chunks, and as the numbers of the protocol."""
+"""The semantic tokens of a file, cached with its chunks, and their encoding in the protocol."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ _PUNCTUATION: Final = frozenset("()[]{},.:;")
 _BINDING_TYPES: Final = {"macro": "function", "parameter": "parameter"}
 
 Meant = dict[int, tuple[str, int]]
-"""The type and modifiers of the words of a chunk, by their offsets."""
+"""The type and modifiers of names in a chunk, by offset."""
 
 
 def jinja_tokens(chunk: Chunk, readings: list[Reading]) -> Iterator[SemanticToken]:
-    """Yield the tokens of the chunk's tags; spans of its readings count from its start."""
+    """Yield the tokens of the chunk's tags; spans of its readings are relative to its start."""
     meant: Meant = {reading.span.start: reading_type(reading) for reading in readings}
     for tag in chunk.tags:
         if tag.kind == "comment":
@@ -113,7 +113,7 @@ def _tag(tag: Tag, meant: Meant) -> Iterator[SemanticToken]:
 
 
 def _plain(token: Token) -> tuple[str, int] | None:
-    """Return the type of a token by itself."""
+    """Return the type of a token without its context."""
     if token.kind == "name":
         if token.text in _OPERATOR_WORDS:
             return "operator", 0
@@ -126,7 +126,7 @@ def _plain(token: Token) -> tuple[str, int] | None:
 
 
 def _words(statement: Statement) -> Iterator[tuple[int, tuple[str, int]]]:
-    """Yield the words of a tag that the tree tells more of than their token: names, attributes, filters."""
+    """Yield the types of a tag's names that depend on the syntax tree: names, attributes, filters."""
     if statement.keyword != "output":
         yield statement.keyword_span.start, ("keyword", 0)
     if statement.name:
@@ -185,7 +185,7 @@ _COMMENT: Final = re.compile(r"(?:^|(?<=[ \t\n]))#[^\r\n]*")
 
 
 def yaml_tokens(chunk: Chunk) -> Iterator[SemanticToken]:
-    """Yield the tokens of the chunk's YAML; by the lines of its keys where it is broken."""
+    """Yield the tokens of the chunk's YAML; from the lines of its keys if it is invalid."""
     roots = chunk_yaml(chunk).roots
     if not roots:
         for match in _KEY_LINE.finditer(chunk.text):
@@ -205,7 +205,7 @@ def yaml_tokens(chunk: Chunk) -> Iterator[SemanticToken]:
 
 
 def node_tokens(node: Node, text: str) -> Iterator[SemanticToken]:
-    """Yield the tokens of a YAML node with its spans in `text`."""
+    """Yield the tokens of a YAML node whose spans are in `text`."""
     stack: list[tuple[Node, str, bool]] = [(node, "", False)]
     seen: set[int] = set()
     while stack:
@@ -226,7 +226,7 @@ def node_tokens(node: Node, text: str) -> Iterator[SemanticToken]:
 
 def _scalar(scalar: Scalar, text: str, key: str, *, is_key: bool) -> SemanticToken:
     start, end = scalar.span
-    if scalar.style in {"|", ">"}:  # what follows the indicator on its line is not of the text
+    if scalar.style in {"|", ">"}:  # the rest of the indicator's line is not part of the text
         start = min(line_end(text, start), end)
     if is_key:
         return SemanticToken(start, end, "key")
@@ -239,16 +239,16 @@ def _scalar(scalar: Scalar, text: str, key: str, *, is_key: bool) -> SemanticTok
 
 
 WIDTH: Final = 5
-"""How many numbers a token takes."""
+"""The number of integers that encode a token."""
 _AROUND_TAGS: Final = frozenset({"promptText", "string", "key", "partName", "role", "comment"})
-"""Types of YAML, in which tags may be."""
+"""Types in YAML that may contain tags."""
 
 
 class TokenRun(NamedTuple):
-    """The tokens of a piece of a file.
+    """The encoded tokens of a piece of a file.
 
-    The line of the first token counts from the piece's first line; `last_line`, that of the last
-    token, does as well. `parts` are the runs that it was put together from, each with its line.
+    The line of the first token is relative to the piece's first line, as is `last_line`, the line of the last
+    token. `parts` are the runs that it was composed of, each with its line.
     """
 
     numbers: tuple[int, ...]
@@ -260,7 +260,7 @@ EMPTY: Final = TokenRun((), 0)
 
 
 def joined(parts: Iterable[tuple[int, TokenRun]]) -> TokenRun:
-    """Return the run of a piece that is made of pieces, each with the line that it begins on."""
+    """Return the run of a piece that consists of pieces, each with its first line."""
     filled = tuple((line, run) for line, run in parts if run.numbers)
     numbers: list[int] = []
     last = 0
@@ -272,7 +272,7 @@ def joined(parts: Iterable[tuple[int, TokenRun]]) -> TokenRun:
 
 
 def encoded(chunk: Chunk, tokens: Iterable[SemanticToken], unit: Unit) -> TokenRun:
-    """Return the run of a chunk; of tokens that overlap the first one stays."""
+    """Return the encoded tokens of a chunk; if tokens overlap, only the first one."""
     numbers: list[int] = []
     last_line = last_column = behind = 0
     is_plain = unit is Unit.UTF32 or chunk.text.isascii()
@@ -293,9 +293,9 @@ def encoded(chunk: Chunk, tokens: Iterable[SemanticToken], unit: Unit) -> TokenR
 
 
 def _on_lines(chunk: Chunk, tokens: Iterable[SemanticToken]) -> Iterator[SemanticToken]:
-    """Yield the tokens cut at line ends, and around the tags that are in them.
+    """Yield the tokens split at line breaks, and around the tags inside them.
 
-    So they suit clients that take no tokens of several lines, and none that overlap.
+    This supports clients without multi-line or overlapping tokens.
     """
     for token in tokens:
         if token.type not in _AROUND_TAGS:
@@ -312,7 +312,7 @@ def _outside_tags(chunk: Chunk, token: Span) -> Iterator[Span]:
     first = max(bisect_right(starts, token.start) - 1, 0)
     for tag in chunk.tags[first : bisect_left(starts, token.end)]:
         if tag.span.start <= token.start and token.end <= tag.span.end:
-            yield token  # it is the tag's own
+            yield token  # it belongs to the tag itself
             return
         if tag.span.end > token.start:
             yield Span(position, max(tag.span.start, position))
@@ -326,7 +326,7 @@ def _tag_starts(chunk: Chunk) -> list[int]:
 
 
 def _lines(chunk: Chunk, span: Span) -> Iterator[Span]:
-    """Yield the stretches of a span line by line, without white space at their ends."""
+    """Yield the lines of a span, without surrounding white space."""
     position = span.start
     while position < span.end:
         line = bisect_right(chunk.line_starts, position)
@@ -340,7 +340,7 @@ def _lines(chunk: Chunk, span: Span) -> Iterator[Span]:
 
 
 class TokensEdit(NamedTuple):
-    """`deleted` numbers from number `start` on, and those that take their place."""
+    """An edit that replaces `deleted` integers from index `start` on with `numbers`."""
 
     start: int
     deleted: int
@@ -348,11 +348,11 @@ class TokensEdit(NamedTuple):
 
 
 def change(old: TokenRun, new: TokenRun) -> TokensEdit | None:
-    """Return the one edit that makes the newer run's numbers of the older one's.
+    """Return the edit that turns the integers of the old run into those of the new one.
 
     None if they are the same.
 
-    Runs that are shared between the two are not gone over.
+    Parts that both runs share are not compared.
     """
     start = offset = 0
     while old is not new:
@@ -366,20 +366,20 @@ def change(old: TokenRun, new: TokenRun) -> TokensEdit | None:
         gap = _gap(old, first)
         if gap != _gap(new, first):
             return _trimmed(_between(old, 0, 0, offset), _between(new, 0, 0, offset), start)
-        # All that differs is inside of one part, whose first line counts from what is ahead of it.
+        # All differences are inside one part, whose first line is relative to the tokens before it.
         start, offset = start + ahead, gap + (0 if first else offset)
         old, new = old.parts[first][1], new.parts[first][1]
     return None
 
 
 def _between(run: TokenRun, ahead: int, after: int, offset: int) -> tuple[int, ...]:
-    """Return the run's numbers without those at its ends; the first counts from `offset` lines before."""
+    """Return the run's integers without those at its ends, with `offset` added to the first line."""
     numbers = run.numbers[ahead : len(run.numbers) - after]
     return numbers if ahead or not numbers else (numbers[0] + offset, *numbers[1:])
 
 
 def _shared(old: TokenRun, new: TokenRun) -> tuple[int, int]:
-    """Return how many parts the two begin with that are the same in both, and how many they end with."""
+    """Return the numbers of identical parts at the beginning and at the end of both runs."""
     most = min(len(old.parts), len(new.parts))
     first = 0
     while first < most and _is_as(old, new, first, first):
@@ -397,7 +397,7 @@ def _is_as(old: TokenRun, new: TokenRun, index: int, other: int) -> bool:
 
 
 def _gap(run: TokenRun, index: int) -> int:
-    """Return how many lines a part begins behind the last token of the part before it."""
+    """Return the number of lines between a part's start and the last token of the previous part."""
     if not index:
         return run.parts[0][0]
     line, before = run.parts[index - 1]
@@ -405,7 +405,7 @@ def _gap(run: TokenRun, index: int) -> int:
 
 
 def _trimmed(old: tuple[int, ...], new: tuple[int, ...], start: int) -> TokensEdit | None:
-    """Return the edit from `old` to `new` without the tokens that both begin or end with."""
+    """Return the edit from `old` to `new` without their common first and last tokens."""
     most = min(len(old), len(new))
     same = 0
     while same + WIDTH <= most and old[same : same + WIDTH] == new[same : same + WIDTH]:
@@ -423,9 +423,9 @@ def _ends(numbers: tuple[int, ...], end: int) -> tuple[int, ...]:
 
 
 def file_run(snapshot: Snapshot, path: str, unit: Unit) -> TokenRun:
-    """Return the tokens of the file at `path`, columns and lengths in `unit`.
+    """Return the tokens of the file at `path`, with columns and lengths in `unit`.
 
-    None in a file that is no prompt.
+    Empty if the file is not a prompt.
     """
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:
@@ -434,9 +434,9 @@ def file_run(snapshot: Snapshot, path: str, unit: Unit) -> TokenRun:
 
 
 def run_of_lines(snapshot: Snapshot, path: str, unit: Unit, first: int, last: int) -> TokenRun:
-    """Return the tokens of the chunks that hold the lines from `first` to `last`.
+    """Return the tokens of the chunks that contain the lines from `first` to `last`.
 
-    No other chunk is looked at.
+    Other chunks are not processed.
     """
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:
@@ -445,7 +445,7 @@ def run_of_lines(snapshot: Snapshot, path: str, unit: Unit, first: int, last: in
 
 
 class _Colouring:
-    """One text, and the unit that its columns are counted in."""
+    """Encodes the tokens of one text, with columns in one unit."""
 
     def __init__(self, template: Template, unit: Unit) -> None:
         self._root = template.source.root
@@ -467,7 +467,7 @@ class _Colouring:
         return joined(parts)
 
     def _run(self, piece: Piece, resolver: Resolver, start: int) -> TokenRun:
-        """Return the run of a piece that begins at offset `start`, as `resolver` does, which goes over it."""
+        """Return the run of a piece at offset `start`, the position of `resolver`, which is advanced."""
         declared = self._header if start == 0 else None
         readings: list[Reading] = []
         if isinstance(piece, Chunk) and _has_loose(piece):
@@ -497,9 +497,9 @@ class _Colouring:
         return run
 
     def _meanings(self, piece: Piece, resolver: Resolver, start: int) -> tuple[object, ...]:
-        """Return the meanings of names that the piece reads from outside, as far as they affect its colors.
+        """Return the kinds of external names that the piece reads, which its token types depend on.
 
-        The resolver stays where it is for a chunk, and goes over a group.
+        For a chunk the resolver is not advanced; for a group it is.
         """
         found: list[tuple[str, str]] = []
         late = self._names.bound_at_end
@@ -529,12 +529,12 @@ class _Colouring:
 
 
 def _has_loose(chunk: Chunk) -> bool:
-    """Return whether a block tag of the chunk has its partner in another chunk."""
+    """Return whether a block tag of the chunk has its counterpart in another chunk."""
     return any(isinstance(step, NameEvent) for step in outline(chunk))
 
 
 def _with_header(tokens: list[SemanticToken], header: Declarations, text: str) -> list[SemanticToken]:
-    """Return the tokens with those of the header's YAML in the place of its comment."""
+    """Return the tokens with the header comment replaced by the tokens of its YAML."""
     start, end = header.span
     rest = [token for token in tokens if not (token.type == "comment" and token.start == start)]
     rest.append(SemanticToken(start, start + len(OPENING), "comment"))

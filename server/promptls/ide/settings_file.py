@@ -1,4 +1,4 @@
-"""CompletionList and hover in the settings file (TOML), by the JSON Schema of the settings."""
+"""Completion and hover in the settings file (TOML), based on the JSON Schema of the settings."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ Keys = tuple[str, ...]
 class TomlPlace(NamedTuple):
     """A place in a settings file.
 
-    `keys` lead from the settings' root to the mapping whose key is written, or to the value that is.
-    `word` is what is there already, without quotes; `quote` is the one that is open.
+    `keys` is the path from the settings' root to the mapping whose key is written, or to the value being
+    written. `word` is the existing text, without quotes; `quote` is the open quote.
     """
 
     what: Literal["table", "key", "value"]
@@ -48,7 +48,7 @@ class TomlPlace(NamedTuple):
 
 
 def is_settings_file(path: str) -> bool:
-    """Return whether a file of this name holds settings of promptls."""
+    """Return whether the file name is that of a settings file of promptls."""
     return Path(path).name in {SETTINGS_FILE, PYPROJECT_FILE}
 
 
@@ -58,10 +58,9 @@ def root_of(path: str) -> Keys:
 
 
 def place_in(text: str, offset: int, root: Keys) -> TomlPlace | None:
-    """Return where `offset` is.
+    """Return the context of `offset`.
 
-    None in a comment, where the settings of somebody else are, and in a text that is too large or too
-    deeply nested to be read.
+    None in a comment, in settings of other tools, and in a text that is too large or too deeply nested.
     """
     found = _Reader(text, offset).place() if len(text) <= MAX_CHARACTERS else None
     if found is None or found.what == "table":
@@ -77,7 +76,7 @@ def names_in(text: str) -> Keys:
 
 
 class _Reader:
-    """Reads a text up to a place."""
+    """Parses a text up to an offset."""
 
     def __init__(self, text: str, offset: int) -> None:
         self._text: Final = text
@@ -175,9 +174,9 @@ def settings_schema() -> Schema:
 
 
 def schema_at(keys: tuple[str, ...]) -> Schema:
-    """Return the schema of the value that the keys lead to, through lists.
+    """Return the schema of the value at a path of keys, through lists.
 
-    Empty where there is no such setting.
+    Empty if there is no such setting.
     """
     schema = _resolved(settings_schema())
     for key in keys:
@@ -195,13 +194,13 @@ def keys_at(keys: tuple[str, ...]) -> Mapping[str, Schema]:
 
 
 def item_schema(schema: Schema) -> Schema:
-    """Return the schema of a list's items; of anything else the schema itself."""
+    """Return the schema of a list's items; for other types the schema itself."""
     items = schema.get("items")
     return _resolved(items) if isinstance(items, dict) else schema
 
 
 def _resolved(schema: Schema) -> Schema:
-    """Return the schema with what it refers to, and of two choices that which is not nothing."""
+    """Return the schema with its reference resolved, and for an optional value the non-null alternative."""
     described = {key: schema[key] for key in ("description", "default") if key in schema}
     for choice in schema.get("anyOf", ()):
         if choice.get("type") != "null":
@@ -214,7 +213,7 @@ def _resolved(schema: Schema) -> Schema:
 
 
 def type_words(schema: Schema) -> str:
-    """Return the type of a value as people read it."""
+    """Return the type of a value as text."""
     if "enum" in schema:
         return "one of " + ", ".join(f"`{each}`" for each in schema["enum"])
     kind = schema.get("type", "any value")
@@ -224,11 +223,11 @@ def type_words(schema: Schema) -> str:
 
 
 _FILES: Final = {"functions": (".py",), "dataset": (".csv", ".jsonl", ".ndjson", ".json", ".parquet")}
-"""How the files end that a setting may name."""
+"""The file name extensions for settings that are paths."""
 _MAX_PYTHON_FILES: Final = 50
 _TABLE: Final = re.compile(r"^[ \t]*\[", re.MULTILINE)
 _OPTION: Final = 3
-"""How many keys lead to an option of a metric: `metrics`, its name, and the option's."""
+"""The length of the path of a metric's option: `metrics`, its name, and the option's."""
 
 
 def is_name(keys: Keys) -> bool:
@@ -237,7 +236,7 @@ def is_name(keys: Keys) -> bool:
 
 
 def names(snapshot: Snapshot, path: str, text: str, keys: Keys, schema: Schema) -> Iterator[tuple[str, str]]:
-    """Yield the texts that a setting may be."""
+    """Yield the suggested values of a setting."""
     if "enum" in schema:
         yield from ((str(each), "") for each in schema["enum"])
         return
@@ -269,9 +268,9 @@ def names(snapshot: Snapshot, path: str, text: str, keys: Keys, schema: Schema) 
 
 
 def metric_options(path: str, text: str, keys: Keys) -> Mapping[str, str]:
-    """Return what may be set of the metric that `keys` lead to, by its `use`.
+    """Return the options of the metric at `keys`, according to its `use`.
 
-    Each with what it is in a word.
+    Each with a short description.
     """
     use = value_beside(text, (*keys, ""), "use")
     taken = taken_by(use, Path(path).parent) if use else None
@@ -280,9 +279,9 @@ def metric_options(path: str, text: str, keys: Keys) -> Mapping[str, str]:
 
 
 def value_beside(text: str, keys: Keys, name: str) -> str:
-    """Return the text that is under another key of the same table; empty where none is found.
+    """Return the text under another key of the same table; empty if there is none.
 
-    The table is found by its name, on a line of its own or as one line of another, broken or not.
+    The table is found by its header or as an inline table, even if the text is invalid.
     """
     *around, _ = keys
     header = re.search(rf"^[ \t]*\[[ \t]*(?:tool\.promptls\.)?{_dotted(around)}[ \t]*\]", text, re.MULTILINE)
@@ -347,11 +346,11 @@ _PARAMETERS: Final = {
     "seed": "for the same answer again, where the model has it",
     "stop": "texts that end the answer",
 }
-"""What most providers take with a request."""
+"""Request parameters that most providers support."""
 
 
 def complete_settings(snapshot: Snapshot, path: str, offset: int, trigger: str = "") -> CompletionList | None:
-    """Return what may be at `offset` of the settings file at `path`."""
+    """Return the completions at `offset` of the settings file at `path`."""
     template = snapshot.template(path)
     if template is None:
         return None
@@ -372,9 +371,9 @@ def complete_settings(snapshot: Snapshot, path: str, offset: int, trigger: str =
 
 
 def _tables(root: Keys, written: str) -> Iterator[Item]:
-    """Yield the tables that a header may begin; those of names of one's own end with a dot.
+    """Yield the table names for a header; those with user-defined children end with a dot.
 
-    Behind a name of one's own, `models.fast.`, those that are below it.
+    After a user-defined name such as `models.fast.`, its subtables.
     """
     *around, _ = (*written.split("."),)
     keys = tuple(name.strip().strip("\"'") for name in around)
@@ -442,13 +441,13 @@ def _values(snapshot: Snapshot, path: str, text: str, place: TomlPlace) -> Itera
 
 
 def _short(schema: Schema) -> str:
-    """Return the first words of what a setting is, for the line of a list."""
+    """Return the first words of a setting's description, for the completion list."""
     text = str(schema.get("description", "")) or type_words(schema)
     return text if len(text) <= _DESCRIBED else f"{text[: _DESCRIBED - 1]}…"
 
 
 def explain_setting(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
-    """Return what is known of the setting whose key, or whose table, is at `offset`."""
+    """Return the hover text of the setting whose key, or whose table, is at `offset`."""
     template = snapshot.template(path)
     if template is None:
         return None
@@ -478,7 +477,7 @@ def explain_setting(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
 
 
 def value_text(keys: Keys, name: str) -> str:
-    """Return what a value means, in Markdown; empty where nothing more is known than its name."""
+    """Return the description of a value, in Markdown; empty if nothing but its name is known."""
     last = keys[-1] if keys else ""
     if last == "use" or (last == "metrics" and len(keys) > 1):
         from promptls.metrics.registry import BUILTIN_METRICS, page_of_metric
@@ -493,7 +492,7 @@ def value_text(keys: Keys, name: str) -> str:
 
 
 def _option_text(path: str, text: str, keys: Keys) -> str:
-    """Return what an option of a metric is."""
+    """Return the description of a metric's option."""
     if keys[:1] != ("metrics",) or len(keys) != _OPTION:
         return ""
     detail = metric_options(path, text, keys[:2]).get(keys[2])
@@ -513,7 +512,7 @@ def setting_names(path: str, label: str) -> tuple[str, ...]:
 
 
 def setting_text(keys: tuple[str, ...]) -> str:
-    """Return what a setting is, in Markdown; empty where there is none."""
+    """Return the description of a setting, in Markdown; empty if there is none."""
     if keys[:1] == ("rules",) and len(keys) > 1:
         from promptls.lint.registry import RULES
 
