@@ -1,7 +1,7 @@
-"""The truncation lab's result: its shape as JSON, which the command line prints and the panel draws.
+"""The truncation lab's result: its JSON format, which the command line prints and the panel displays.
 
-All counts are tokens; all shares are between 0 and 1; lists named by turns hold one item for each
-turn of the chat, in order. Every text is a user's or a template's: whoever shows it escapes it.
+All counts are tokens; all shares are between 0 and 1; lists named by turns contain one item for each turn of
+the chat, in order. All texts come from users or templates and must be escaped for display.
 """
 
 from __future__ import annotations
@@ -10,49 +10,49 @@ from typing import TypedDict
 
 
 class PieceJson(TypedDict):
-    """One part of one of the chat's prompts; the same part in another turn is the same piece."""
+    """One part of one of the chat's prompts; the same part in different turns is one piece."""
 
     name: str
     role: str
     tokens: int
     priority: float | None
-    """`truncation_priority`; null where it is no number."""
+    """`truncation_priority`; null if it is not a number."""
 
 
 class ChatJson(TypedDict):
     """A chat that was simulated."""
 
     name: str
-    """What it comes from: `row 3`, or the sample's name."""
+    """The origin of the chat: `row 3`, or the sample's name."""
     source: str
-    """Where that is: the dataset's file, `the examples`, …"""
+    """The file of the origin: the dataset's file, `the examples`, …"""
     generated: int
-    """How many of its turns, the last ones, were made up because the data has no more."""
+    """The number of turns at the end that were generated because the data has no more messages."""
     pieces: list[PieceJson]
     turns: list[list[int]]
     """The prompt of each turn before truncation: indices into `pieces`, in order."""
     tokens: list[int]
     """The tokens of each turn's prompt before truncation."""
     cached: list[int]
-    """How many of them would be read from the cache if nothing were ever removed."""
+    """The number of tokens that would be read from the cache without truncation."""
 
 
 class TurnsJson(TypedDict):
     """The turns of the first chat under one limit and step."""
 
     tokens: list[int]
-    """Tokens that the model gets."""
+    """The number of tokens that the model receives."""
     cached: list[int]
-    """How many of them are read from the cache; 0 in the first turn."""
+    """The number of these tokens that are read from the cache; 0 in the first turn."""
     lost: list[int]
-    """Tokens that were removed."""
+    """The number of removed tokens."""
     removed: list[list[int]]
-    """The removed parts of each turn, as runs: the first and the last place, the first and the last, …
+    """The removed parts of each turn, as runs: the first and the last index, the first and the last, …
 
-    A place is an index, from 0, into the chat's `turns` of that turn.
+    An index is a 0-based position in the chat's `turns` of that turn.
     """
     failed: list[int]
-    """The turns, from 0, that cannot be truncated: Prompt Poet raises an error for them."""
+    """The 0-based turns that cannot be truncated, because Prompt Poet raises an error."""
 
 
 class CellJson(TypedDict):
@@ -61,30 +61,33 @@ class CellJson(TypedDict):
     limit: int
     step: int
     cacheRate: float
-    """The share of the tokens, from each chat's second turn on, that is read from the cache."""
+    """The share of tokens read from the cache, from each chat's second turn on."""
     keptRate: float
-    """The share of what fits under the limit that is kept."""
+    """The share of the tokens that fit under the limit that is not removed."""
     lost: int
-    """Tokens removed, all turns together."""
+    """The number of tokens removed over all turns."""
     needless: int
-    """How many of them would have fitted: the price of a large step."""
+    """The number of removed tokens that would have fitted: the cost of a large step."""
     breaks: int
-    """Turns in which other parts are removed than in the turn before: the cache starts again there."""
+    """The number of turns in which different parts are removed than in the previous turn.
+
+    In such a turn, the cache starts over.
+    """
     score: float
     """`cacheRate` + `keptRate`: the step with the highest is the best one."""
     failures: list[str]
-    """Why some turns cannot be truncated, each reason once; empty as a rule."""
+    """The distinct reasons why turns cannot be truncated; usually empty."""
     turns: TurnsJson
 
 
 class BestJson(TypedDict):
-    """The step that is best under a limit."""
+    """The best step under a limit."""
 
     limit: int
     step: int | None
-    """Null where no step is better than another: nothing is removed, or nothing can be."""
+    """Null if all steps are equal: nothing is removed, or nothing can be."""
     reason: str
-    """Why, in one or two sentences for people."""
+    """The reason, in one or two sentences."""
 
 
 class CacheJson(TypedDict):
@@ -93,47 +96,48 @@ class CacheJson(TypedDict):
     name: str
     """`exact`, `openai`, `anthropic`, `google`, `deepseek` or `vllm`."""
     least: int
-    """Tokens that a shared beginning must have to be kept at all."""
+    """The minimum length of a shared beginning that is cached, in tokens."""
     block: int
-    """Tokens are kept in multiples of so many."""
+    """The granularity of the cache: it stores multiples of this many tokens."""
     words: str
 
 
 class UnstableJson(TypedDict):
-    """Where the prompts of the first chat differ ahead of what is cut, so that no step can help."""
+    """The place where the prompts of the first chat differ before any truncation, so that no step helps."""
 
     part: str
     """The first part that differs between two turns."""
     tokens: int
-    """Tokens ahead of it, which are all that a cache can read."""
+    """The number of tokens before it, which is the most that a cache can read."""
 
 
 class LabJson(TypedDict):
-    """The whole result."""
+    """The complete result."""
 
     path: str
     encoding: str
     approximate: bool
     """Whether the counts are those of the nearest encoding, because the model's own is not public."""
     input: str
-    """The input that grows, turn by turn."""
+    """The input that grows in each turn."""
     inputs: list[str]
     """The inputs that could grow instead."""
     limit: int | None
-    """The present token limit, of the header or the settings."""
+    """The current token limit, from the header or the settings."""
     step: int | None
-    """The present truncation step."""
+    """The current truncation step."""
     cache: CacheJson
     chats: list[ChatJson]
-    """The chats, the one whose turns the cells hold first; the others without `pieces` and `turns`."""
+    """The chats, starting with the one whose turns the cells contain; the others lack `pieces` and `turns`.
+    """
     limits: list[int]
-    """The limits that were tried, the smallest first."""
+    """The limits that were tried, in ascending order."""
     steps: list[int]
-    """All steps that were tried under any limit, the smallest first."""
+    """All steps that were tried under any limit, in ascending order."""
     cells: list[CellJson]
-    """For each limit all of its steps, the smallest first."""
+    """For each limit all of its steps, in ascending order."""
     best: list[BestJson]
     """For each limit the best step."""
     advice: str
-    """The best step under the present limit, or under the one that serves best, with the reason."""
+    """The best step under the current limit, or under the limit with the best score, with the reason."""
     unstable: UnstableJson | None

@@ -27,25 +27,25 @@ REFACTORINGS: Final[MappingProxyType[str, Callable[[Selection], Offer | None]]] 
         "convert-file": convert_file,
     }
 )
-"""Every refactoring by its name: each looks at a place and says what it would do there, or None."""
+"""All refactorings by name: each examines a selection and returns an offer for it, or None."""
 
 
 def offers(snapshot: Snapshot, path: str, span: Span) -> Iterator[tuple[str, Offer]]:
-    """Yield what can be done with the selection, by the refactorings' names.
+    """Yield the refactorings for the selection, by name.
 
-    Also what cannot, with the reason.
+    Refactorings that are not possible are included, with the reason.
     """
     place = place_at(snapshot, path, span)
     if place is not None:
         for name, look in REFACTORINGS.items():
             if not place.template.source.language.has_tags and name != "convert-file":
-                continue  # what the others write is YAML, and the file is JSON
+                continue  # the other refactorings write YAML, not JSON
             offer = look(place)
             if offer is not None:
                 yield name, offer
 
 
 def place_at(snapshot: Snapshot, path: str, span: Span) -> Selection | None:
-    """Return the selection of a prompt file; None for other files."""
+    """Return the selection in a prompt file; None for other files."""
     template = snapshot.template(path)
     return None if template is None else Selection(snapshot, path, template, span)

@@ -24,7 +24,7 @@ from promptls.workspace.disk import ENDINGS
 
 
 def input_keys_form(place: Selection) -> Offer | None:
-    """Return the other form of `input_keys`, where the selection is in the declarations."""
+    """Return the conversion of `input_keys` to its other form, if the selection is in the declarations."""
     declarations = place.template.declarations
     entry = declarations.tree.entry("input_keys") if declarations.tree else None
     if entry is None or not entry.key.span.start <= place.span.start <= entry.value.span.end:
@@ -55,7 +55,7 @@ def input_keys_form(place: Selection) -> Offer | None:
 
 
 def _mapping(place: Selection, names: list[str], column: int) -> str:
-    """Return the mapping in block style behind `input_keys`, each schema on the line of its name."""
+    """Return `input_keys` as a mapping in block style, with each schema on the line of its name."""
     needed = {each.name: each for each in inputs_of(place.snapshot, place.path)}
     indentation = " " * (column + 2)
     lines = [f"{indentation}{flow(name)}: {flow(suggested(needed.get(name)))}" for name in names]
@@ -64,7 +64,7 @@ def _mapping(place: Selection, names: list[str], column: int) -> str:
 
 
 def suggested(needed: NeededInput | None) -> dict[str, object]:
-    """Return the JSON Schema that the uses of an input suggest: its type, where they tell one."""
+    """Return the JSON Schema inferred from the uses of an input; empty if they do not determine a type."""
     if needed is None:
         return {}
     kind = input_schema(needed, ()).get("type")
@@ -79,7 +79,7 @@ def _has_comment(place: Selection, node: Node) -> bool:
 
 
 def add_header(place: Selection) -> Offer | None:
-    """Return a header at the top of a parts template without one; asked for on the file's first line."""
+    """Return the insertion of a header in a parts template without one; offered on the first line."""
     if place.kind is not Kind.PARTS or place.template.header is not None:
         return None
     if place.template.source.place(place.span.start).line > 0:
@@ -90,7 +90,7 @@ def add_header(place: Selection) -> Offer | None:
 def added_header(place: Selection, *also: str) -> Change:
     """Return the edit that adds the header, with the names `also` among its inputs."""
     needed = {each.name: each for each in inputs_of(place.snapshot, place.path)}
-    # A header without a function that callers pass would make its calls look wrong.
+    # If a function that callers pass were missing in the header, its calls would be reported.
     provided = function_names(place.snapshot, place.path) or frozenset()
     names = dict.fromkeys([*(name for name in needed if name not in provided), *also])
     lines = ["{#---", f"name: {flow(_name(place.path))}"]
@@ -110,7 +110,7 @@ def _name(path: str) -> str:
 
 
 def declare_input(place: Selection) -> Offer | None:
-    """Return the variable at the cursor added to `input_keys`, with a header where there is none."""
+    """Return the addition of the variable at the cursor to `input_keys`; adds a header if there is none."""
     template = place.template
     found = template.source.located(place.span.start)
     here = place.span.start - found.start
@@ -152,7 +152,7 @@ def declare_input(place: Selection) -> Offer | None:
 
 
 _LONGEST: Final = 200_000
-"""Characters of a file that is converted to see whether it can be."""
+"""The maximum length of a file that is converted to check whether it can be, in characters."""
 _FORMS: Final = {
     Kind.OBJECT: ("object", "parts", "a parts template"),
     Kind.EVALUATION: ("opencompass", "parts", "a parts template"),
@@ -161,7 +161,7 @@ _FORMS: Final = {
 
 
 def convert_file(place: Selection) -> Offer | None:
-    """Return the file in another form, beside it; offered on its first line."""
+    """Return the conversion of the file to another format, in a new file; offered on the first line."""
     form = _FORMS.get(place.kind)
     if form is not None and form_of(place.template.declarations.data) is not None:
         form = ("ragas", *form[1:])
@@ -184,7 +184,7 @@ def convert_file(place: Selection) -> Offer | None:
 
 
 def _path(place: Selection, target: str) -> Path:
-    """Return a name beside the file that is free."""
+    """Return an unused file name in the same folder."""
     file = Path(place.path)
     stem = next((file.name[: -len(end)] for end in ENDINGS if file.name.endswith(end)), file.stem)
     path, number = file.with_name(f"{stem}_{target}.yml.j2"), 2

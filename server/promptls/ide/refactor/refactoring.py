@@ -1,4 +1,4 @@
-"""What a refactoring looks at, and what it offers."""
+"""The selection that a refactoring examines, and its offer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RefactoringKind = Literal["refactor.extract", "refactor.inline", "refactor.rewri
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A selection in a prompt file, which is empty where there is but a cursor."""
+    """A selection in a prompt file; empty if there is only a cursor."""
 
     snapshot: Snapshot
     path: str
@@ -40,7 +40,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Edits of the file that was looked at, and new files by their paths."""
+    """Edits of the selected file, and the texts of new files by path."""
 
     edits: tuple[Edit, ...]
     new_files: Mapping[str, str] = field(default_factory=dict)
@@ -48,9 +48,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A refactoring that can be had, or with a `reason`, one that cannot.
+    """A refactoring that can be applied, or one that cannot, with a `reason`.
 
-    `change` works out the edits, which may cost more than looking whether they can be had.
+    `change` computes the edits, which may be more expensive than checking whether it can be applied.
     """
 
     title: str
@@ -62,17 +62,17 @@ class Offer:
 
 
 def refused(title: str, kind: RefactoringKind, reason: str, *, makes_files: bool = False) -> Offer:
-    """Return a refactoring that cannot be had here, with the reason in words."""
+    """Return a refactoring that cannot be applied here, with the reason."""
     return Offer(title, kind, lambda: Change(()), reason, makes_files)
 
 
 def line_break(template: Template) -> str:
-    """Return the line end that the file uses."""
+    """Return the line break of the file."""
     return "\r\n" if "\r\n" in template.source.first_chunk.text else "\n"
 
 
 def fresh_name(wanted: str, taken: frozenset[str] | set[str]) -> str:
-    """Return the wanted name, with a number behind it where it is taken."""
+    """Return the wanted name, with a number appended if it is taken."""
     name, number = wanted, 2
     while name in taken:
         name, number = f"{wanted}_{number}", number + 1
@@ -80,7 +80,7 @@ def fresh_name(wanted: str, taken: frozenset[str] | set[str]) -> str:
 
 
 class PartRegion(NamedTuple):
-    """One part of a chunk: its lines, counted from the chunk's start, and the part."""
+    """A part of a chunk with its lines, relative to the chunk's start."""
 
     span: Span
     part: Part
@@ -89,7 +89,7 @@ class PartRegion(NamedTuple):
 def part_region(chunk: Chunk) -> PartRegion | None:
     """Return the region of the chunk's only part.
 
-    It ends with a line, and holds every block whole that begins in it; None if it cannot.
+    It ends at a line break, and does not split blocks; None if that is not possible.
     """
     items = chunk_items(chunk)
     if len(items.parts) != 1 or items.others or not chunk.text.startswith("-"):

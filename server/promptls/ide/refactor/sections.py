@@ -25,7 +25,7 @@ _FOLDER: Final = "sections"
 
 
 def extract_section(place: Selection) -> Offer | None:
-    """Return the part at the selection as a file, which is included where the part stood."""
+    """Return the move of the selected part to a new file, which is included in its place."""
     if place.kind not in {Kind.PARTS, Kind.SECTION}:
         return None
     found = place.template.source.located(place.span.start)
@@ -61,7 +61,7 @@ def extract_section(place: Selection) -> Offer | None:
 
 
 def _root(place: Selection) -> Path | None:
-    """Return the folder that includes of the file are relative to: its own, or its entry templates'."""
+    """Return the folder that the file's includes are relative to: its own, or its entry templates'."""
     folders = {str(Path(entry).parent) for entry in place.snapshot.entries(place.path)}
     return Path(folders.pop()) if len(folders) == 1 else None
 
@@ -78,7 +78,7 @@ def _file_name(place: Selection, folder: Path, part: str | None) -> str:
 
 
 def _reason(place: Selection, chunk: Chunk, region: Span, start: int) -> str:
-    """Return why the part would mean something else in a file of its own; else an empty text."""
+    """Return why the part would have a different meaning in a separate file; else an empty text."""
     events = [event for event in chunk_events(chunk) if event.span.start < region.end]
     inside = region.shifted(start)
     if any(event.action == "read" and event.name == "loop" for event in events) and any(
@@ -103,7 +103,7 @@ def _reason(place: Selection, chunk: Chunk, region: Span, start: int) -> str:
 
 
 def inline_section(place: Selection) -> Offer | None:
-    """Return the text of the included file in the place of the include at the selection."""
+    """Return the replacement of the include at the selection with the text of the included file."""
     found = place.template.source.located(place.span.start)
     offset = place.span.start - found.start
     tag = next((tag for tag in found.chunk.tags if tag.span.start <= offset <= tag.span.end), None)
@@ -133,7 +133,7 @@ def inline_section(place: Selection) -> Offer | None:
 
 
 def _text(section: Template) -> str:
-    """Return what the include prints: the text without its header and final line break."""
+    """Return the text that the include prints: without header and final line break."""
     text = section.source.text.removeprefix("\ufeff")
     if section.header is not None:
         text = section.source.text[section.header.span.end :].lstrip()
@@ -146,7 +146,7 @@ def _text(section: Template) -> str:
 def _inline_section_reason(
     place: Selection, reference: TemplateReference, section: Template, tag: Tag
 ) -> str:
-    """Return why the text would mean something else where the include is; else an empty text."""
+    """Return why the text would have a different meaning at the include; else an empty text."""
     if not reference.with_context:
         return "it is included `without context`, so that it sees no variables"
     if reference.alternatives or reference.is_choice:
@@ -185,7 +185,7 @@ _TITLE: Final = "Sort the parts: fixed text first, for the cached prefix"
 
 
 class _Movable(NamedTuple):
-    """A part that may change places with its neighbours of the same role."""
+    """A part that can be swapped with its neighbors of the same role."""
 
     start: int
     text: str
@@ -194,10 +194,10 @@ class _Movable(NamedTuple):
 
 
 def sort_parts(place: Selection) -> Offer | None:
-    """Return the parts of each run of one role, those without variables first; order stays otherwise.
+    """Return the reordering of consecutive parts with the same role: parts without variables come first.
 
-    A part in a block, one that binds a name and one with anything but blank lines behind it stays
-    where it is, and no other part moves past it.
+    A part in a block, one that binds a name, and one followed by anything but blank lines is not moved, and
+    no other part moves past it.
     """
     if place.kind is not Kind.PARTS:
         return None
@@ -206,7 +206,7 @@ def sort_parts(place: Selection) -> Offer | None:
 
 
 def _sorted(run: list[_Movable]) -> list[Edit]:
-    """Return the edits that put the run in order, over no more than the parts that move."""
+    """Return the edits that sort the run, limited to the parts that move."""
     wanted = sorted(run, key=lambda part: not part.is_fixed)
     moved = [index for index, part in enumerate(run) if wanted[index] is not part]
     if not moved:

@@ -21,19 +21,19 @@ from promptls.text.positions import Span, line_end
 
 
 def wrap_in_if(place: Selection) -> Offer | None:
-    """Return the selected lines under a condition."""
+    """Return the wrapping of the selected lines in an `if` block."""
     return _wrap(place, "Wrap the lines in `if`", "if condition", "endif")
 
 
 def wrap_in_for(place: Selection) -> Offer | None:
-    """Return the selected lines in a loop."""
+    """Return the wrapping of the selected lines in a `for` block."""
     return _wrap(place, "Wrap the lines in `for`", "for item in items", "endfor")
 
 
 class _Lines(NamedTuple):
-    """Whole lines of a file, without the last line end.
+    """Whole lines of a file, without the last line break.
 
-    `in_text` says that they are text of a scalar, and `goes_on` that the scalar has lines behind them.
+    `in_text` means that they are text of a scalar, and `goes_on` that the scalar continues after them.
     """
 
     span: Span
@@ -72,7 +72,7 @@ def _wrap(place: Selection, title: str, opening: str, closing: str) -> Offer | N
                     Edit(Span(end, end), f"{newline}{lines.indentation}{behind}"),
                 )
             )
-        # A tag that trims would take white space with it that belongs to the text.
+        # A trimming tag would also remove white space of the text.
         at = source.line_span(source.place(end).line + 1).start if lines.goes_on else end
         return Change((Edit(Span(start, start), before), Edit(Span(at, at), behind)))
 
@@ -98,9 +98,9 @@ def _lines(place: Selection) -> _Lines:
 
 
 def _texts(chunk: Chunk) -> Iterator[Span]:
-    """Yield the texts of the chunk's scalars, with the lines under a block scalar that Jinja alone prints."""
+    """Yield the texts of the chunk's scalars, including lines of only Jinja under a block scalar."""
     yaml = chunk_yaml(chunk)
-    # Where a printed value decides what the YAML is, nobody knows which lines are text.
+    # If a printed value determines the YAML structure, the text lines are unknown.
     parts = chunk_items(chunk).parts if yaml.roots or yaml.problems else ()
     entries = [entry for part in parts for entry in part.entries]
     entries += [entry for root in yaml.roots if isinstance(root, Mapping) for entry in root.entries]
@@ -147,7 +147,7 @@ def _wrap_obstacle(place: Selection, lines: _Lines) -> str:
 
 
 def _trims(chunk: Chunk, inside: Span) -> bool:
-    """Return whether a tag at an edge of the lines trims what is on its other side."""
+    """Return whether a tag at an edge of the lines trims white space across the edge."""
     for tag in chunk.tags:
         if tag.trims_after and tag.span.end <= inside.end:
             edge = inside.start if tag.span.end <= inside.start else inside.end
@@ -161,9 +161,9 @@ def _trims(chunk: Chunk, inside: Span) -> bool:
 
 
 def _depth(chunk: Chunk, inside: Span, depth: int) -> int:
-    """Return how many blocks are open behind the lines.
+    """Return the number of blocks that the lines leave open.
 
-    Negative where they close one that is open before them.
+    Negative if they close blocks opened before them.
     """
     for tag in block_tags(chunk):
         if inside.start <= tag.span.start < inside.end:
@@ -178,7 +178,7 @@ _NAME: Final = "excerpt"
 
 
 def extract_macro(place: Selection) -> Offer | None:
-    """Return the selection as the body of a macro at the top of the file; what it reads are parameters."""
+    """Return the extraction of the selection to a macro, with the variables that it reads as parameters."""
     if place.kind not in {Kind.PARTS, Kind.SECTION, Kind.TEXT} or not place.selected.strip():
         return None
     found = place.template.source.located(place.span.start)
@@ -210,7 +210,7 @@ def extract_macro(place: Selection) -> Offer | None:
 
 
 def _top(place: Selection) -> int:
-    """Return the place behind the header, or the start of the file."""
+    """Return the offset after the header, or the start of the file."""
     header = place.template.header
     if header is not None:
         return header.span.end
@@ -218,7 +218,7 @@ def _top(place: Selection) -> int:
 
 
 def _parameters(place: Selection, chunk: Chunk, inside: Span) -> list[str]:
-    """Return what the selection reads and does not bind, but for what every macro sees."""
+    """Return the variables that the selection reads without binding them, except for global ones."""
     called = {
         reading.name
         for name in {event.name for event in _events(chunk, inside)}
@@ -244,12 +244,12 @@ def _events(chunk: Chunk, inside: Span) -> list[NameEvent]:
 
 
 def _extract_obstacle(chunk: Chunk, inside: Span) -> str:
-    """Return why the selection can be no macro; else an empty text."""
+    """Return why the selection cannot be a macro; else an empty text."""
     return _cut(chunk, inside) or _trimmed(chunk, inside) or _bound(chunk, inside)
 
 
 def _cut(chunk: Chunk, inside: Span) -> str:
-    """Return what the edges of the selection go through."""
+    """Return a description of what the edges of the selection split."""
     if any(chunk.text[max(edge - 1, 0) : edge + 1] == "\r\n" for edge in inside):
         return "the selection cuts a line end of two characters"
     if any(tag.span.start < edge < tag.span.end for tag in chunk.tags for edge in inside):
@@ -264,7 +264,7 @@ def _cut(chunk: Chunk, inside: Span) -> str:
 
 
 def _trimmed(chunk: Chunk, inside: Span) -> str:
-    """Return which tags trim over an edge of the selection."""
+    """Return a description of the tags that trim across an edge of the selection."""
     within = [tag for tag in chunk.tags if inside.start <= tag.span.start < inside.end]
     if any(
         (tag.trims_before and is_blank(chunk.text, inside.start, tag.span.start))
@@ -282,7 +282,7 @@ def _trimmed(chunk: Chunk, inside: Span) -> str:
 
 
 def _bound(chunk: Chunk, inside: Span) -> str:
-    """Return what the selection binds that a macro would keep inside."""
+    """Return a description of the bindings in the selection, which a macro would hide."""
     events = chunk_events(chunk)
     for event in _events(chunk, inside):
         if event.action == "open" and event.name == "macro":

@@ -37,9 +37,9 @@ from promptls.workspace.snapshot import Snapshot
 
 
 def row_column_places(snapshot: Snapshot, path: str, template: Template, name: str) -> Iterator[Occurrence]:
-    """Yield the places `row["name"]` of experiments for the prompt, whose rows are loaded from its dataset.
+    """Yield the occurrences of `row["name"]` in experiments whose rows come from the prompt's dataset.
 
-    Which rows an experiment is given is certain only where its file loads no other dataset.
+    They are certain only if the experiment's file loads no other dataset.
     """
     for file, found in snapshot.written.items():
         for column in found.columns:
@@ -50,8 +50,8 @@ def row_column_places(snapshot: Snapshot, path: str, template: Template, name: s
 def reads_rows_of(snapshot: Snapshot, file: str, column: RowColumn, path: str, template: Template) -> bool:
     """Return whether a column that a Python file reads is in the datasets of the prompt at `path`.
 
-    That is so where the Python file loads datasets by name, and one of them is called as the prompt's
-    file of rows: what makes its rows in any other way may give a column another name.
+    That is so if the Python file loads a dataset by the name of one of the prompt's data files; rows from
+    other sources may use different column names.
     """
     found = snapshot.written.get(file)
     names = {each.stem for each in data_files(snapshot, path, template)}
@@ -67,7 +67,7 @@ _ROW: Final = "row"
 
 
 class UsedMetric(NamedTuple):
-    """A metric of an experiment: as it is named there, with which options, and in which file."""
+    """A metric of an experiment: its name there, its options, and the file."""
 
     named: str
     chosen: NamedMetric | None
@@ -75,18 +75,18 @@ class UsedMetric(NamedTuple):
 
     @property
     def function(self) -> str:
-        """What `file.py:function` or built-in metric it comes down to."""
+        """The underlying `file.py:function` or built-in metric."""
         return self.chosen.use if self.chosen is not None else self.named
 
     def takes(self, parameter: str, column: str) -> bool:
-        """Return whether a parameter of this name gets the column, by its name alone."""
+        """Return whether the column is passed to a parameter of this name because of its name."""
         if self.chosen is not None and parameter in {*self.chosen.columns, *self.chosen.options}:
             return False
         return parameter in {column, f"{_EXPECTED}{column}"}
 
 
 def used_metrics(snapshot: Snapshot, path: str, template: Template) -> Iterator[UsedMetric]:
-    """Yield the metrics of the experiments that can be run on the file at `path`, each once."""
+    """Yield the metrics of the experiments that can be run on the file at `path`, without duplicates."""
     known = {**snapshot.project(path).settings.metrics, **(template.declarations.settings.metrics or {})}
     experiments = experiments_on(snapshot, path, template)
     names = [(name, each.named_in) for each in experiments for name in each.declared.metrics]
@@ -97,7 +97,7 @@ def used_metrics(snapshot: Snapshot, path: str, template: Template) -> Iterator[
 def metric_column_places(
     snapshot: Snapshot, path: str, template: Template, column: str
 ) -> Iterator[Occurrence | None]:
-    """Yield where the metrics of a prompt file name a column; None separates the files."""
+    """Yield the references to a column in a prompt file's metrics; None separates the files."""
     for metric in used_metrics(snapshot, path, template):
         yield from _option_places(snapshot, path, template, metric, column)
         found = function_named(snapshot, metric.named_in, metric.function)
@@ -109,7 +109,7 @@ def metric_column_places(
 
 
 def column_doubt(snapshot: Snapshot, path: str, template: Template, column: str) -> str:
-    """Return why a column of the datasets of a prompt file cannot have another name; empty where it can."""
+    """Return why a column of a prompt file's datasets cannot be renamed; empty if it can."""
     settings = template.declarations.settings
     if column == settings.output_key and settings.experiments:
         return f"it is the `output_key` of {Path(path).name}, by which metrics find what is expected"
@@ -123,7 +123,7 @@ def column_doubt(snapshot: Snapshot, path: str, template: Template, column: str)
 
 
 def _parameters(snapshot: Snapshot, metric: UsedMetric) -> set[str]:
-    """Return the parameters of a metric that get a column by their names."""
+    """Return the parameters of a metric that receive a column by name."""
     found = function_named(snapshot, metric.named_in, metric.function)
     program = snapshot.template(found.home) if found is not None else None
     if found is not None and program is not None:
@@ -140,7 +140,7 @@ def _parameters(snapshot: Snapshot, metric: UsedMetric) -> set[str]:
 def _option_places(
     snapshot: Snapshot, path: str, template: Template, metric: UsedMetric, column: str
 ) -> Iterator[Occurrence]:
-    """Yield the values under `columns` of a named metric: of the file itself, else of its settings file."""
+    """Yield the values under `columns` of a named metric, in the file itself or else its settings file."""
     if metric.chosen is None or column not in metric.chosen.columns.values():
         return
     own = template.declarations.settings.metrics or {}
@@ -161,7 +161,7 @@ def _option_places(
 
 
 def option_at(snapshot: Snapshot, path: str, offset: int) -> ColumnOption | None:
-    """Return the column under a metric's `columns` that a header or a settings file names at `offset`."""
+    """Return the column under a metric's `columns` in a header or settings file at `offset`."""
     template = snapshot.template(path)
     if template is None:
         return None
@@ -180,7 +180,7 @@ def option_at(snapshot: Snapshot, path: str, offset: int) -> ColumnOption | None
 
 
 class ColumnOption(NamedTuple):
-    """A column that the metric of a name takes, by an option at `span`."""
+    """A column that a named metric uses because of an option at `span`."""
 
     metric: str
     column: str
@@ -213,7 +213,7 @@ def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef | None) -> Iterator[
 
 @lru_cache(maxsize=16)
 def _row_keys(text: str, function: str, column: str) -> tuple[Span, ...]:
-    """Return where a function reads the column of its `row`."""
+    """Return the spans where a function reads the column from its `row`."""
     node = _function(text, function)
     if node is None or _ROW not in _arguments(node):
         return ()
@@ -277,7 +277,7 @@ def datasets_of(snapshot: Snapshot, path: str, template: Template) -> tuple[str,
 
 
 def shared_column_steps(snapshot: Snapshot, file: str, name: str) -> Steps[SharedColumn]:
-    """Yield the datasets that share a column of this name with a dataset, by the prompts run on both."""
+    """Yield the datasets that share a column of this name with a dataset, through prompts run on both."""
     prompts: dict[str, None] = {}
     files: dict[str, None] = {}
     waiting = [file]
@@ -295,7 +295,7 @@ def shared_column_steps(snapshot: Snapshot, file: str, name: str) -> Steps[Share
 
 
 def data_column_places(snapshot: Snapshot, symbol: Symbol) -> Iterator[Occurrence | None]:
-    """Yield every place of a column that is no input; None separates the files."""
+    """Yield every occurrence of a column that is not an input; None separates the files."""
     shared = yield from shared_column_steps(snapshot, symbol.home, symbol.name)
     for file in shared.files:
         yield None
@@ -312,14 +312,14 @@ def data_column_places(snapshot: Snapshot, symbol: Symbol) -> Iterator[Occurrenc
 def column_use_places(
     snapshot: Snapshot, path: str, template: Template, name: str
 ) -> Iterator[Occurrence | None]:
-    """Yield where metrics and experiments of a prompt file name a column; None separates the files."""
+    """Yield the references to a column in metrics and experiments of a prompt; None separates the files."""
     yield from row_column_places(snapshot, path, template, name)
     if any(_has(snapshot, file, name) for file in datasets_of(snapshot, path, template)):
         yield from metric_column_places(snapshot, path, template, name)
 
 
 def option_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
-    """Return the column that a metric with options names at `offset` of a header or a settings file."""
+    """Return the column that a metric with options names at `offset` of a header or settings file."""
     option = option_at(snapshot, path, offset)
     if option is None:
         return None
@@ -340,7 +340,7 @@ def option_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | Non
 
 
 def column_doubt_steps(snapshot: Snapshot, symbol: Symbol, homes: tuple[str, ...]) -> Steps[str]:
-    """Yield why a column cannot be renamed, if so. `homes` are the prompts that take it."""
+    """Yield the reason why a column cannot be renamed, if any. `homes` are the prompts that use it."""
     prompts = homes
     if symbol.kind == "column":
         prompts = (yield from shared_column_steps(snapshot, symbol.home, symbol.name)).prompts
@@ -357,7 +357,7 @@ def column_doubt_steps(snapshot: Snapshot, symbol: Symbol, homes: tuple[str, ...
 
 
 def _has(snapshot: Snapshot, file: str, name: str) -> bool:
-    """Return whether a dataset has a column of this name, as far as is known."""
+    """Return whether a dataset is known to have a column of this name."""
     if file.lower().endswith(PACKED_ENDINGS):
         from promptls.datasets.known import known_columns
 
@@ -367,14 +367,14 @@ def _has(snapshot: Snapshot, file: str, name: str) -> bool:
 
 
 def _columns(held: Template, file: str, name: str) -> Iterator[Span]:
-    """Yield the places of a column in a dataset."""
+    """Yield the occurrences of a column's name in a dataset."""
     text = held.source.text
     if name in text and not file.lower().endswith(PACKED_ENDINGS):
         yield from key_spans(Path(file).suffix.lower(), text, (name,), frozenset({name}))
 
 
 def packed_with(snapshot: Snapshot, path: str, template: Template, name: str) -> Path | None:
-    """Return the packed file of samples or rows that has the input or column, and no text to change."""
+    """Return the compressed data file with the input or column, which cannot be edited."""
     for file in data_files(snapshot, path, template):
         if file.suffix.lower() == ".parquet":
             if _has(snapshot, str(file), name):
@@ -388,7 +388,7 @@ def packed_with(snapshot: Snapshot, path: str, template: Template, name: str) ->
 
 
 def is_data_file(path: str) -> bool:
-    """Return whether a file of this name may hold data in which keys are found."""
+    """Return whether the file name is that of a data file whose keys can be found."""
     return Path(path).suffix.lower() in DATA_ENDINGS
 
 

@@ -1,7 +1,7 @@
 """Files, metrics and models that headers and settings files name or define.
 
-A metric is a function of a Python file, or a name that `metrics` of a header or of the settings gives to
-one with options. A model is a name that `models` of the settings defines.
+A metric is a function in a Python file, or a metric with options that `metrics` of a header or of the
+settings names. A model is one that `models` of the settings names.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NamedKind = Literal["samples", "functions", "encoding", "dataset", "model", "met
 
 
 class NamedValue(NamedTuple):
-    """A value that names something, at `span` without quotes; `experiment` is the one that it belongs to."""
+    """A value that names something, at `span` without quotes; `experiment` is the one that contains it."""
 
     kind: NamedKind
     name: str
@@ -46,7 +46,7 @@ class NamedValue(NamedTuple):
 
     @property
     def file(self) -> str | None:
-        """The file that is named, as it is written; None if the value names none."""
+        """The file name as written; None if the value does not name a file."""
         if self.kind in {"samples", "functions", "dataset"}:
             return self.name
         file, colon, _ = self.name.rpartition(":")
@@ -54,7 +54,7 @@ class NamedValue(NamedTuple):
 
 
 def named_values(template: Template) -> Iterator[NamedValue]:
-    """Yield the values of the file's declarations that name something, in no order."""
+    """Yield the values of the file's declarations that name something, in no particular order."""
     settings = template.declarations.settings
     for kind, name in (
         ("samples", settings.samples),
@@ -64,7 +64,7 @@ def named_values(template: Template) -> Iterator[NamedValue]:
         yield from _named(template, kind, name, (kind,))  # type: ignore[arg-type]  # the kinds are above
     if template.kind is Kind.EVALUATION:
         rows = template.declarations.data.get("path")
-        if isinstance(rows, str) and rows.endswith(SUFFIXES):  # any other name is a folder, or in a hub
+        if isinstance(rows, str) and rows.endswith(SUFFIXES):  # others are folders or hub datasets
             yield from _named(template, "dataset", rows, ("path",))
     for experiment, declared in (settings.experiments or {}).items():
         keys = ("experiments", experiment)
@@ -87,19 +87,19 @@ def named_value_at(template: Template, offset: int) -> NamedValue | None:
 
 
 def file_beside(path: str, name: str) -> str:
-    """Return the path of a file that the prompt file at `path` names."""
+    """Return the path of a file named by the prompt file at `path`."""
     return str(Path(path).parent / name)
 
 
 def named_metric(snapshot: Snapshot, path: str, name: str) -> NamedMetric | None:
-    """Return the metric with options that the file, or its project, gives this name."""
+    """Return the metric with options that has this name in the file or its project."""
     template = snapshot.template(path)
     own = template.declarations.settings.metrics if template is not None else None
     return (own or {}).get(name) or snapshot.project(path).settings.metrics.get(name)
 
 
 def metric_file(snapshot: Snapshot, path: str, value: NamedValue) -> tuple[str | None, str]:
-    """Return the Python file of a metric, and the name of its function there."""
+    """Return the Python file of a metric, and the name of its function."""
     named = named_metric(snapshot, path, value.name)
     used = value._replace(name=named.use) if named is not None else value
     if used.file is not None:
@@ -121,7 +121,7 @@ def _named(
 class DeclaredName(NamedTuple):
     """The name of a metric or model at `span`, without quotes.
 
-    `role` is `definition` for a key of `metrics` or `models`, `threshold` for one of `thresholds`, whose
+    `role` is `definition` for a key of `metrics` or `models`, `threshold` for a key of `thresholds`, whose
     experiment has the metrics `beside`.
     """
 
@@ -133,18 +133,18 @@ class DeclaredName(NamedTuple):
 
 
 def is_settings_file(path: str) -> bool:
-    """Return whether a file of this name holds settings of promptls."""
+    """Return whether the file name is that of a settings file of promptls."""
     return Path(path).name in {SETTINGS_FILE, PYPROJECT_FILE}
 
 
 def settings_files(snapshot: Snapshot) -> tuple[str, ...]:
-    """Return the settings files that hold for the prompts of the workspace, sorted."""
+    """Return the settings files that apply to the prompts of the workspace, sorted."""
     found = {snapshot.project(path).path for path in (*snapshot.graph.paths, *snapshot.open_files)}
     return tuple(sorted(str(path) for path in found if path is not None))
 
 
 def declared_names(snapshot: Snapshot, path: str) -> Iterator[DeclaredName]:
-    """Yield the names in a settings file, or in what a prompt file declares."""
+    """Yield the names in a settings file, or in a prompt file's declarations."""
     template = snapshot.template(path)
     if template is None:
         return
@@ -217,18 +217,18 @@ def _in_settings(text: str, is_pyproject: bool) -> Iterator[DeclaredName]:
 
 
 class Function(NamedTuple):
-    """A function of the Python file `home`."""
+    """A function in the Python file `home`."""
 
     home: str
     name: str
 
 
 NAMED_KINDS: Final = frozenset({"metric", "named metric", "model"})
-"""Kinds of symbols that are found here."""
+"""Kinds of symbols that this module finds."""
 
 
 def declared_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
-    """Return the metric or model that a header or a settings file names at `offset`."""
+    """Return the metric or model named at `offset` of a header or settings file."""
     for name in declared_names(snapshot, path):
         if name.span.contains(offset):
             found = _meant(snapshot, path, name)
@@ -237,7 +237,7 @@ def declared_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | N
 
 
 def declared_symbol_places(snapshot: Snapshot, symbol: Symbol) -> Iterator[Occurrence | None]:
-    """Yield every place of a metric or model; None separates the files."""
+    """Yield every occurrence of a metric or model; None separates the files."""
     prompts = yield from prompts_with(snapshot, symbol.name)
     for path in (*prompts, *settings_files(snapshot)):
         yield None
@@ -251,7 +251,7 @@ def declared_symbol_places(snapshot: Snapshot, symbol: Symbol) -> Iterator[Occur
 
 
 def is_named_anywhere(snapshot: Snapshot, home: str, name: str) -> Steps[bool]:
-    """Return whether a header or a settings file names the function of a Python file as a metric."""
+    """Return whether a header or settings file names a Python function as a metric."""
     key = ("metrics named", name)
     known = snapshot.derived.get(key)
     if known is None:
@@ -269,7 +269,7 @@ def is_named_anywhere(snapshot: Snapshot, home: str, name: str) -> Steps[bool]:
 
 
 def function_named(snapshot: Snapshot, path: str, name: str) -> Function | None:
-    """Return the function that the file at `path` names as `file.py:function`; None if there is none."""
+    """Return the function that the file at `path` names as `file.py:function`; None if it does not exist."""
     home = _home_of_function(snapshot, path, name)
     return Function(home, name.rpartition(":")[2]) if home is not None else None
 
@@ -279,9 +279,9 @@ def _is_same(one: Symbol, other: Symbol) -> bool:
 
 
 def _meant(snapshot: Snapshot, path: str, named: DeclaredName) -> Symbol | None:
-    """Return what a name in the file at `path` stands for.
+    """Return the symbol that a name in the file at `path` refers to.
 
-    None if it leads to nothing that has a name here.
+    None if it refers to nothing with a name in the workspace.
     """
     if named.what == "model":
         home = _home_of_model(snapshot, path, named.name)
@@ -298,7 +298,7 @@ def _meant(snapshot: Snapshot, path: str, named: DeclaredName) -> Symbol | None:
 
 
 def _of_threshold(snapshot: Snapshot, path: str, named: DeclaredName) -> Symbol | None:
-    """Return the function that a threshold is for: that whose metric is called as the function is."""
+    """Return the function that a threshold applies to: that of the metric with the same name."""
     for metric in named.beside:
         home = _home_of_function(snapshot, path, metric)
         program = snapshot.template(home) if home is not None else None
@@ -319,7 +319,7 @@ def _home_of_function(snapshot: Snapshot, path: str, name: str) -> str | None:
     if not file.endswith(".py"):
         return None
     folders = [str(Path(path).parent)]
-    if is_settings_file(path):  # its metrics are used by prompts in other folders, from which files count
+    if is_settings_file(path):  # paths are relative to the folders of the prompts that use its metrics
         prompts = sorted(snapshot.graph.paths)
         folders += [str(Path(each).parent) for each in prompts if str(snapshot.project(each).path) == path]
     for folder in dict.fromkeys(folders):
@@ -331,7 +331,7 @@ def _home_of_function(snapshot: Snapshot, path: str, name: str) -> str | None:
 
 
 def _definer(snapshot: Snapshot, path: str, name: str) -> str | None:
-    """Return the file whose `metrics` have the name: the prompt file itself, or its settings file."""
+    """Return the file whose `metrics` define the name: the prompt file itself, or its settings file."""
     for file in _files_around(snapshot, path):
         if name in _defined(snapshot, file, "metric"):
             return file
@@ -370,7 +370,7 @@ _TEXT: Final = re.compile(r"([\"'])([^\"'\\\n]+)\1")
 
 
 def reference_at(template: Template, offset: int) -> TemplateReference | None:
-    """Return the reference to another template at `offset`; its span counts from the file's start."""
+    """Return the reference to another template at `offset`; its span is relative to the file's start."""
     located = template.source.located(offset)
     for reference in template_references(located.chunk):
         if reference.span.contains(offset - located.start):
@@ -379,12 +379,12 @@ def reference_at(template: Template, offset: int) -> TemplateReference | None:
 
 
 def name_span(reference: TemplateReference) -> Span:
-    """Return the span of the file's name without its quotes; of all names where there are several."""
+    """Return the span of the file's name without its quotes; of all names if there are several."""
     return Span(reference.span.start + 1, max(reference.span.end - 1, reference.span.start + 1))
 
 
 def include_places(snapshot: Snapshot, target: str) -> Iterator[Occurrence]:
-    """Yield the includes, imports and `extends` of the workspace that lead to the file at `target`."""
+    """Yield the includes, imports and `extends` of the workspace that refer to the file at `target`."""
     for path in sorted(snapshot.includers(target)):
         template = snapshot.template(path)
         for reference in template.references if template is not None else ():
@@ -393,10 +393,10 @@ def include_places(snapshot: Snapshot, target: str) -> Iterator[Occurrence]:
 
 
 def file_places(snapshot: Snapshot, target: str) -> Iterator[Occurrence | None]:
-    """Yield the places that lead to the file at `target`; None separates the files.
+    """Yield the references to the file at `target`; None separates the files.
 
-    Those are includes, imports and `extends`, the samples, datasets and functions files of headers, and the
-    texts in Python that load a template or a dataset.
+    These are includes, imports and `extends`, paths of samples, datasets and functions files in headers, and
+    string literals in Python that load a template or a dataset.
     """
     for each in include_places(snapshot, target):
         yield None
@@ -415,7 +415,7 @@ def file_places(snapshot: Snapshot, target: str) -> Iterator[Occurrence | None]:
 
 
 class NamedFile(NamedTuple):
-    """A text in a Python file that names a file, at `span` without quotes."""
+    """A string literal in a Python file that names a file, at `span` without quotes."""
 
     name: str
     span: Span
@@ -423,10 +423,10 @@ class NamedFile(NamedTuple):
 
 
 def files_named_in(snapshot: Snapshot, path: str) -> Iterator[NamedFile]:
-    """Yield the templates and datasets that a Python file loads under a literal name.
+    """Yield the templates and datasets that a Python file loads by a literal name.
 
-    A dataset's name is that of a file of rows without its ending: of one that a prompt names which an
-    experiment of the file can be run on.
+    The name of a dataset is its file name without extension; the file must be a dataset of a prompt that an
+    experiment in the Python file can be run on.
     """
     program = snapshot.template(path)
     text = program.source.text if program is not None else ""

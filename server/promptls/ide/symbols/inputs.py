@@ -38,15 +38,15 @@ _JSON: Final = re.compile(r'"((?:[^"\\\r\n]|\\.)*)"|[{}\[\]]')
 
 
 DataKeys: TypeAlias = tuple[str | None, ...]
-"""The keys of mappings that lead to a key, itself last; None stands for any, and lists count as none."""
+"""The path of keys to a key, including itself; None matches any key, and lists are skipped."""
 
 
 def key_spans(suffix: str, text: str, keys: DataKeys, inputs: frozenset[str]) -> Iterator[Span]:
-    """Return the places of a key in a file with this ending, without its quotes.
+    """Return the spans of a key in a file with this extension, without quotes.
 
-    None if it cannot be read.
+    Empty if the file cannot be read.
 
-    A samples file holds one mapping of `inputs`, or mappings under the names of samples.
+    A samples file contains one mapping of `inputs`, or one for each named sample.
     """
     if suffix == ".csv":
         return csv_columns(text, keys[0] or "") if len(keys) == 1 else iter(())
@@ -69,12 +69,12 @@ def _is_along(written: tuple[str, ...], keys: DataKeys) -> bool:
 
 
 def csv_columns(text: str, name: str) -> Iterator[Span]:
-    """Yield the places of a column's name on the first line with text."""
+    """Yield the spans of a column's name on the first non-empty line."""
     return (span for span in csv_header(text) if text[span.start : span.end] == name)
 
 
 def csv_header(text: str) -> Iterator[Span]:
-    """Yield the columns' names on the first line with text, without quotes."""
+    """Yield the spans of the columns' names on the first non-empty line, without quotes."""
     position = len(text) - len(text.lstrip("\ufeff\r\n"))
     while True:
         cell = _CELL.match(text, position)
@@ -87,7 +87,7 @@ def csv_header(text: str) -> Iterator[Span]:
 
 
 class WrittenKey(NamedTuple):
-    """A key at `span`, without quotes, and the keys of the mappings around it; lists count as none."""
+    """A key at `span`, without quotes, and the keys of the enclosing mappings; lists are skipped."""
 
     name: str
     span: Span
@@ -95,7 +95,7 @@ class WrittenKey(NamedTuple):
 
 
 def json_keys(text: str) -> Iterator[WrittenKey]:
-    """Yield the keys of a JSON text, as far as they can be read."""
+    """Yield the keys of a JSON text, up to the first syntax error."""
     around: list[tuple[str, str]] = []
     key = ""
     for match in _JSON.finditer(text):
@@ -139,7 +139,7 @@ def _yaml_samples(text: str, keys: DataKeys, inputs: frozenset[str]) -> Iterator
 
 
 def yaml_key_spans(text: str, node: Node, keys: DataKeys) -> Iterator[Span]:
-    """Yield the places of a key below a node of a YAML text."""
+    """Yield the spans of a key below a node of a YAML text."""
     if isinstance(node, Sequence):
         for item in node.items:
             yield from yaml_key_spans(text, item, keys)
@@ -156,13 +156,13 @@ def yaml_key_spans(text: str, node: Node, keys: DataKeys) -> Iterator[Span]:
 
 
 LINES: Final = frozenset({".jsonl", ".ndjson"})
-"""The endings of files of which each line is a JSON text."""
+"""File name extensions of JSON lines."""
 DATA_ENDINGS: Final = frozenset({".csv", ".json", ".yml", ".yaml", *LINES})
-"""The endings of files of samples and rows in which keys are found."""
+"""File name extensions of samples and rows whose keys can be found."""
 
 
 def key_at(suffix: str, text: str, offset: int) -> WrittenKey | None:
-    """Return the key at `offset`, or that ends there, in a file with this ending; of CSV only a column."""
+    """Return the key that contains or ends at `offset` in a file with this extension; for CSV, a column."""
     if suffix == ".csv":
         keys: Iterator[WrittenKey] = (
             WrittenKey(text[span.start : span.end], span)
@@ -183,7 +183,7 @@ def key_at(suffix: str, text: str, offset: int) -> WrittenKey | None:
 
 
 def _yaml_keys(text: str, node: Node) -> Iterator[WrittenKey]:
-    """Yield the keys below a node that are written as they are read."""
+    """Yield the unescaped keys below a node."""
     for item in node.items if isinstance(node, Sequence) else ():
         yield from _yaml_keys(text, item)
     for entry in node.entries if isinstance(node, Mapping) else ():
@@ -193,7 +193,7 @@ def _yaml_keys(text: str, node: Node) -> Iterator[WrittenKey]:
 
 
 def _bare(text: str, key: Scalar) -> Span | None:
-    """Return the span of a key without quotes; None if it is escaped."""
+    """Return the span of a key without quotes; None if it contains escapes."""
     quoted = text[key.span.start : key.span.start + 1] in {"'", '"'}
     bare = Span(key.span.start + quoted, key.span.end - quoted)
     return bare if text[bare.start : bare.end] == key.text else None
@@ -203,7 +203,7 @@ _NAME: Final = re.compile(r"[^\s'\"]+")
 
 
 def column_places(template: Template, path: str, name: str | None) -> Iterator[Occurrence]:
-    """Yield the places of a column, or of every column, in an evaluation prompt; none in another file."""
+    """Yield the occurrences of a column, or of all columns, in an evaluation prompt; none in other files."""
     if template.kind is not Kind.EVALUATION:
         return
     chunk = template.source.whole
@@ -222,7 +222,7 @@ def column_places(template: Template, path: str, name: str | None) -> Iterator[O
 
 
 def _named(evaluation: Evaluation, chunk: Chunk) -> Iterator[Span]:
-    """Yield the columns that the reader names."""
+    """Yield the spans of the columns that the reader names."""
     reader = evaluation.reader
     for node in (reader.value("input_columns"), reader.value("output_column")) if reader is not None else ():
         for item in node.items if isinstance(node, Sequence) else (node,):
@@ -230,7 +230,7 @@ def _named(evaluation: Evaluation, chunk: Chunk) -> Iterator[Span]:
 
 
 def _words(node: Node | None, chunk: Chunk) -> Iterator[Span]:
-    """Yield the names in a text: OpenCompass splits one at its spaces."""
+    """Yield the spans of the names in a text, which OpenCompass splits at spaces."""
     if isinstance(node, Scalar) and not node.dynamic and node.style not in {"|", ">"}:
         for match in _NAME.finditer(chunk.text, node.span.start, node.span.end):
             yield Span(*match.span())
@@ -240,7 +240,7 @@ _RUN: frozenset[Kind] = frozenset({Kind.PARTS, Kind.OBJECT, Kind.EVALUATION})
 
 
 class RunOn(NamedTuple):
-    """An experiment, and the file that declares it, from whose folder its paths count."""
+    """An experiment, and the file that declares it, whose folder its paths are relative to."""
 
     declared: ExperimentKey
     named_in: str
@@ -267,7 +267,7 @@ def experiments_on(snapshot: Snapshot, path: str, template: Template) -> Iterato
 
 
 def columns_in(snapshot: Snapshot, file: str) -> frozenset[str]:
-    """Return the columns that the first row of a dataset in text has; none of one that cannot be read."""
+    """Return the columns in the first row of a text dataset; empty if it cannot be read."""
     key = ("columns in", file)
     known = snapshot.derived.get(key)
     if known is None:
@@ -287,15 +287,15 @@ def _columns(file: str, text: str) -> Iterator[str]:
 
 
 PACKED_ENDINGS: Final = (".gz", ".parquet")
-"""The endings of files of data that hold no text which an editor could change."""
+"""File name extensions of compressed data, which editors cannot change."""
 _KEY: Final = "expected_template_data_keys"
 
 
 def declared_places(template: Template, path: str, name: str) -> Iterator[Occurrence]:
-    """Yield the places in the file at `path` that name an input in YAML.
+    """Yield the occurrences of an input's name in the YAML of the file at `path`.
 
-    Those are its declaration, the keys of examples, `expected_template_data_keys` of parts, and the
-    columns of an evaluation prompt.
+    These are its declaration, keys of examples, `expected_template_data_keys` of parts, and the columns of an
+    evaluation prompt.
     """
     yield from _in_declarations(template, path, name)
     yield from column_places(template, path, name)
@@ -304,7 +304,7 @@ def declared_places(template: Template, path: str, name: str) -> Iterator[Occurr
 
 
 def declared_at(template: Template, path: str, offset: int) -> Occurrence | None:
-    """Return the place at `offset` that names an input in YAML."""
+    """Return the occurrence of an input's name in the YAML at `offset`."""
     places: Iterator[Occurrence] = iter(())
     if template.declarations.tree is not None and template.declarations.tree.span.contains(offset):
         places = _in_declarations(template, path, None)
@@ -358,7 +358,7 @@ def _place(
 
 
 def data_files(snapshot: Snapshot, path: str, template: Template) -> Iterator[Path]:
-    """Yield the files of samples and rows of the file at `path`, those of its settings' experiments too."""
+    """Yield the files of samples and rows of the file at `path`, including those of its settings."""
     samples = template.declarations.settings.samples
     named = [os.path.normpath(Path(path).parent / samples)] if samples else []
     named += [each.dataset for each in experiments_on(snapshot, path, template)]
@@ -366,7 +366,7 @@ def data_files(snapshot: Snapshot, path: str, template: Template) -> Iterator[Pa
 
 
 def data_places(snapshot: Snapshot, path: str, template: Template, name: str) -> Iterator[Occurrence]:
-    """Yield the places that name an input in the samples and datasets of the file at `path`."""
+    """Yield the occurrences of an input's name in the samples and datasets of the file at `path`."""
     inputs = input_names(template) | {name}
     for file in data_files(snapshot, path, template):
         held = snapshot.template(str(file))
@@ -402,7 +402,7 @@ def inputs_beside(snapshot: Snapshot, path: str, name: str) -> Steps[list[tuple[
 
 
 def unread_input(name: str) -> Variable:
-    """Return an input that a file declares and does not read."""
+    """Return an input that a file declares but does not read."""
     return Variable(name, (), (), (), is_input=True, is_exported=False, is_implied=False)
 
 
@@ -411,7 +411,7 @@ def _normal(file: Path) -> Path:
 
 
 def prompts_by(snapshot: Snapshot, file: str) -> Steps[tuple[str, ...]]:
-    """Yield the prompt files that may be given the data of a file: they name it, or their settings do."""
+    """Yield the prompt files that use a data file: they or their settings name it."""
     named = yield from prompts_with(snapshot, Path(file).name)
     paths = sorted({*snapshot.graph.paths, *snapshot.open_files})
     projects = {path: snapshot.project(path) for path in paths}
@@ -426,7 +426,7 @@ def prompts_by(snapshot: Snapshot, file: str) -> Steps[tuple[str, ...]]:
 
 
 def prompts_with(snapshot: Snapshot, words: str) -> Steps[tuple[str, ...]]:
-    """Yield the prompt files in which some words are, looked for in their texts."""
+    """Yield the prompt files whose texts contain a string."""
     key = ("prompts with", words)
     known = snapshot.derived.get(key)
     if known is None:

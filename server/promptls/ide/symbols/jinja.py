@@ -26,7 +26,7 @@ from promptls.workspace.snapshot import Snapshot
 
 
 def block_places(snapshot: Snapshot, path: str, name: str) -> Iterator[Occurrence]:
-    """Yield the places of a block in the file at `path` and in every file that is tied to it by `extends`."""
+    """Yield the occurrences of a block in the file at `path` and in all files related to it by `extends`."""
     for other in family(snapshot, path):
         template = snapshot.template(other)
         if template is not None:
@@ -34,7 +34,7 @@ def block_places(snapshot: Snapshot, path: str, name: str) -> Iterator[Occurrenc
 
 
 def blocks_in(template: Template, path: str, name: str) -> Iterator[Occurrence]:
-    """Yield the places of a block in one file: where it begins, where it ends, where `self` calls it."""
+    """Yield the occurrences of a block in one file: its begin and end tags, and uses on `self`."""
     for mention in mentions_of(template.source, name):
         if mention.kind == "block":
             opens = _opens(template, mention.span)
@@ -68,7 +68,7 @@ def _opens(template: Template, span: Span) -> bool:
 
 
 def family(snapshot: Snapshot, path: str) -> tuple[str, ...]:
-    """Return the files tied to the one at `path` by `extends`, over any number of steps; itself first."""
+    """Return the files transitively related to the one at `path` by `extends`, starting with itself."""
     found: dict[str, None] = {}
     waiting = [path]
     while waiting:
@@ -90,7 +90,7 @@ def _parents(snapshot: Snapshot, path: str) -> list[str]:
 
 
 class Macro(NamedTuple):
-    """A macro of the file at `path`, by the place of its name in its own tag."""
+    """A macro of the file at `path`, identified by the span of its name in its own tag."""
 
     path: str
     name: str
@@ -98,7 +98,7 @@ class Macro(NamedTuple):
 
 
 def macro_meant(snapshot: Snapshot, path: str, place: NamePlace | Mention) -> Macro | None:
-    """Return the macro that a name, or an attribute of an imported file, means where it is."""
+    """Return the macro that a name, or an attribute of an imported file, refers to."""
     seen: set[tuple[str, NamePlace | Mention]] = set()
     while (path, place) not in seen:
         seen.add((path, place))
@@ -126,7 +126,7 @@ def macro_meant(snapshot: Snapshot, path: str, place: NamePlace | Mention) -> Ma
 
 
 def _binding(template: Template, place: NamePlace) -> Binding | None:
-    """Return what a name refers to where it is read, or the binding itself where it is bound."""
+    """Return the binding that a name refers to where it is read, or the binding itself where it is bound."""
     variable = variable_at(template, place)
     for reading in variable.readings if variable is not None else ():
         if reading.span == place.span:
@@ -136,7 +136,7 @@ def _binding(template: Template, place: NamePlace) -> Binding | None:
 
 
 def _imported(template: Template, alias: Span) -> Mention | None:
-    """Return the imported name that the binding at `alias` is, or is another name of."""
+    """Return the imported name that is bound at `alias`, directly or under another name."""
     located = template.source.located(alias.start)
     inside = alias.shifted(-located.start)
     found = [each for each in chunk_mentions(located.chunk) if each.span.start <= inside.start]
@@ -145,7 +145,7 @@ def _imported(template: Template, alias: Span) -> Mention | None:
 
 
 def parameters_of(snapshot: Snapshot, macro: Macro) -> dict[str, Span]:
-    """Return the parameters of a macro, each with its place."""
+    """Return the parameters of a macro, each with its span."""
     template = snapshot.template(macro.path)
     found = placed_statement_at(template, macro.span.start) if template is not None else None
     if found is None:
@@ -164,14 +164,14 @@ def macro_of(template: Template, path: str, parameter: Variable) -> Macro | None
 
 
 def arguments_of(template: Template, name: str, is_call: Callable[[Span], bool]) -> Iterator[Span]:
-    """Yield the keyword arguments of this name in the calls of what is at certain places."""
+    """Yield the keyword arguments of this name in calls whose called name satisfies `is_call`."""
     for mention in mentions_of(template.source, name):
         if mention.kind == "argument" and is_call(mention.owner):
             yield mention.span
 
 
 def other_names(template: Template, imported: Span) -> Iterator[Span]:
-    """Yield the readings of the other name under which a file imports what is named at `imported`."""
+    """Yield the uses of the alias under which a file imports the name at `imported`."""
     located = template.source.located(imported.start)
     inside = imported.shifted(-located.start)
     if not any(each.kind == "imported" and each.span == inside for each in chunk_mentions(located.chunk)):
@@ -185,7 +185,7 @@ def other_names(template: Template, imported: Span) -> Iterator[Span]:
 
 
 def attribute_at(template: Template, path: str, offset: int) -> Symbol | None:
-    """Return the attribute of a namespace whose name is at `offset`."""
+    """Return the namespace attribute whose name is at `offset`."""
     mention = mention_at(template.source, offset)
     if mention is None or namespace_of(template, mention) is None:
         return None
@@ -193,7 +193,7 @@ def attribute_at(template: Template, path: str, offset: int) -> Symbol | None:
 
 
 def attribute_places(template: Template, symbol: Symbol) -> Iterator[Occurrence]:
-    """Yield the places of an attribute in the file of its namespace."""
+    """Yield the occurrences of an attribute in the file of its namespace."""
     anchor = mention_at(template.source, symbol.anchor.start) if symbol.anchor is not None else None
     owner = namespace_of(template, anchor) if anchor is not None else None
     for mention in mentions_of(template.source, symbol.name) if owner is not None else ():
@@ -229,7 +229,7 @@ def namespace_of(template: Template, mention: Mention) -> Variable | None:
 
 
 def _may_be_set(template: Template, owner: Span) -> bool:
-    """Return whether what is read at a place may be a namespace, as the blocks around it tell."""
+    """Return whether what is read at a place may be a namespace, according to the enclosing blocks."""
     for reading in template.names.readings_in(owner.start):
         if reading.span == owner:
             return reading.binding is not None and reading.binding.kind == "set"
@@ -237,7 +237,7 @@ def _may_be_set(template: Template, owner: Span) -> bool:
 
 
 def is_handed_on(template: Template, variable: Variable) -> bool:
-    """Return whether a namespace is used in any other way than for one of its attributes."""
+    """Return whether a namespace is used other than through its attributes."""
     behind = (Span(reading.span.end, reading.span.end + 1) for reading in variable.readings)
     return any(template.source.slice(each) != "." for each in behind)
 
@@ -262,7 +262,7 @@ def _is_target(template: Template, span: Span) -> bool:
 
 
 class Named(NamedTuple):
-    """The name of a part or section, with its place in the file."""
+    """The name of a part or section, with its span in the file."""
 
     kind: SymbolKind
     name: str
@@ -270,7 +270,7 @@ class Named(NamedTuple):
 
 
 def names_of_parts(template: Template, located: Located) -> Iterator[Named]:
-    """Yield the written-out names of the parts and sections in one chunk."""
+    """Yield the literal names of the parts and sections in one chunk."""
     for part in chunk_items(located.chunk).parts:
         for kind, value in _named(part):
             text = scalar_text(value)
@@ -290,13 +290,13 @@ def _named(part: Part) -> Iterator[tuple[SymbolKind, Node | None]]:
 
 
 def part_name_at(template: Template, offset: int) -> Named | None:
-    """Return the name of a part or section that is at `offset`."""
+    """Return the name of a part or section at `offset`."""
     named = names_of_parts(template, template.source.located(offset))
     return next((each for each in named if each.span.contains(offset)), None)
 
 
 def part_places(template: Template, path: str, kind: SymbolKind, name: str) -> Iterator[Occurrence]:
-    """Yield the places of a name of parts, or of sections, in one file."""
+    """Yield the occurrences of a name of parts, or of sections, in one file."""
     for located in template.source.root.where(lambda piece: name in _names(piece)):
         for each in names_of_parts(template, located):
             if (each.kind, each.name) == (kind, name):

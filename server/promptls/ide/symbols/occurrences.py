@@ -86,7 +86,7 @@ def is_program(path: str) -> bool:
 
 
 def python_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
-    """Return the symbol at `offset`; None if what is there is Python's alone."""
+    """Return the symbol at `offset`; None for names that only Python uses."""
     program = snapshot.template(path)
     text = program.source.text if program is not None else ""
     word = word_at(text, offset)
@@ -114,7 +114,7 @@ def _passed(snapshot: Snapshot, path: str, text: str, word: Span, name: str) -> 
 
 
 def _column(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
-    """Return the column that an experiment reads of its row."""
+    """Return the column that an experiment reads from its row."""
     found = snapshot.written.get(path)
     column = next((each for each in found.columns if each.span.contains(offset)), None) if found else None
     if found is None or column is None:
@@ -134,7 +134,7 @@ def _column(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
 
 
 def _function(snapshot: Snapshot, path: str, word: Span, name: str) -> Symbol | None:
-    """Return the function of a metric that some header or settings file names, or of an experiment."""
+    """Return the function, if it is an experiment or if a header or settings file names it as a metric."""
     if not _may_be_known(snapshot, name):
         return None
     home = function_meant(snapshot, path, word.start, name)
@@ -158,7 +158,7 @@ def _file(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
 
 
 def _may_be_known(snapshot: Snapshot, name: str) -> bool:
-    """Return whether a function of this name is an experiment, or is named as a metric, without parsing."""
+    """Return whether a function may be an experiment or named as a metric, without parsing."""
     if any(each.name == name for found in snapshot.written.values() for each in found.experiments):
         return True
     named = f":{name}"
@@ -183,20 +183,20 @@ NO_VARIABLES: Final = frozenset(
         "column",
     }
 )
-"""Kinds of symbols that are no variables."""
+"""Kinds of symbols that are not variables."""
 
 
 def holds_prompt(snapshot: Snapshot, path: str) -> bool:
-    """Return whether a file is read as a prompt, and not as a program, data or settings."""
+    """Return whether a file is parsed as a prompt, not as a program, data or settings."""
     if is_program(path) or is_settings_file(path):
         return False
     return not is_data_file(path) or snapshot.kind(path) is not Kind.OTHER
 
 
 def symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
-    """Return the symbol whose name is at `offset`, or ends there; None if there is none.
+    """Return the symbol whose name contains or ends at `offset`; None if there is none.
 
-    In a Python file, a settings file or a file of data, only what prompts share with it is a symbol.
+    In Python, settings and data files, only names that are shared with prompts are symbols.
     """
     if holds_prompt(snapshot, path):
         return _in_prompt(snapshot, path, offset)
@@ -265,7 +265,7 @@ def variable_kind(snapshot: Snapshot, path: str, variable: Variable) -> SymbolKi
 
 
 def symbol_variable(snapshot: Snapshot, symbol: Symbol) -> Variable | None:
-    """Return the variable of its home that a symbol is; None if it is none, or is gone."""
+    """Return the variable of a symbol in its home; None if it is not a variable, or no longer exists."""
     template = snapshot.template(symbol.home)
     if template is None or symbol.kind in NO_VARIABLES:
         return None
@@ -289,7 +289,7 @@ def _mentioned(snapshot: Snapshot, path: str, template: Template, mention: Menti
 
 
 def _parameter(snapshot: Snapshot, path: str, template: Template, mention: Mention) -> Symbol | None:
-    """Return the parameter of the macro that is called with this argument."""
+    """Return the parameter of the called macro that the argument refers to."""
     called = name_at(template, mention.owner.start)
     owner = called if called is not None and called.span == mention.owner else None
     place = owner or mention_at(template.source, mention.owner.start)
@@ -301,15 +301,15 @@ def _parameter(snapshot: Snapshot, path: str, template: Template, mention: Menti
 
 
 _STEP: Final = 50
-"""How many places of one file are looked for at a time."""
+"""The number of places in one file that are searched in one step."""
 _DECLARING: Final = frozenset({"macro", "parameter", "import"})
-"""Ways of binding that say what a thing is, and do not only give a value."""
+"""Kinds of bindings that declare a name, and do not only assign a value."""
 
 
 def occurrences(snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True) -> tuple[Occurrence, ...]:
-    """Return every place of the symbol, in each file that shares it; each once.
+    """Return all occurrences of the symbol in all files that share it, without duplicates.
 
-    Without `in_data`, files of data are not looked into.
+    Without `in_data`, data files are not searched.
     """
     return finished(occurrence_steps(snapshot, symbol, in_data=in_data))
 
@@ -323,7 +323,7 @@ def occurrence_steps(
 ) -> Steps[tuple[Occurrence, ...]]:
     """Yield the same as `occurrences`, file by file.
 
-    `report` gets the new places of a file as they are found.
+    `report` is called with the new occurrences in a file as they are found.
     """
     found: list[Occurrence] = []
     reported: set[tuple[str, Span]] = set()
@@ -348,7 +348,7 @@ def occurrence_steps(
 
 
 def _places(snapshot: Snapshot, symbol: Symbol, *, in_data: bool) -> Iterator[Occurrence | None]:
-    """Yield every place of the symbol, some more than once; None separates the files."""
+    """Yield all occurrences of the symbol, with duplicates; None separates the files."""
     template = snapshot.template(symbol.home)
     if template is None and symbol.kind not in NO_VARIABLES:
         return
@@ -367,9 +367,9 @@ def _places(snapshot: Snapshot, symbol: Symbol, *, in_data: bool) -> Iterator[Oc
 
 
 def places_here(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
-    """Return the places of the symbol in the file where it was found.
+    """Return the occurrences of the symbol in the file where it was found.
 
-    Others are read only where they must be.
+    Other files are read only if necessary.
     """
     template = snapshot.template(symbol.path)
     is_elsewhere = symbol.kind == "import" or symbol.home != symbol.path
@@ -425,7 +425,7 @@ def _places_of_others(
 
 
 def _ordered(found: Iterable[Occurrence]) -> tuple[Occurrence, ...]:
-    """Return the places in order, each once: as what it does, and not as what is read, where it is both."""
+    """Return the occurrences in order, without duplicates; if one is both written and read, it is a write."""
     once: dict[tuple[str, Span], Occurrence] = {}
     for each in found:
         known = once.get((each.path, each.span))
@@ -455,7 +455,7 @@ def _shared_places(
 def _places_of_all(
     snapshot: Snapshot, variables: list[VariableIn], name: str, *, in_data: bool
 ) -> Iterator[Occurrence | None]:
-    """Yield the places of some variables that are one, each in its own file."""
+    """Yield the occurrences of variables that represent one symbol, each in its own file."""
     for path, variable in variables:
         yield None
         yield from _variable_places(path, variable)
@@ -479,7 +479,7 @@ def _variable_places(path: str, variable: Variable) -> Iterator[Occurrence]:
 def _arguments(
     snapshot: Snapshot, template: Template, symbol: Symbol, parameter: Variable
 ) -> Iterator[Occurrence | None]:
-    """Yield the keyword arguments that stand for a macro's parameter, wherever the macro is called."""
+    """Yield the keyword arguments for a macro's parameter in all calls of the macro."""
     macro = macro_of(template, symbol.home, parameter)
     called = variable_at(template, NamePlace(macro.name, macro.span)) if macro is not None else None
     if called is None:
@@ -502,7 +502,7 @@ def _arguments(
 
 
 def _calls(template: Template, path: str, parameter: Variable) -> frozenset[Span]:
-    """Return the places of the file itself that read the macro of a parameter."""
+    """Return the spans in the file itself where the macro of a parameter is read."""
     macro = macro_of(template, path, parameter)
     called = variable_at(template, NamePlace(macro.name, macro.span)) if macro is not None else None
     return frozenset(reading.span for reading in called.readings) if called is not None else frozenset()

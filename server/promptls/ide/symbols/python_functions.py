@@ -1,4 +1,4 @@
-"""Functions at the top level of Python files: where one is defined, imported and read; nothing is run."""
+"""Top-level functions of Python files: their definitions, imports and uses; nothing is run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENDING: Final = ".py"
 
 
 class PythonUses(NamedTuple):
-    """The certain places of a function in one file, and those that the file may mean something else with."""
+    """The certain occurrences of a function in one file, and those with an unclear meaning."""
 
     certain: tuple[tuple[Span, Use], ...] = ()
     unclear: tuple[Span, ...] = ()
@@ -31,13 +31,13 @@ class PythonUses(NamedTuple):
 def functions_of(text: str) -> Mapping[str, bool]:
     """Return the top-level functions of a Python text, and whether they can be used as metrics directly.
 
-    That is so but for those that a decorator gives a name. Empty where the text cannot be parsed.
+    Functions with a decorator that names them cannot. Empty if the text cannot be parsed.
     """
     return _functions(text)
 
 
 def uses_in(snapshot: Snapshot, path: str, home: str, name: str) -> PythonUses:
-    """Return the places in the Python file at `path` of the function `name` of the file at `home`."""
+    """Return the occurrences in the Python file at `path` of the function `name` from the file at `home`."""
     program = snapshot.template(path)
     if program is None or name not in program.source.text:
         return PythonUses()
@@ -49,7 +49,7 @@ def uses_in(snapshot: Snapshot, path: str, home: str, name: str) -> PythonUses:
 
 
 def function_places(snapshot: Snapshot, home: str, name: str) -> Iterator[Occurrence | None]:
-    """Yield every place of a function in Python; None separates the files."""
+    """Yield every occurrence of a function in Python; None separates the files."""
     for path in (yield from programs_with(snapshot, name)):
         yield None
         for span, use in uses_in(snapshot, path, home, name).certain:
@@ -57,11 +57,11 @@ def function_places(snapshot: Snapshot, home: str, name: str) -> Iterator[Occurr
 
 
 def function_meant(snapshot: Snapshot, path: str, offset: int, name: str) -> str | None:
-    """Return the file of the function that is under this name at a place of a Python file.
+    """Return the file of the function that a name in a Python file refers to.
 
-    None for no function.
+    None if it is not a function.
 
-    It is the file itself, or the one that the name is imported from.
+    The file is the Python file itself, or the one that the name is imported from.
     """
     program = snapshot.template(path)
     text = program.source.text if program is not None else ""
@@ -76,7 +76,7 @@ def function_meant(snapshot: Snapshot, path: str, offset: int, name: str) -> str
 
 
 def programs_with(snapshot: Snapshot, word: str) -> Steps[tuple[str, ...]]:
-    """Yield the Python files of the workspace in which a word is, as edited where they are open."""
+    """Yield the Python files of the workspace that contain a word; open files are searched as edited."""
     key = ("programs with", word)
     known = snapshot.derived.get(key)
     if known is None:
@@ -121,7 +121,7 @@ def parsed(text: str) -> ast.Module | None:
 
 
 class _Module(NamedTuple):
-    """A module as an import names it: its parts, and how many folders above the file it counts from."""
+    """A module as named in an import: its parts, and the number of folders that a relative import goes up."""
 
     parts: tuple[str, ...]
     level: int
@@ -144,7 +144,7 @@ def _modules(text: str) -> tuple[_Module, ...]:
 
 
 def _homes(snapshot: Snapshot, module: _Module, path: str) -> Iterator[str]:
-    """Yield the files that a module may be, the likeliest first: one near the file that imports it."""
+    """Yield the files that a module may refer to, starting with the one nearest to the importing file."""
     folder = Path(path).parent
     if module.level:
         folders = [folder, *folder.parents][module.level - 1 : module.level]
@@ -163,7 +163,7 @@ def _homes(snapshot: Snapshot, module: _Module, path: str) -> Iterator[str]:
 
 
 def _leads_to(snapshot: Snapshot, module: _Module, path: str, home: str) -> bool:
-    """Return whether an import leads to a file: the nearest of its name, or any if none is near."""
+    """Return whether an import refers to a file: the nearest with its name, or any if none is near."""
     near = next(_homes(snapshot, module, path), None)
     if near is not None or module.level:
         return near == home
@@ -177,7 +177,7 @@ def _leads_to(snapshot: Snapshot, module: _Module, path: str, home: str) -> bool
 
 @lru_cache(maxsize=8)
 def _uses(text: str, name: str, modules: tuple[_Module, ...] | None) -> PythonUses:
-    """Return the places in a function's own file, or in one that imports it from one of the modules."""
+    """Return the occurrences in a function's own file, or in one that imports it from one of the modules."""
     tree = parsed(text)
     if tree is None:
         return PythonUses()
@@ -203,7 +203,7 @@ def _uses(text: str, name: str, modules: tuple[_Module, ...] | None) -> PythonUs
 
 
 def _readings(source: Source, tree: ast.Module, nodes: list[ast.AST], name: str) -> Iterator[Span]:
-    """Yield where a text reads the name, and where its `__all__` lists it."""
+    """Yield the uses of the name in a text, and its entries in `__all__`."""
     for node in nodes:
         if isinstance(node, ast.Name) and node.id == name:
             yield place_in(source, node.lineno, node.col_offset, name)
@@ -228,7 +228,7 @@ def _imported(nodes: list[ast.AST], name: str, modules: tuple[_Module, ...]) -> 
 def _through_module(
     source: Source, nodes: list[ast.AST], name: str, modules: tuple[_Module, ...]
 ) -> Iterator[tuple[Span, Use]]:
-    """Yield the places `module.name`, by the names that the file has for the modules."""
+    """Yield the uses of `module.name`, by the names of the modules in the file."""
     known: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -251,7 +251,7 @@ def _through_module(
 
 
 def _gives_to_others(nodes: list[ast.AST], name: str, own: int) -> bool:
-    """Return whether the text gives the name to anything but the function, which it defines `own` times."""
+    """Return whether the text binds the name to anything but the function, which has `own` definitions."""
     functions = sum(isinstance(node, FUNCTIONS) and node.name == name for node in nodes)
     return functions > own or any(
         (isinstance(node, ast.arg) and node.arg == name)
@@ -261,7 +261,7 @@ def _gives_to_others(nodes: list[ast.AST], name: str, own: int) -> bool:
 
 
 def _behind_def(source: Source, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Span:
-    """Return the place of the name behind `def`."""
+    """Return the span of the name after `def`."""
     line = source.line_span(node.lineno - 1)
     written = source.slice(line)
     start = line.start + written.index(node.name, written.index("def") + len("def"))
@@ -269,7 +269,7 @@ def _behind_def(source: Source, node: ast.FunctionDef | ast.AsyncFunctionDef) ->
 
 
 def place_in(source: Source, line: int, column: int, name: str) -> Span:
-    """Return a place of Python's parser, whose columns count bytes, in characters from the start."""
+    """Return the span for a position of Python's parser, whose columns count bytes."""
     span = source.line_span(line - 1)
     start = span.start + len(
         source.slice(span).encode("utf-8", "surrogatepass")[:column].decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""What a symbol is, and a place where it is."""
+"""Symbols and their occurrences."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ SymbolKind = Literal[
     "column",
 ]
 """`key` is a key or attribute of an input's value, `attribute` one of a namespace, `function` one of a
-functions file, `own` a name of Jinja's or Prompt Poet's own, `metric` a function that an experiment names,
-`named metric` and `model` a name that a header or the settings give to one, `experiment` a function in
-Python, `column` one of a dataset that is no input."""
+functions file, `own` a name defined by Jinja or Prompt Poet, `metric` a function that an experiment names,
+`named metric` and `model` a name defined by a header or the settings, `experiment` a function in Python,
+`column` one of a dataset that is not an input."""
 
 Use = Literal["declaration", "write", "read"]
 Where = Literal["template", "header", "data", "python", "settings"]
 
 
 class Occurrence(NamedTuple):
-    """A place of a symbol: `span` holds its name in the file at `path`, without quotes around it.
+    """An occurrence of a symbol: `span` is its name in the file at `path`, without quotes.
 
-    A `declaration` says that there is such a thing, a `write` gives it a value, a `read` takes it.
-    `where` is what holds the place: Jinja or YAML of a template, what a template declares, a file
-    of samples or rows, a Python program, a settings file. It `is_likely` where a name is all that
-    says so, and where nothing leads from the symbol to it.
+    A `declaration` declares the symbol, a `write` assigns a value, a `read` uses it. `where` is the kind of
+    the file or region: Jinja or YAML of a template, its declarations, a data file, a Python program, a
+    settings file. `is_likely` is true for occurrences that were matched only by name, without a reference to
+    the symbol.
     """
 
     path: str
@@ -55,11 +55,11 @@ class Occurrence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """What is at a place of a file: `span`, in the file at `path`, is the name as it stands there.
+    """A symbol at a place of a file: `span`, in the file at `path`, is the name as written there.
 
-    `home` is the file that the symbol belongs to, and `anchor` one of its places there; without
-    one it is what the file takes from its caller, or the file itself. `name` is its name at home.
-    Of a key, `way` leads to it from an input of `home`.
+    `home` is the file that the symbol belongs to, and `anchor` one of its occurrences there; without one, the
+    symbol is an input of the file, or the file itself. `name` is its name in `home`. For a key, `way` is the
+    path to it from an input of `home`.
     """
 
     kind: SymbolKind

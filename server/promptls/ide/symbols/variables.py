@@ -40,7 +40,7 @@ from promptls.workspace.snapshot import Snapshot
 
 
 class VariableIn(NamedTuple):
-    """A variable, and the file that it is of."""
+    """A variable, and its file."""
 
     path: str
     variable: Variable
@@ -49,11 +49,11 @@ class VariableIn(NamedTuple):
 def shared_variable(
     snapshot: Snapshot, path: str, variable: Variable, *, by_data: bool = True
 ) -> tuple[tuple[VariableIn, ...], tuple[Occurrence, ...]]:
-    """Return the variable of the file at `path` and all that are one with it, and further places.
+    """Return all variables that are the same symbol as the one in the file at `path`, and other references.
 
-    The further places name it where it is no variable: `greet` in `tools.greet()` and in
-    `from 'tools.yml.j2' import greet as hello`. Without `by_data`, prompts are left out that only
-    share data with this one.
+    The other references are names that are not variables: `greet` in `tools.greet()` and in `from
+    'tools.yml.j2' import greet as hello`. Without `by_data`, prompts that only share data with this one are
+    left out.
     """
     return finished(shared_variable_steps(snapshot, path, variable, by_data=by_data))
 
@@ -66,7 +66,7 @@ def shared_variable_steps(
     by_data: bool = True,
     report: Callable[[VariableIn], object] | None = None,
 ) -> Steps[tuple[tuple[VariableIn, ...], tuple[Occurrence, ...]]]:
-    """Yield the same as `shared_variable`, file by file; `report` gets each variable as it is found."""
+    """Yield the same as `shared_variable`, file by file; `report` is called with each variable found."""
     found: dict[tuple[str, Span | None], VariableIn] = {}
     further: dict[Occurrence, None] = {}
     waiting = [VariableIn(path, variable)]
@@ -108,7 +108,7 @@ def _identity(variable: Variable) -> Span | None:
 
 
 def has_context(reference: TemplateReference) -> bool:
-    """Return whether the named template sees the variables of the file that names it."""
+    """Return whether the named template can access the variables of the referencing file."""
     return reference.keyword == "extends" or reference.with_context
 
 
@@ -125,7 +125,7 @@ def _below(snapshot: Snapshot, path: str, variable: Variable) -> Iterator[Variab
 
 
 def _takes(snapshot: Snapshot, path: str, name: str) -> bool:
-    """Return whether the file at `path`, or one that it includes, takes the variable from its caller."""
+    """Return whether the file at `path`, or one that it includes, reads the variable from its caller."""
     return any(
         (template := snapshot.template(included)) is not None and name in template.names.input_names
         for included in snapshot.included(path)
@@ -133,7 +133,7 @@ def _takes(snapshot: Snapshot, path: str, name: str) -> bool:
 
 
 def _above(snapshot: Snapshot, path: str, variable: Variable) -> Iterator[VariableIn | None]:
-    """Yield the variable in the files that include this one; None between the files."""
+    """Yield the variable in the files that include this one; None separates the files."""
     for includer in sorted(snapshot.includers(path)):
         yield None
         template = snapshot.template(includer)
@@ -153,7 +153,7 @@ def _above(snapshot: Snapshot, path: str, variable: Variable) -> Iterator[Variab
 def _imported_by(
     snapshot: Snapshot, path: str, variable: Variable
 ) -> Iterator[tuple[VariableIn | None, Occurrence] | None]:
-    """Yield the places in importers that name the variable, and the importer's variable where that is one.
+    """Yield the references to the variable in importers, and the importer's variable if it has one.
 
     None separates the files.
     """
@@ -197,7 +197,7 @@ def _module(template: Template, name: str, span: Span) -> Mention | None:
 def _imported_from(
     snapshot: Snapshot, path: str, template: Template, variable: Variable
 ) -> Iterator[VariableIn]:
-    """Yield the variable in the files that this one imports it from under its own name."""
+    """Yield the variable in the files that this one imports it from without renaming it."""
     for binding in variable.bindings:
         if binding.kind != "import":
             continue
@@ -212,14 +212,14 @@ def _imported_from(
 
 
 class WayIn(NamedTuple):
-    """A way from an input of the file at `path`."""
+    """A path from an input of the file at `path`."""
 
     path: str
     way: Way
 
 
 def shared_key_steps(snapshot: Snapshot, path: str, way: Way) -> Steps[tuple[WayIn, ...]]:
-    """Yield the ways that lead to what `way` leads to in the file at `path`, which comes first."""
+    """Yield the paths to the same value as `way` in the file at `path`, which comes first."""
     found: dict[WayIn, None] = {}
     waiting = [WayIn(path, way)]
     while waiting:
@@ -244,7 +244,7 @@ def shared_key_steps(snapshot: Snapshot, path: str, way: Way) -> Steps[tuple[Way
 
 
 def _shared_keys_above(snapshot: Snapshot, path: str, way: Way) -> Iterator[WayIn]:
-    """Yield what the value is in the files that include this one."""
+    """Yield the paths to the value in the files that include this one."""
     for includer in sorted(snapshot.includers(path)):
         template = snapshot.template(includer)
         for reference in template.references if template is not None else ():
@@ -258,7 +258,7 @@ def _shared_keys_above(snapshot: Snapshot, path: str, way: Way) -> Iterator[WayI
 
 
 def _shared_keys_below(snapshot: Snapshot, template: Template, path: str, way: Way) -> Iterator[WayIn]:
-    """Yield what the value is in the files that this one includes."""
+    """Yield the paths to the value in the files that this one includes."""
     for reference in template.references:
         target = snapshot.resolve(path, reference) if has_context(reference) else None
         if target is None or target == path:
@@ -274,12 +274,12 @@ def _shared_keys_below(snapshot: Snapshot, template: Template, path: str, way: W
 
 
 def _place(template: Template, reference: TemplateReference) -> int:
-    """Return where a reference hands variables on: `extends` does at the end of the file."""
+    """Return the position whose variables a reference passes on: for `extends`, the end of the file."""
     return len(template.source) if reference.keyword == "extends" else reference.span.start
 
 
 def _through_macros(snapshot: Snapshot, template: Template, path: str, way: Way) -> Iterator[WayIn]:
-    """Yield the parameters that receive the value in macros and call blocks, or where they are called."""
+    """Yield the parameters that receive the value in macros and call blocks, or their arguments in calls."""
     for handed in flow_of(template).passes:
         seen = way_of(handed.path)
         if seen and len(seen) < len(way) and way[: len(seen)] == seen:
@@ -308,7 +308,7 @@ def key_symbol_at(template: Template, path: str, offset: int) -> Symbol | None:
 def key_places(
     snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True
 ) -> Generator[Occurrence | None, None, None]:
-    """Yield every place of a key in the workspace; without `in_data`, files of data are not looked into.
+    """Yield every occurrence of a key in the workspace; without `in_data`, data files are not searched.
 
     None separates the files.
     """
@@ -329,7 +329,7 @@ def key_places(
 
 
 def key_places_in(template: Template, path: str, way: Way) -> Iterator[Occurrence]:
-    """Yield the places of a key in the tags of one file, and in what the file declares."""
+    """Yield the occurrences of a key in the tags of one file, and in the file's declarations."""
     for read in keys_named(template, str(way[-1])):
         if read.way == way:
             yield Occurrence(path, read.span, "read")
@@ -337,7 +337,7 @@ def key_places_in(template: Template, path: str, way: Way) -> Iterator[Occurrenc
 
 
 def declared_key_places(template: Template, path: str, way: Way) -> Iterator[Occurrence]:
-    """Yield the places of a key in the schema of its input, and in the examples."""
+    """Yield the occurrences of a key in the schema of its input, and in the examples."""
     declared = template.declarations
     inputs = declared.tree.value("input_keys") if declared.tree is not None else None
     schema = inputs.value(str(way[0])) if isinstance(inputs, Mapping) else None
@@ -357,7 +357,7 @@ def declared_key_places(template: Template, path: str, way: Way) -> Iterator[Occ
 
 
 def data_keys(way: Way) -> DataKeys:
-    """Return the keys in data that a way goes along: a list's elements have none of their own."""
+    """Return the keys in data that correspond to a path: lists are skipped."""
     return tuple(None if key is Each.VALUE else str(key) for key in way if key is not Each.ELEMENT)
 
 
@@ -372,7 +372,7 @@ def _in_data(snapshot: Snapshot, path: str, template: Template, way: Way) -> Ite
 
 
 def _in_schema(schema: Node | None, way: Way) -> Iterator[tuple[Entry, Node | None]]:
-    """Yield the property that a path leads to in a schema, and the list of required keys beside it."""
+    """Yield the property at a path in a schema, and the list of required keys next to it."""
     for step, key in enumerate(way):
         if not isinstance(schema, Mapping):
             return
@@ -391,7 +391,7 @@ def _in_schema(schema: Node | None, way: Way) -> Iterator[tuple[Entry, Node | No
 
 
 def _declared_ways(template: Template, offset: int) -> Iterator[Way]:
-    """Yield the paths of the keys around a position of a schema or an example, as far as values have keys."""
+    """Yield the paths of the keys around a position in a schema or an example."""
     declared = template.declarations
     inputs = declared.tree.value("input_keys") if declared.tree is not None else None
     for entry in inputs.entries if isinstance(inputs, Mapping) else ():
