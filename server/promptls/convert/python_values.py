@@ -219,11 +219,11 @@ FORMAT_SPEC: Final = re.compile(r"0?\d{0,2},?(\.\d{1,2})?[a-z%]?")
 HOLDING: Final = frozenset(
     {"deepcopy", "copy.deepcopy", "copy.copy", "len", "list", "sum", "zip", "enumerate", "product"}
 )
-"""Functions that take lists and mappings in which there are symbols."""
+"""Functions that accept lists and mappings containing symbols."""
 STRAY: Final = (
     TypeError, ValueError, KeyError, IndexError, AttributeError, ZeroDivisionError, OverflowError,
 )  # fmt: skip
-"""What a wrong configuration raises where it is run, and what makes a symbol here."""
+"""Exceptions raised by running an invalid configuration; here, the result becomes a symbol instead."""
 
 
 def can_compare(op: type[ast.cmpop], first: Any, second: Any) -> bool:
