@@ -50,7 +50,7 @@ class Converted(NamedTuple):
     lost: tuple[str, ...]
 
 
-_CARRIED: Final = frozenset({"role", "content", "name"})
+_CONVERTED_KEYS: Final = frozenset({"role", "content", "name"})
 
 
 def read_chat_json(text: str) -> Conversation:
@@ -83,7 +83,7 @@ def _message(number: int, item: dict[str, Any], lost: list[str]) -> Message:
     role = item.get("role")
     if not isinstance(role, str) or not role:
         raise UserError(f"message {number} has no `role`", remedy="give it one: system, user or assistant")
-    others = sorted(set(item) - _CARRIED)
+    others = sorted(set(item) - _CONVERTED_KEYS)
     if others:
         lost.append(f"message {number}: {', '.join(f'`{key}`' for key in others)}")
     name = item.get("name")

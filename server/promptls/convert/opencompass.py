@@ -123,7 +123,7 @@ def _lost(infer: Mapping[str, Any]) -> Iterator[str]:
         yield f"the inferencer `{kind}`: a parts template asks for an answer, and compares no labels"
 
 
-_LONG: Final = 90
+_MAX_INLINE: Final = 90
 """The maximum length of a mapping or list on its key's line, in characters."""
 _ORDER: Final = ("infer_cfg", "eval_cfg", "models", "path", "name", "reader_cfg", "abbr")
 """Top-level keys: the texts come first, and values without long texts at the end."""
@@ -145,7 +145,7 @@ def _entry(key: Any, value: Any, indent: str) -> Iterator[str]:
         yield f"{indent}{name}: {block}"
         return
     short = f"{indent}{name}: {_flow(value)}"
-    if not _is_nested(value) or (len(short) <= _LONG and _is_flat(value)):
+    if not _is_nested(value) or (len(short) <= _MAX_INLINE and _is_flat(value)):
         yield short
         return
     yield f"{indent}{name}:"
@@ -162,7 +162,7 @@ def _nested(value: Any, indent: str) -> Iterator[str]:
         block = _block(item, indent)
         if block is not None:
             yield f"{indent}- {block}"
-        elif not _is_nested(item) or (len(short) <= _LONG and _is_flat(item)):
+        elif not _is_nested(item) or (len(short) <= _MAX_INLINE and _is_flat(item)):
             yield short
         else:
             first, *rest = _nested(item, indent + "  ")

@@ -181,8 +181,8 @@ def _dicts_in(items: Any) -> list[dict[str, Any]]:
 def _as_model(model: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a model that affect its prompts, with its OpenCompass name."""
     name = model.get("abbr") or "_".join(str(model.get("path", "")).split("/")[-2:])
-    kept: dict[str, Any] = as_data({key: model[key] for key in _MODEL_KEYS if key in model})
-    return {"abbr": str(name), **kept}
+    settings: dict[str, Any] = as_data({key: model[key] for key in _MODEL_KEYS if key in model})
+    return {"abbr": str(name), **settings}
 
 
 def _from_lists(names: Names) -> Iterator[dict[str, Any]]:

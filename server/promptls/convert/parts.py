@@ -169,7 +169,7 @@ def _in_jinja(pieces: list[MessagePiece]) -> str:
     return "".join(made)
 
 
-_LONG: Final = 80
+_MAX_INLINE: Final = 80
 """The maximum length of a value on its key's line, in characters."""
 
 
@@ -196,10 +196,10 @@ def header_text(header: Mapping[str, Any]) -> str:
 def key_lines(key: str, value: Any) -> Iterator[str]:
     """Yield the lines of a top-level key: one line if the value is short, else one line for each item."""
     short = f"{key}: {flow(value)}"
-    if isinstance(value, dict) and value and (key == "input_keys" or len(short) > _LONG):
+    if isinstance(value, dict) and value and (key == "input_keys" or len(short) > _MAX_INLINE):
         yield f"{key}:"
         yield from (f"  {flow(str(name))}: {flow(each)}" for name, each in value.items())
-    elif isinstance(value, list) and value and (key == "examples" or len(short) > _LONG):
+    elif isinstance(value, list) and value and (key == "examples" or len(short) > _MAX_INLINE):
         yield f"{key}:"
         yield from (f"  - {flow(each)}" for each in value)
     else:
@@ -218,7 +218,7 @@ def _names(messages: tuple[Message, ...]) -> Iterator[str]:
         yield name
 
 
-_HARMLESS: Final = frozenset({"string", "trim", "indent"})
+_PLAIN_FILTERS: Final = frozenset({"string", "trim", "indent"})
 _ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  (prompts are not HTML)
 _MARK: Final = re.compile("(\ue000\\d+\ue001)")
 
@@ -256,8 +256,8 @@ def _marked(template: Template, path: str, marks: dict[str, MessagePiece]) -> It
             if tag.kind == "output":
                 mark = f"\ue000{len(marks)}\ue001"
                 marks[mark] = _piece(template, path, start, tag)
-                before, behind = "-" if tag.trims_before else "", "-" if tag.trims_after else ""
-                yield f"{{{{{before} '{mark}' {behind}}}}}"
+                before, after = "-" if tag.trims_before else "", "-" if tag.trims_after else ""
+                yield f"{{{{{before} '{mark}' {after}}}}}"
             elif tag.kind == "statement":
                 raise _refusal(template, path, start + tag.span.start, "a tag of Jinja")
             else:
@@ -284,7 +284,7 @@ def _printed(tag: Tag) -> Expression | None:
     expressions = tag_tree(tag).statement.expressions
     node: Expression | None = expressions[0] if len(expressions) == 1 else None
     while True:
-        if isinstance(node, Filter) and node.name in _HARMLESS:
+        if isinstance(node, Filter) and node.name in _PLAIN_FILTERS:
             node = node.target
         elif (
             isinstance(node, Call)

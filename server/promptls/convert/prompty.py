@@ -21,7 +21,7 @@ _ROLE: Final = re.compile(
     r"^[ \t]*#?[ \t]*(?P<role>system|user|assistant|developer|function|tool)[ \t]*:[ \t]*\r?$\n?",
     re.MULTILINE | re.IGNORECASE,
 )
-_CARRIED: Final = frozenset({"name", "description", "inputs", "sample"})
+_CONVERTED_KEYS: Final = frozenset({"name", "description", "inputs", "sample"})
 _TYPES: Final = {"string": "string", "number": "number", "float": "number", "integer": "integer",
                  "boolean": "boolean", "array": "array", "object": "object"}  # fmt: skip
 
@@ -31,7 +31,7 @@ def read_prompty(text: str) -> Conversation:
     match = _FRONT.match(text)
     front = _front(match["front"]) if match else {}
     body = text[match.end() :] if match else text
-    lost = [f"`{key}` of the front matter" for key in front if key not in _CARRIED]
+    lost = [f"`{key}` of the front matter" for key in front if key not in _CONVERTED_KEYS]
     if front.get("sample") is not None and not isinstance(front["sample"], dict):
         lost.append("`sample` of the front matter, which names a file")
     language = _language(front.get("template"))
@@ -57,9 +57,9 @@ def _front(text: str) -> dict[str, Any]:
     try:
         loaded = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        said = str(error).splitlines()[0]
+        schema = str(error).splitlines()[0]
         raise UserError(
-            f"the front matter is no YAML: {said}", remedy="mend it, and convert again"
+            f"the front matter is no YAML: {schema}", remedy="mend it, and convert again"
         ) from error
     if loaded is not None and not isinstance(loaded, dict):
         raise UserError("the front matter is no mapping of keys to values")
@@ -74,16 +74,16 @@ def _inputs(front: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         declared = {each.get("name"): each for each in declared if isinstance(each, dict)}
     declared = declared if isinstance(declared, dict) else {}
     for name in dict.fromkeys([*declared, *sample]):
-        said = declared.get(name)
+        own_schema = declared.get(name)
         schema: dict[str, Any] = {}
-        if isinstance(said, dict):
-            if (kind := _TYPES.get(str(said.get("type") or said.get("kind")))) is not None:
+        if isinstance(own_schema, dict):
+            if (kind := _TYPES.get(str(own_schema.get("type") or own_schema.get("kind")))) is not None:
                 schema["type"] = kind
-            if isinstance(said.get("description"), str):
-                schema["description"] = said["description"]
-            sample.setdefault(name, said.get("default", said.get("sample")))
-        elif said is not None:
-            sample.setdefault(name, said)
+            if isinstance(own_schema.get("description"), str):
+                schema["description"] = own_schema["description"]
+            sample.setdefault(name, own_schema.get("default", own_schema.get("sample")))
+        elif own_schema is not None:
+            sample.setdefault(name, own_schema)
         if sample.get(name) is not None:
             schema["default"] = sample[name]
         yield str(name), schema
@@ -134,5 +134,5 @@ def _tag_piece(tag: Tag) -> MessagePiece:
         return MessagePiece("tag", tag.text)
     inside = tag.text[tag.inner_start : tag.inner_end].strip()
     before = "-" if tag.trims_before else ""
-    behind = "-" if tag.trims_after else ""
-    return MessagePiece("tag", f"{{{{{before} escape_special_characters(({inside}) | string) {behind}}}}}")
+    after = "-" if tag.trims_after else ""
+    return MessagePiece("tag", f"{{{{{before} escape_special_characters(({inside}) | string) {after}}}}}")

@@ -52,8 +52,8 @@ def read_object(mapping: Mapping[str, Any]) -> Conversation:
     lost += [f"the input `{name}` is called `{new}` now" for name, new in renamed.items() if name != new]
     if mapping.get("language") not in {None, "english"}:
         lost.append("`language`: the texts stay as they are")
-    kept = (key for key in HEADER_KEYS if key != "ragas_version")
-    header = {key: mapping[key] for key in kept if mapping.get(key) is not None}
+    keys = (key for key in HEADER_KEYS if key != "ragas_version")
+    header = {key: mapping[key] for key in keys if mapping.get(key) is not None}
     return Conversation((message,), header, tuple(lost))
 
 
@@ -201,7 +201,7 @@ def read_ragas_file(mapping: Mapping[str, Any]) -> Conversation:
         header["input_keys"] = {new: {} for new in renamed.values()}
     if prompt.output_schema is not None:
         header |= {"output_type": "json", "output_schema": _bounded_schema(prompt)}
-    return Conversation((Message("user", pieces, "prompt"),), header, (*lost, *_not_carried(prompt)))
+    return Conversation((Message("user", pieces, "prompt"),), header, (*lost, *_not_converted(prompt)))
 
 
 def _model_pieces(prompt: SavedPrompt, renamed: dict[str, str], lost: list[str]) -> Iterator[MessagePiece]:
@@ -227,7 +227,7 @@ def _model_pieces(prompt: SavedPrompt, renamed: dict[str, str], lost: list[str])
 def object_of_saved(mapping: Mapping[str, Any]) -> Converted:
     """Return the file as a prompt object: the same instruction, inputs and examples, in the text of 0.1."""
     prompt = read_saved_file(mapping)
-    lost = ["the text: a prompt object has the same pieces in another layout", *_not_carried(prompt)]
+    lost = ["the text: a prompt object has the same pieces in another layout", *_not_converted(prompt)]
     is_model = prompt.form == "pydantic prompt"
     single = {key for _, output in prompt.examples for key in output}
     key = next(iter(single)) if len(single) == 1 and not is_model else None
@@ -270,7 +270,7 @@ def _bounded_schema(prompt: SavedPrompt) -> Any:
     return {**(schema or {}), "properties": {**properties, "value": {**value, **bounds}}}
 
 
-def _not_carried(prompt: SavedPrompt) -> Iterator[str]:
+def _not_converted(prompt: SavedPrompt) -> Iterator[str]:
     if prompt.language != "english":
         yield "`language`: the texts stay as they are"
     if prompt.allowed_values is not None and prompt.output_schema is None:

@@ -175,13 +175,13 @@ def _mapping(text: str, path: str) -> Mapping[str, Any]:
     # libyaml crashes on deeply nested texts, which are rejected here first.
     composed = compose(text, Span, lambda _span: False)
     if composed.error is not None:
-        said = composed.error.message
-        raise UserError(f"the file is no YAML: {said}", remedy="mend it, and convert again")
+        message = composed.error.message
+        raise UserError(f"the file is no YAML: {message}", remedy="mend it, and convert again")
     try:
         loaded = _data(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        said = (str(error).splitlines() or ["not readable"])[0]
-        raise UserError(f"the file is no YAML: {said}", remedy="mend it, and convert again") from error
+        message = (str(error).splitlines() or ["not readable"])[0]
+        raise UserError(f"the file is no YAML: {message}", remedy="mend it, and convert again") from error
     if not isinstance(loaded, dict):
         raise UserError("the file is no mapping of keys to values")
     return {str(key): value for key, value in loaded.items()}
@@ -205,17 +205,17 @@ def guess(text: str, path: str) -> str | None:
     if name.endswith(".py"):
         return "opencompass"
     if name.endswith((".j2", ".yml", ".yaml")):
-        return _form_of_ours(text)
+        return _own_form(text)
     start = text.lstrip("\ufeff \t\r\n")
     if start[:1] == "{" and (form := _form_of_json(start)) is not None:
         return form
     if name.endswith(".json") or (start[:1] in {"[", "{"} and '"role"' in text):
-        return _form_of_ours(text) or "chat" if '"infer_cfg"' in text else "chat"
+        return _own_form(text) or "chat" if '"infer_cfg"' in text else "chat"
     if re.match(r"---[ \t]*\r?\n", start) and re.search(r"^(system|user)\s*:", text, re.MULTILINE):
         return "prompty"
     if "{" in text and not _TAG.search(text):
         return "f-string"
-    return _form_of_ours(text) or ("f-string" if name.endswith((".txt", ".md", ".prompt")) else None)
+    return _own_form(text) or ("f-string" if name.endswith((".txt", ".md", ".prompt")) else None)
 
 
 def _form_of_json(text: str) -> str | None:
@@ -233,7 +233,7 @@ def _form_of_json(text: str) -> str | None:
     return "object" if isinstance(loaded, dict) and {"instruction", "input_keys"} <= set(loaded) else None
 
 
-def _form_of_ours(text: str) -> str | None:
+def _own_form(text: str) -> str | None:
     from promptls.semantic.kind import Kind
     from promptls.semantic.template import Template
     from promptls.syntax.source import Source as Text

@@ -19,7 +19,7 @@ from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span, line_end
 
-_DEEPEST: Final = 50
+_MAX_DEPTH: Final = 50
 
 
 @chunk_fact
@@ -48,7 +48,7 @@ def _written(chunk: Chunk, scalar: Scalar) -> Span:
 
 
 def _scalars(node: Node, depth: int) -> Iterator[Scalar]:
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return
     if isinstance(node, Scalar):
         yield node
@@ -60,7 +60,7 @@ def _scalars(node: Node, depth: int) -> Iterator[Scalar]:
         yield from _scalars(each, depth + 1)
 
 
-_TO_VALUE: Final = re.compile(r"[ \t]*:([ \t]+)")
+_KEY_END: Final = re.compile(r"[ \t]*:([ \t]+)")
 _BLOCK_HEADER: Final = re.compile(r"[|>][-+\d]{0,2}")
 
 
@@ -69,7 +69,7 @@ def key_edits(chunk: Chunk, roots: tuple[Node, ...]) -> Iterator[Edit]:
     for root in roots:
         for entry in _entries(chunk, root, 0):
             key, value = entry.key.span, entry.value.span
-            match = _TO_VALUE.fullmatch(chunk.text, key.end, value.start)
+            match = _KEY_END.fullmatch(chunk.text, key.end, value.start)
             if match and not value.is_empty() and match.group() != ": ":
                 yield Edit(Span(key.end, value.start), ": ")
             yield from _trailing(chunk, entry)
@@ -77,7 +77,7 @@ def key_edits(chunk: Chunk, roots: tuple[Node, ...]) -> Iterator[Edit]:
 
 def _entries(chunk: Chunk, node: Node, depth: int) -> Iterator[Entry]:
     """Yield the entries of every mapping in block style."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return
     if isinstance(node, Sequence) and not _is_flow(chunk, node):
         for item in node.items:
@@ -97,16 +97,16 @@ def _trailing(chunk: Chunk, entry: Entry) -> Iterator[Edit]:
     start = entry.key.span.start
     end = line_end(chunk.text, start)
     line = chunk.text[start:end]
-    behind = len(line.rstrip(" \t"))
-    if behind == len(line) or "{" in line or "}" in line:
+    after = len(line.rstrip(" \t"))
+    if after == len(line) or "{" in line or "}" in line:
         return
     value = entry.value
     if isinstance(value, Scalar) and value.span.start < end < value.span.end:
-        header = chunk.text[value.span.start : start + behind]
+        header = chunk.text[value.span.start : start + after]
         if value.style not in {"|", ">"} or not _BLOCK_HEADER.fullmatch(header):
             return
         # An empty line within the span belongs to the header: the scalar's text begins on the next line.
-    yield Edit(Span(start + behind, end), "")
+    yield Edit(Span(start + after, end), "")
 
 
 _PRINTING: Final = frozenset({"include", "extends", "call", "filter", "print", "block", "macro", "", "set"})
@@ -214,7 +214,7 @@ _KEY_COLUMN: Final = 2
 """The column of a part's keys, after the dash and a space."""
 _DASH: Final = re.compile(r"-([ \t]+)")
 _HEADERS: Final = ("|", ">", "|-", ">-", "|+", ">+")
-_FAR: Final = 200
+_MAX_HEADER_GAP: Final = 200
 """An upper bound for the number of characters between a block header and the text below it."""
 REUSED: Final = frozenset({"macro", "set", "call", "filter", "block"})
 """Blocks whose text may be used outside of the frame."""
@@ -316,7 +316,7 @@ def _edits(chunk: Chunk, *, is_last: bool) -> FrameEdits:
 def _ends_header(chunk: Chunk) -> bool:
     """Return whether Jinja may print text directly after the header of a block scalar."""
     for tag in chunk.tags:
-        before = chunk.text[max(tag.span.start - _FAR, 0) : tag.span.start]
+        before = chunk.text[max(tag.span.start - _MAX_HEADER_GAP, 0) : tag.span.start]
         if (before.rstrip() if tag.trims_before else before).endswith(_HEADERS):
             return True
     return False
@@ -395,13 +395,13 @@ def _gaps(chunk: Chunk, owners: tuple[_Owner, ...]) -> list[Span]:
         for entry in owner.entries
     )
     gaps = []
-    behind = 0
+    after = 0
     for start, end in places:
-        if start > behind:
-            gaps.append(Span(behind, start))
-        behind = max(behind, end)
-    if behind < len(chunk.text):
-        gaps.append(Span(behind, len(chunk.text)))
+        if start > after:
+            gaps.append(Span(after, start))
+        after = max(after, end)
+    if after < len(chunk.text):
+        gaps.append(Span(after, len(chunk.text)))
     return gaps
 
 

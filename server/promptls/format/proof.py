@@ -68,7 +68,7 @@ def data(roots: tuple[Node, ...]) -> list[Any]:
 def _data(node: Node, depth: int) -> Any:
     if isinstance(node, Scalar):
         return (node.text, node.style, node.tag, node.dynamic)
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return None
     if isinstance(node, Mapping):
         return {
@@ -78,5 +78,5 @@ def _data(node: Node, depth: int) -> Any:
     return [_data(item, depth + 1) for item in node.items]
 
 
-_DEEPEST: Final = 250
+_MAX_DEPTH: Final = 250
 """More than the maximum depth of parsed YAML, so that only recursive nodes are cut off."""

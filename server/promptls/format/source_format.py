@@ -49,8 +49,8 @@ def _raw(text: str) -> str:
     match = _RAW.fullmatch(text)
     if match is None:
         return text
-    before, behind, body, end_before, end_behind = match.groups()
-    return f"{{%{before} raw {behind}%}}{body}{{%{end_before} endraw {end_behind}%}}"
+    before, after, body, end_before, end_behind = match.groups()
+    return f"{{%{before} raw {after}%}}{body}{{%{end_before} endraw {end_behind}%}}"
 
 
 def _comment(text: str) -> str:
@@ -60,8 +60,8 @@ def _comment(text: str) -> str:
         return text
     inside = match["text"]
     before = " " if inside[:1].isalnum() else ""
-    behind = " " if inside[-1:].isalnum() or inside[-1:] in {".", "!", "?"} else ""
-    return f"{{#{match['before']}{before}{inside}{behind}{match['behind']}#}}"
+    after = " " if inside[-1:].isalnum() or inside[-1:] in {".", "!", "?"} else ""
+    return f"{{#{match['before']}{before}{inside}{after}{match['behind']}#}}"
 
 
 def _inside(text: str, start: int, end: int) -> str | None:
@@ -70,7 +70,7 @@ def _inside(text: str, start: int, end: int) -> str | None:
     if not tokens or any(token.kind == "unknown" for token in tokens):
         return None
     is_statement = text.startswith("{%")
-    pieces = [_kept_or(text[start : tokens[0].start], " ")]
+    pieces = [_spaced_or_written(text[start : tokens[0].start], " ")]
     brackets: list[str] = []
     for index, token in enumerate(tokens):
         if token.text in _CLOSING and token.kind == "operator" and brackets:
@@ -78,16 +78,16 @@ def _inside(text: str, start: int, end: int) -> str | None:
         if index:
             written = text[tokens[index - 1].end : token.start]
             space = _space(tokens, index, brackets, is_statement=is_statement)
-            pieces.append(_kept_or(written, space))
+            pieces.append(_spaced_or_written(written, space))
         pieces.append(token.text)
         if token.text in _OPENING and token.kind == "operator":
             called = token.text != "{" and index and _is_operand(tokens, index - 1, is_statement=is_statement)
             brackets.append(f"{token.text}{'call' if called else ''}")
-    pieces.append(_kept_or(text[tokens[-1].end : end], " "))
+    pieces.append(_spaced_or_written(text[tokens[-1].end : end], " "))
     return "".join(pieces)
 
 
-def _kept_or(written: str, space: str) -> str:
+def _spaced_or_written(written: str, space: str) -> str:
     """Return `space`, or the white space as written if it contains a line break or unusual characters."""
     if not _PLAIN_SPACE.fullmatch(written):
         return written
@@ -154,7 +154,7 @@ def format_edits(source: Source, *, frame: bool, within: Span | None = None) -> 
     source = source.uncut()  # entries and items are formatted alike
     found: list[Edit] = []
     frame = frame and not any(_keeps_line_ends(chunk) for chunk in source.chunks)
-    chunks = zip(source.starts, source.chunks, _is_unsure(source), strict=False)
+    chunks = zip(source.starts, source.chunks, _uncertain_chunks(source), strict=False)
     last = len(source.chunks) - 1
     for index, (start, chunk, is_unsure) in enumerate(chunks):
         if within is not None and (start > within.end or start + len(chunk.text) < within.start):
@@ -211,7 +211,7 @@ def _space_end(text: str, start: int) -> int:
     return end
 
 
-def _is_unsure(source: Source) -> list[bool]:
+def _uncertain_chunks(source: Source) -> list[bool]:
     """Return for each chunk whether its text may be used in another way than as a frame.
 
     A block that uses its text may be open around it, or a preceding tag may append it to the text of the

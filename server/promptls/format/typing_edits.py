@@ -52,15 +52,15 @@ def edits_after_newline(source: Source, offset: int) -> tuple[Edit, ...]:
     if inside or not text.strip():
         return ()
     edits = []
-    due = _indentation(chunk, text, above.start - start)
-    if source.slice(here) != due:
-        edits.append(Edit(here, due))
+    indentation = _indentation(chunk, text, above.start - start)
+    if source.slice(here) != indentation:
+        edits.append(Edit(here, indentation))
     ending = _due_end(source, text, above.start)
-    behind = source.line_span(line + 1)
-    if ending and behind.start > here.end:
+    after = source.line_span(line + 1)
+    if ending and after.start > here.end:
         # The end tag is inserted on the next line, because an edit at the cursor would move the cursor after
         # it.
-        edits.append(Edit(Span(behind.start, behind.start), f"{due}{ending}\n"))
+        edits.append(Edit(Span(after.start, after.start), f"{indentation}{ending}\n"))
     return tuple(edits)
 
 
@@ -94,7 +94,7 @@ def _blocks(node: Node, depth: int = 0) -> list[Scalar]:
     """Return the block scalars in a tree."""
     if isinstance(node, Scalar):
         return [node] if node.style in {"|", ">"} else []
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return []
     inside = node.items if isinstance(node, Sequence) else ()
     if isinstance(node, Mapping):
@@ -102,7 +102,7 @@ def _blocks(node: Node, depth: int = 0) -> list[Scalar]:
     return [scalar for each in inside for scalar in _blocks(each, depth + 1)]
 
 
-_DEEPEST: Final = 50
+_MAX_DEPTH: Final = 50
 
 
 def _is_text_of(chunk: Chunk, scalar: Scalar, offset: int) -> bool:

@@ -76,15 +76,15 @@ def _finding(each: Objection, target: str, template: Template, text: str) -> Fin
     name = f"`{PurePath(target).name}`" if each.call.template else "the template"
     related: tuple[RelatedPlace, ...] = ()
     if each.kind in {"missing", "misfit", "broken"}:
-        words = template.source.slice(each.span)
-        said = "it is read here" if words == each.name else "this reads it"
-        said = "it is printed here" if each.kind == "broken" else said
-        related = (RelatedPlace(target, each.span, said),)
+        read_text = template.source.slice(each.span)
+        note = "it is read here" if read_text == each.name else "this reads it"
+        note = "it is printed here" if each.kind == "broken" else note
+        related = (RelatedPlace(target, each.span, note),)
     match each.kind:
         case "missing":
             when = f", which is read where {each.words}" if each.words else ""
-            meant = f"; `{each.meant}` is, which it does not read" if each.meant else ""
-            message = f"`{each.name}` is not given to {name}{when}{meant}"
+            suggestion = f"; `{each.meant}` is, which it does not read" if each.meant else ""
+            message = f"`{each.name}` is not given to {name}{when}{suggestion}"
             return Finding(_place(each, text, each.meant), message, related=related)
         case "misfit":
             return Finding(_place(each, text, each.name), f"{name}: {each.words}", related=related)

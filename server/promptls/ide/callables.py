@@ -150,10 +150,10 @@ def tag_of(template: Template, binding: Binding) -> tuple[Tag, Statement, str] |
         return None
     located = template.source.located(binding.span.start)
     above = ""
-    behind = 0
+    after = 0
     for tag in located.chunk.tags:
-        between = located.chunk.text[behind : tag.span.start]
-        behind = tag.span.end
+        between = located.chunk.text[after : tag.span.start]
+        after = tag.span.end
         if tag.kind == "comment":
             is_header = tag.text.startswith(OPENING)
             above = "" if tag.unclosed or is_header else tag.text[tag.inner_start : tag.inner_end].strip()

@@ -39,27 +39,27 @@ def running_text(experiment: str, running: Running) -> str:
 
 def progress_text(done: int, total: int, rate: float | None, left: float | None) -> str:
     """Return `12 of 50 rows, 1.5 a second, 25 s left`; only the rows at the start and end of a run."""
-    words = [f"{done:,} of {total:,} rows"]
+    texts = [f"{done:,} of {total:,} rows"]
     if rate is not None and done < total:
-        words.append(f"{rate:.1f} a second")
+        texts.append(f"{rate:.1f} a second")
     if left is not None and done < total:
-        words.append(f"{seconds_text(left)} left")
-    return ", ".join(words)
+        texts.append(f"{seconds_text(left)} left")
+    return ", ".join(texts)
 
 
 def plan_text(planned: Planned) -> str:
     """Return the plan in one sentence: `12 of 50 rendered prompts are changed by the edit; 12 calls, …`."""
-    words = [f"{planned.rows} rows" if planned.changed is None else changed_text(planned)]
-    words.append(f"{planned.calls} calls to make, {planned.cached} answered before")
+    texts = [f"{planned.rows} rows" if planned.changed is None else changed_text(planned)]
+    texts.append(f"{planned.calls} calls to make, {planned.cached} answered before")
     cost = planned.longest_cost if planned.longest_cost is not None else planned.prompt_cost
     if cost is not None:
-        words.append(f"about {in_dollars(cost)}" if cost else "free")
+        texts.append(f"about {in_dollars(cost)}" if cost else "free")
     if planned.failing:
-        words.append(f"{planned.failing} rows cannot be rendered")
+        texts.append(f"{planned.failing} rows cannot be rendered")
     if planned.over_limit:
-        words.append(f"{planned.over_limit} rows are over the token limit")
-    words += dict.fromkeys(Destination(**each).words() for each in planned.sends)
-    return "; ".join(words)
+        texts.append(f"{planned.over_limit} rows are over the token limit")
+    texts += dict.fromkeys(Destination(**each).words() for each in planned.sends)
+    return "; ".join(texts)
 
 
 def changed_text(planned: Planned) -> str:
@@ -79,10 +79,10 @@ def verdict_text(run: RunSummary, cells: Mapping[str, str]) -> str:
     """
     error = cells.get("error")
     scores = [f"{metric.name} {score}" for metric in run.metrics if (score := cells.get(metric.name))]
-    words = (
+    text = (
         f"failed: {_cut(error)}" if error else ", ".join(scores) or _cut(cells.get("response") or "answered")
     )
-    return f"{words} · stale" if run.stale else words
+    return f"{text} · stale" if run.stale else text
 
 
 def _cut(text: str) -> str:
@@ -177,10 +177,10 @@ def _over_examples(snapshot: Snapshot, path: str, runs: tuple[ExperimentRuns, ..
             found = example_result(number, example.data, output, each.newest_first)
             if found is None:
                 continue
-            words = verdict_text(found.run, found.cells)
-            words = f"{each.name}: {words}" if len(runs) > 1 else words
+            text = verdict_text(found.run, found.cells)
+            text = f"{each.name}: {text}" if len(runs) > 1 else text
             arguments = {"experiment": each.name, "run": str(found.run.results)}
-            yield Lens(start, Action(words, RESULTS, arguments, found.cells.get("response") or ""))
+            yield Lens(start, Action(text, RESULTS, arguments, found.cells.get("response") or ""))
 
 
 _MAX_SCORES = 3

@@ -144,9 +144,9 @@ def contract_schema(snapshot: Snapshot, path: str) -> dict[str, Any]:
     Declared schemas are included unchanged. Functions are left out, because they are not data.
     """
     inputs = [each for each in inputs_of(snapshot, path) if each.shape.kind != "callable"]
-    given = given_data(snapshot, path)
-    shapes = [(each.name, _fitted(each, given)) for each in inputs]
-    properties = {each.name: input_schema(each, given) for each in inputs}
+    data_sets = given_data(snapshot, path)
+    shapes = [(each.name, _fitted(each, data_sets)) for each in inputs]
+    properties = {each.name: input_schema(each, data_sets) for each in inputs}
     template = snapshot.template(path)
     described = template.declarations.data.get("description") if template else None
     schema: dict[str, Any] = {"$schema": DIALECT, "title": Path(path).name}
@@ -155,7 +155,7 @@ def contract_schema(snapshot: Snapshot, path: str) -> dict[str, Any]:
     schema |= {
         "type": "object",
         "properties": properties,
-        "required": [each.name for each in inputs if is_required(each, given)],
+        "required": [each.name for each in inputs if is_required(each, data_sets)],
     }
     if conditions := conditions_of_keys(shapes):
         schema["allOf"] = conditions
@@ -180,10 +180,10 @@ def input_schema(each: NeededInput, given: Iterable[Mapping[str, Any]]) -> dict[
     return {**inferred, **each.schema}
 
 
-def _fitted(each: NeededInput, given: Iterable[Mapping[str, Any]]) -> Shape:
+def _fitted(each: NeededInput, data_sets: Iterable[Mapping[str, Any]]) -> Shape:
     """Return the shape of an input, widened to accept the file's own data."""
     shape = each.shape
-    for data in given:
+    for data in data_sets:
         if each.name in data:
             shape = fitted(shape, data[each.name])
         elif shape.needed:

@@ -128,10 +128,10 @@ def known_worths(snapshot: Snapshot, path: str) -> tuple[KnownWorth, ...]:
         if report is None:
             continue
         text = template.source.text
-        said = {each["digest"]: each for each in report["examples"] if each["file"] == path}
+        verdicts = {each["digest"]: each for each in report["examples"] if each["file"] == path}
         stale = any(_hash(snapshot, file) != digest for file, digest in report["files"].items())
-        for example in few_shots(template) if said else ():
-            worth = said.get(hash_of_text(text[example.span.start : example.span.end]))
+        for example in few_shots(template) if verdicts else ():
+            worth = verdicts.get(hash_of_text(text[example.span.start : example.span.end]))
             if worth is not None:
                 found.append(
                     KnownWorth(example, name, worth["verdict"], worth["tokens"], worth["words"], stale)
@@ -260,7 +260,10 @@ def prompt_tests(snapshot: Snapshot, path: str) -> ExperimentTests | None:
         return None
     output = template.declarations.settings.output_key
     examples = tuple(
-        (example.span.start, _words({key: value for key, value in example.data.items() if key != output}))
+        (
+            example.span.start,
+            _first_value({key: value for key, value in example.data.items() if key != output}),
+        )
         for example in template.declarations.examples
     )
     return ExperimentTests(path, names, examples)
@@ -294,11 +297,11 @@ def row_tests(dataset: Path) -> tuple[list[RowTest], bool]:
 
 def row_label(row: Row) -> str:
     """Return the row's id and a summary of its first columns."""
-    words = _words({key: value for key, value in row.values.items() if key != "id"})
-    return f"{row.id}: {words}" if words else row.id
+    summary = _first_value({key: value for key, value in row.values.items() if key != "id"})
+    return f"{row.id}: {summary}" if summary else row.id
 
 
-def _words(values: Mapping[str, Any]) -> str:
+def _first_value(values: Mapping[str, Any]) -> str:
     """Return the first non-empty value, on one line."""
     for text in _texts(values):
         return text if len(text) <= _MAX_LABEL else f"{text[:_MAX_LABEL]}…"

@@ -99,7 +99,7 @@ _TOP = Span(0, 0)
 def definition_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[Target, ...]]:
     """Yield the definitions of the symbol at `offset`, the most likely first."""
     in_prompt = holds_prompt(snapshot, path)
-    near = _bound_nearby(snapshot, path, offset) if in_prompt else None
+    near = _certain_bindings(snapshot, path, offset) if in_prompt else None
     if near is not None:
         return near
     symbol = symbol_at(snapshot, path, offset)
@@ -132,7 +132,7 @@ def declaration_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple
     return (yield from definition_steps(snapshot, path, offset))
 
 
-def _bound_nearby(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ...] | None:
+def _certain_bindings(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, ...] | None:
     """Return the bindings that are certain to define the variable at `offset`, without other places.
 
     None if they cannot be determined.
@@ -145,8 +145,8 @@ def _bound_nearby(snapshot: Snapshot, path: str, offset: int) -> tuple[Target, .
     if reading is None or not reading.certain:
         return None
     if reading.binding is not None:
-        goes_on = reading.binding.kind in {"import", "implied"}
-        return None if goes_on else (Target(path, reading.binding.span, place.span),)
+        is_indirect = reading.binding.kind in {"import", "implied"}
+        return None if is_indirect else (Target(path, reading.binding.span, place.span),)
     if place.name in GLOBALS or place.name in INJECTED:
         return ()
     for key in template.declarations.inputs or ():
@@ -161,7 +161,7 @@ def _defined(snapshot: Snapshot, symbol: Symbol) -> Steps[list[tuple[str, Span]]
     template = snapshot.template(symbol.home)
     if template is not None and symbol.kind == "key":
         declared = _of_use(declared_key_places(template, symbol.home, symbol.way), "declaration")
-        return declared or list(_where_given((yield from occurrence_steps(snapshot, symbol))))
+        return declared or list(_declarations_or_writes((yield from occurrence_steps(snapshot, symbol))))
     if symbol.kind in NO_VARIABLES:
         return _of_use((yield from occurrence_steps(snapshot, symbol)), "declaration")
     variable = symbol_variable(snapshot, symbol)
@@ -170,17 +170,19 @@ def _defined(snapshot: Snapshot, symbol: Symbol) -> Steps[list[tuple[str, Span]]
     if symbol.kind == "function":
         return list(_function(snapshot, symbol))
     places: list[tuple[str, Span]] = []
-    for binding in _newest_first(variable.bindings, symbol, template):
-        places += _behind(snapshot, symbol.home, template, binding)
+    for binding in _ordered_bindings(variable.bindings, symbol, template):
+        places += _binding_targets(snapshot, symbol.home, template, binding)
     if variable.is_input:
         found = yield from occurrence_steps(snapshot, symbol, in_data=False)
-        given = [(each.path, each.span) for each in found if each.use == "write" and each.where == "template"]
+        assigned = [
+            (each.path, each.span) for each in found if each.use == "write" and each.where == "template"
+        ]
         passed = [(each.path, each.span) for each in found if each.where == "python"]
-        places += _of_use(found, "declaration") or given or passed
+        places += _of_use(found, "declaration") or assigned or passed
     return places
 
 
-def _where_given(places: tuple[Occurrence, ...]) -> Iterator[tuple[str, Span]]:
+def _declarations_or_writes(places: tuple[Occurrence, ...]) -> Iterator[tuple[str, Span]]:
     """Yield the declarations of a key; without one, its first assignment in each file."""
     declared = _of_use(places, "declaration")
     if declared:
@@ -193,18 +195,18 @@ def _where_given(places: tuple[Occurrence, ...]) -> Iterator[tuple[str, Span]]:
     yield from first.items()
 
 
-def _newest_first(bindings: tuple[Binding, ...], symbol: Symbol, template: Template) -> list[Binding]:
+def _ordered_bindings(bindings: tuple[Binding, ...], symbol: Symbol, template: Template) -> list[Binding]:
     """Return the bindings, starting with the one that the symbol's own place refers to."""
-    meant = None
+    referenced = None
     if symbol.anchor is not None:
         for reading in template.names.readings_in(symbol.anchor.start):
             if reading.span == symbol.anchor:
-                meant = reading.binding
-        meant = meant or next((each for each in bindings if each.span == symbol.anchor), None)
-    return sorted(bindings, key=lambda binding: (binding != meant, binding.span))
+                referenced = reading.binding
+        referenced = referenced or next((each for each in bindings if each.span == symbol.anchor), None)
+    return sorted(bindings, key=lambda binding: (binding != referenced, binding.span))
 
 
-def _behind(
+def _binding_targets(
     snapshot: Snapshot, path: str, template: Template, binding: Binding
 ) -> Iterator[tuple[str, Span]]:
     """Yield the binding, or the definition that it imports."""

@@ -50,7 +50,7 @@ _PLAIN_KEY: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NO_TEXT_IN_YAML: Final = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 _JINJA: Final = re.compile(r"\{[{%#]")
 _UNKNOWN: Final = "{{ unknown }}"
-_DEEPEST: Final = 30
+_MAX_DEPTH: Final = 30
 
 
 class WrittenText(NamedTuple):
@@ -90,7 +90,7 @@ class _Writer:
 
     def mapping(self, value: Mapping[Any, Any], depth: int, holder: int | None) -> None:
         """Write each key on its own line, followed by the lines of its value."""
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             raise RecursionError
         for key, inner in value.items():
             self._add("  " * depth)
@@ -175,7 +175,7 @@ def _without_text(value: Any) -> str:
     return "[]" if isinstance(value, list | tuple) else _UNKNOWN
 
 
-_HARMLESS: Final = re.compile(r"[\w .:;,()<>/!?-]*")
+_UNESCAPED: Final = re.compile(r"[\w .:;,()<>/!?-]*")
 """A text without characters that need escaping in any literal."""
 _ENTRY: Final = re.compile(r'\s*(\w+): (?:"([\w<>/]*)"|(\[[\d, -]*\])),?\s*')
 """A key with a plain text or a list of numbers that a fix adds to a mapping."""
@@ -278,7 +278,7 @@ class PositionMap:
                 return None
             span = self._inside(text, edit.span)
             plain = edit.text.strip("{}") if "{" in edit.text else edit.text
-            if span is None or not _HARMLESS.fullmatch(plain) or not self._is_same(text, edit.span, span):
+            if span is None or not _UNESCAPED.fullmatch(plain) or not self._is_same(text, edit.span, span):
                 return None
             edits.append(Edit(span, edit.text))
         # An addition may also affect other prompts that share a variable.
@@ -288,8 +288,8 @@ class PositionMap:
         """Return the insertion of an argument or a key before others, or at the start of a text."""
         entry = _ENTRY.fullmatch(edit.text)
         if entry is not None:
-            behind = (text for text in written.texts if text.span.start >= edit.span.start)
-            node = next((piece.node for text in behind for piece in text.pieces), None)
+            after = (text for text in written.texts if text.span.start >= edit.span.start)
+            node = next((piece.node for text in after for piece in text.pieces), None)
             if node is None or id(node) not in self._own:
                 return None
             key, text, numbers = entry.groups()
@@ -302,7 +302,7 @@ class PositionMap:
         if text is None or not text.places or edit.span.start != text.places[0]:
             return None
         piece = text.pieces[0]
-        if piece.node is None or id(piece.node) not in self._own or not _HARMLESS.fullmatch(edit.text):
+        if piece.node is None or id(piece.node) not in self._own or not _UNESCAPED.fullmatch(edit.text):
             return None
         characters = self._places.characters(piece.node, piece.whole)
         if characters is None:

@@ -64,8 +64,8 @@ def preview_markdown(made: FileRendering, left_out: str | None = None) -> str:
             lines += _fenced(failure.excerpt)
     if rendering is not None:
         limit = f" of {made.token_limit:,}" if made.token_limit else ""
-        kept = f", {rendering.tokens_kept:,} kept" if rendering.tokens_kept != rendering.tokens else ""
-        lines += [f"{plural(rendering.tokens, 'token')}{limit}{kept}", ""]
+        retained = f", {rendering.tokens_kept:,} kept" if rendering.tokens_kept != rendering.tokens else ""
+        lines += [f"{plural(rendering.tokens, 'token')}{limit}{retained}", ""]
         for part in rendering.parts:
             cut = "" if part.kept else ", cut"
             heading = f"{markdown_text(str(part.name))} ({markdown_text(str(part.role))}"
@@ -104,8 +104,8 @@ def token_report(snapshot: Snapshot, made: FileRendering, model: ModelReference 
     rendering = made.rendering
     if rendering is None:
         return None
-    kept = [part.tokens for part in rendering.parts if part.kept]
-    as_chat = chat_tokens(kept, made.job.encoding)
+    retained = [part.tokens for part in rendering.parts if part.kept]
+    as_chat = chat_tokens(retained, made.job.encoding)
     return TokenReport(
         total=rendering.tokens,
         as_chat=as_chat,

@@ -142,8 +142,8 @@ def templates_of_program(snapshot: Snapshot, path: str) -> list[tuple[Snapshot, 
     for written in written_templates(program.source.text, path) if program is not None else ():
         made = inside(snapshot, path, written)
         if made is not None:
-            given = written.call.given if written.call is not None else ()
-            data = {name: shape.value for name, shape in given if isinstance(shape, Constant)}
+            arguments = written.call.given if written.call is not None else ()
+            data = {name: shape.value for name, shape in arguments if isinstance(shape, Constant)}
             found.append((*made, data))
     return found
 

@@ -70,7 +70,9 @@ def renamable_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Symbol 
         if not holds_prompt(snapshot, path):
             return None
         template = snapshot.template(path)
-        raise UsageError(_nothing(template, offset) if template is not None else "the file cannot be read")
+        raise UsageError(
+            _no_symbol_reason(template, offset) if template is not None else "the file cannot be read"
+        )
     name = f"`{symbol.name}`"
     if symbol.kind == "own":
         owner = "Prompt Poet gives it to every template" if symbol.name in INJECTED else "it is Jinja's own"
@@ -81,7 +83,7 @@ def renamable_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Symbol 
         raise UsageError("a file is renamed among the files, not in what names it")
     if symbol.kind == "key":
         raise UsageError(f"{name} cannot be renamed: it is a key of a value that the caller passes")
-    if symbol.kind == "attribute" and (reason := _handed_on(snapshot, symbol)):
+    if symbol.kind == "attribute" and (reason := _namespace_reason(snapshot, symbol)):
         raise UsageError(f"{name} cannot be renamed: {reason}")
     if _is_lost_import(snapshot, symbol):
         raise UsageError(f"{name} cannot be renamed: what it is imported from is not there")
@@ -89,7 +91,7 @@ def renamable_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Symbol 
         raise UsageError(f"{name} cannot be renamed: {reason}")
     if symbol.kind == "column" and (reason := (yield from column_doubt_steps(snapshot, symbol, ()))):
         raise UsageError(f"{name} cannot be renamed: {reason}")
-    if reason := _unchangeable(snapshot, path):
+    if reason := _not_editable_reason(snapshot, path):
         raise UsageError(f"{name} cannot be renamed: {reason}")
     return symbol
 
@@ -99,7 +101,7 @@ def refuse_places_steps(snapshot: Snapshot, symbol: Symbol, places: Iterable[Occ
     name = f"`{symbol.name}`"
     for path in dict.fromkeys(each.path for each in places):
         yield
-        if reason := _unchangeable(snapshot, path):
+        if reason := _not_editable_reason(snapshot, path):
             raise UsageError(f"{name} cannot be renamed: {reason}")
     if symbol.kind != "input":
         return
@@ -114,7 +116,7 @@ def refuse_places_steps(snapshot: Snapshot, symbol: Symbol, places: Iterable[Occ
         raise UsageError(f"{name} cannot be renamed: {reason}")
 
 
-def _unchangeable(snapshot: Snapshot, path: str) -> str:
+def _not_editable_reason(snapshot: Snapshot, path: str) -> str:
     """Return why a file is not editable; empty if it is, or is unsaved."""
     file = Path(path)
     if not file.is_absolute():
@@ -152,7 +154,7 @@ def _unclear_steps(snapshot: Snapshot, symbol: Symbol) -> Steps[str]:
     return ""
 
 
-def _handed_on(snapshot: Snapshot, symbol: Symbol) -> str:
+def _namespace_reason(snapshot: Snapshot, symbol: Symbol) -> str:
     """Return why an attribute of a namespace may have unknown uses; empty if it cannot."""
     template = snapshot.template(symbol.home)
     mention = mention_at(template.source, symbol.span.start) if template is not None else None
@@ -165,7 +167,7 @@ def _handed_on(snapshot: Snapshot, symbol: Symbol) -> str:
     return ""
 
 
-def _nothing(template: Template, offset: int) -> str:
+def _no_symbol_reason(template: Template, offset: int) -> str:
     """Return the reason why nothing can be renamed at a place without a symbol."""
     located = template.source.located(offset)
     inside = offset - located.start
@@ -259,7 +261,7 @@ def _refuse_hiding(snapshot: Snapshot, symbol: Symbol, new: str) -> None:
         raise UsageError(f"`{new}` is a function of the functions file")
 
 
-_FEW: Final = 50
+_MAX_SINGLE_EDITS: Final = 50
 """The maximum number of edits of a file that are applied incrementally."""
 
 
@@ -351,8 +353,8 @@ def _refuse_change_of_meaning(
     snapshot: Snapshot, symbol: Symbol, new: str, edits: tuple[RenameEdit, ...]
 ) -> Steps[None]:
     """Raise `UserError` if the renamed places would no longer be exactly the occurrences of one symbol."""
-    after = yield from _with(snapshot, edits)
-    moved = _moved(edits)
+    after = yield from _edited_snapshot(snapshot, edits)
+    moved = _renamed_positions(edits)
     expected = set(moved.values())
     renamed = symbol_at(after, *moved[symbol.path, symbol.span])
     found = (yield from occurrence_steps(after, renamed)) if renamed is not None else ()
@@ -364,7 +366,7 @@ def _refuse_change_of_meaning(
         raise UserError(f"`{new}` is taken: {where} would be something else than it is")
 
 
-def _moved(edits: tuple[RenameEdit, ...]) -> dict[tuple[str, Span], tuple[str, int]]:
+def _renamed_positions(edits: tuple[RenameEdit, ...]) -> dict[tuple[str, Span], tuple[str, int]]:
     """Return the position of the name of each edit after all edits are applied."""
     found = {}
     shifts: dict[str, int] = {}
@@ -388,19 +390,19 @@ def _where(snapshot: Snapshot, path: str, offset: int) -> str:
 
 def _edited(source: Source, edits: list[RenameEdit]) -> Source:
     """Return the source with the sorted edits applied; many edits are applied by parsing it again."""
-    if len(edits) <= _FEW:
+    if len(edits) <= _MAX_SINGLE_EDITS:
         for edit in reversed(edits):
             source = source.edited(edit.span, edit.text)
         return source
     pieces = []
-    behind = 0
+    after = 0
     for edit in edits:
-        pieces += [source.text[behind : edit.span.start], edit.text]
-        behind = edit.span.end
-    return Source.of("".join([*pieces, source.text[behind:]]))
+        pieces += [source.text[after : edit.span.start], edit.text]
+        after = edit.span.end
+    return Source.of("".join([*pieces, source.text[after:]]))
 
 
-def _with(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Steps[Snapshot]:
+def _edited_snapshot(snapshot: Snapshot, edits: tuple[RenameEdit, ...]) -> Steps[Snapshot]:
     """Return the workspace with the edits applied."""
     opened = dict(snapshot.open_files)
     calls, written = dict(snapshot.calls), dict(snapshot.written)
@@ -449,7 +451,7 @@ def rename_files(snapshot: Snapshot, renames: Mapping[str, str]) -> tuple[Rename
     moves = _Moves(renames)
     edits = {
         edit: None
-        for path in _touched(snapshot, moves)
+        for path in _affected_files(snapshot, moves)
         if (template := snapshot.template(path)) is not None
         for edit in (
             *_include_edits(snapshot, path, template, moves),
@@ -476,7 +478,7 @@ class _Moves:
         return path
 
 
-def _touched(snapshot: Snapshot, moves: _Moves) -> list[str]:
+def _affected_files(snapshot: Snapshot, moves: _Moves) -> list[str]:
     """Return the prompt files that may reference a moved file, or whose relative paths change."""
     names = [Path(old).name for old in moves.renames]
     known = {*snapshot.graph.paths, *snapshot.open_files}

@@ -53,14 +53,14 @@ Meant = dict[int, tuple[str, int]]
 
 def jinja_tokens(chunk: Chunk, readings: list[Reading]) -> Iterator[SemanticToken]:
     """Yield the tokens of the chunk's tags; spans of its readings are relative to its start."""
-    meant: Meant = {reading.span.start: reading_type(reading) for reading in readings}
+    meanings: Meant = {reading.span.start: reading_type(reading) for reading in readings}
     for tag in chunk.tags:
         if tag.kind == "comment":
             yield SemanticToken(tag.span.start, tag.span.end, "comment")
         elif tag.kind == "raw":
             yield from _raw(tag)
         else:
-            yield from _tag(tag, meant)
+            yield from _tag(tag, meanings)
 
 
 def reading_type(reading: Reading) -> tuple[str, int]:
@@ -83,8 +83,8 @@ def _raw(tag: Tag) -> Iterator[SemanticToken]:
     yield SemanticToken(start, start + 2, "tagDelimiter")
     begin = tag.text.index("raw")
     yield SemanticToken(start + begin, start + begin + len("raw"), "keyword")
-    behind = start + tag.inner_end
-    yield SemanticToken(behind, behind + 2, "tagDelimiter")
+    after = start + tag.inner_end
+    yield SemanticToken(after, after + 2, "tagDelimiter")
     if tag.unclosed:
         return
     if tag.body.end > tag.body.start:
@@ -96,16 +96,16 @@ def _raw(tag: Tag) -> Iterator[SemanticToken]:
     yield SemanticToken(tag.span.end - 2, tag.span.end, "tagDelimiter")
 
 
-def _tag(tag: Tag, meant: Meant) -> Iterator[SemanticToken]:
+def _tag(tag: Tag, meanings: Meant) -> Iterator[SemanticToken]:
     base = tag.span.start
     delimiter = "outputDelimiter" if tag.kind == "output" else "tagDelimiter"
     yield SemanticToken(base, base + tag.inner_start, delimiter)
     statement = tag_tree(tag).statement
-    words: dict[int, tuple[str, int]] = {}
-    for start, word in _words(statement):
-        words.setdefault(start, word)
+    names: dict[int, tuple[str, int]] = {}
+    for start, word in _tree_types(statement):
+        names.setdefault(start, word)
     for token in tokenize(tag.text, tag.inner_start, tag.inner_end):
-        found = words.get(token.start) or meant.get(base + token.start) or _plain(token)
+        found = names.get(token.start) or meanings.get(base + token.start) or _plain(token)
         if found is not None and token.text:
             yield SemanticToken(base + token.start, base + token.end, *found)
     if not tag.unclosed and tag.inner_end < len(tag.text):
@@ -125,7 +125,7 @@ def _plain(token: Token) -> tuple[str, int] | None:
     return ("operator", 0) if token.kind == "operator" and token.text not in _PUNCTUATION else None
 
 
-def _words(statement: Statement) -> Iterator[tuple[int, tuple[str, int]]]:
+def _tree_types(statement: Statement) -> Iterator[tuple[int, tuple[str, int]]]:
     """Yield the types of a tag's names that depend on the syntax tree: names, attributes, filters."""
     if statement.keyword != "output":
         yield statement.keyword_span.start, ("keyword", 0)
@@ -274,12 +274,12 @@ def joined(parts: Iterable[tuple[int, TokenRun]]) -> TokenRun:
 def encoded(chunk: Chunk, tokens: Iterable[SemanticToken], unit: Unit) -> TokenRun:
     """Return the encoded tokens of a chunk; if tokens overlap, only the first one."""
     numbers: list[int] = []
-    last_line = last_column = behind = 0
+    last_line = last_column = after = 0
     is_plain = unit is Unit.UTF32 or chunk.text.isascii()
     for token in sorted(_on_lines(chunk, tokens)):
-        if token.start < behind:
+        if token.start < after:
             continue
-        behind = token.end
+        after = token.end
         line = bisect_right(chunk.line_starts, token.start) - 1
         begin = chunk.line_starts[line]
         column, length = token.start - begin, token.end - token.start
@@ -357,42 +357,42 @@ def change(old: TokenRun, new: TokenRun) -> TokensEdit | None:
     start = offset = 0
     while old is not new:
         first, behind = _shared(old, new)
-        ahead = sum(len(part.numbers) for _, part in old.parts[:first])
+        before = sum(len(part.numbers) for _, part in old.parts[:first])
         if len(old.parts) - behind != first + 1 or len(new.parts) - behind != first + 1:
             after = sum(len(part.numbers) for _, part in old.parts[len(old.parts) - behind :])
             return _trimmed(
-                _between(old, ahead, after, offset), _between(new, ahead, after, offset), start + ahead
+                _between(old, before, after, offset), _between(new, before, after, offset), start + before
             )
         gap = _gap(old, first)
         if gap != _gap(new, first):
             return _trimmed(_between(old, 0, 0, offset), _between(new, 0, 0, offset), start)
         # All differences are inside one part, whose first line is relative to the tokens before it.
-        start, offset = start + ahead, gap + (0 if first else offset)
+        start, offset = start + before, gap + (0 if first else offset)
         old, new = old.parts[first][1], new.parts[first][1]
     return None
 
 
-def _between(run: TokenRun, ahead: int, after: int, offset: int) -> tuple[int, ...]:
+def _between(run: TokenRun, before: int, after: int, offset: int) -> tuple[int, ...]:
     """Return the run's integers without those at its ends, with `offset` added to the first line."""
-    numbers = run.numbers[ahead : len(run.numbers) - after]
-    return numbers if ahead or not numbers else (numbers[0] + offset, *numbers[1:])
+    numbers = run.numbers[before : len(run.numbers) - after]
+    return numbers if before or not numbers else (numbers[0] + offset, *numbers[1:])
 
 
 def _shared(old: TokenRun, new: TokenRun) -> tuple[int, int]:
     """Return the numbers of identical parts at the beginning and at the end of both runs."""
     most = min(len(old.parts), len(new.parts))
     first = 0
-    while first < most and _is_as(old, new, first, first):
+    while first < most and _is_same_part(old, new, first, first):
         first += 1
-    behind = 0
-    while behind < most - first and _is_as(
-        old, new, len(old.parts) - 1 - behind, len(new.parts) - 1 - behind
+    after = 0
+    while after < most - first and _is_same_part(
+        old, new, len(old.parts) - 1 - after, len(new.parts) - 1 - after
     ):
-        behind += 1
-    return first, behind
+        after += 1
+    return first, after
 
 
-def _is_as(old: TokenRun, new: TokenRun, index: int, other: int) -> bool:
+def _is_same_part(old: TokenRun, new: TokenRun, index: int, other: int) -> bool:
     return old.parts[index][1] is new.parts[other][1] and _gap(old, index) == _gap(new, other)
 
 
@@ -430,7 +430,7 @@ def file_run(snapshot: Snapshot, path: str, unit: Unit) -> TokenRun:
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:
         return EMPTY
-    return _Colouring(template, unit).of_file()
+    return _TokenEncoder(template, unit).of_file()
 
 
 def run_of_lines(snapshot: Snapshot, path: str, unit: Unit, first: int, last: int) -> TokenRun:
@@ -441,10 +441,10 @@ def run_of_lines(snapshot: Snapshot, path: str, unit: Unit, first: int, last: in
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:
         return EMPTY
-    return _Colouring(template, unit).of_lines(first, last)
+    return _TokenEncoder(template, unit).of_lines(first, last)
 
 
-class _Colouring:
+class _TokenEncoder:
     """Encodes the tokens of one text, with columns in one unit."""
 
     def __init__(self, template: Template, unit: Unit) -> None:
@@ -476,7 +476,7 @@ class _Colouring:
         else:
             meanings = self._meanings(piece, resolver, start)
         key = (meanings, self._unit)
-        known = piece.facts.get(_Colouring)
+        known = piece.facts.get(_TokenEncoder)
         if isinstance(known, tuple) and known[:2] == key and known[2] is declared:
             if isinstance(piece, Chunk) and not _has_loose(piece):
                 pass_outline(resolver, piece, start)
@@ -493,7 +493,7 @@ class _Colouring:
                 (line, self._run(child, inside, start + begin))
                 for line, begin, child in zip(piece.first_lines, piece.starts, piece.chunks, strict=False)
             )
-        piece.facts[_Colouring] = (*key, declared, run)
+        piece.facts[_TokenEncoder] = (*key, declared, run)
         return run
 
     def _meanings(self, piece: Piece, resolver: Resolver, start: int) -> tuple[object, ...]:

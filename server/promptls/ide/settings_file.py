@@ -123,8 +123,8 @@ class _Reader:
             return self._placed(Span(token.start(), self._word_end(_WORD)))
         quote = token.group()[0]
         is_long = token.group().startswith(_LONG_QUOTES)
-        behind = token.lastgroup == "string" and token.end() <= self._offset
-        if is_long or behind or self._offset <= token.start():
+        after = token.lastgroup == "string" and token.end() <= self._offset
+        if is_long or after or self._offset <= token.start():
             return None
         return self._placed(Span(token.start() + 1, self._word_end(_IN_STRING)), quote)
 
@@ -337,7 +337,7 @@ def _key_names() -> Iterator[tuple[str, str]]:
 
 _DESCRIBED: Final = 80
 _IN_QUOTES: Final = frozenset({"string", None})
-_MEANT_BY: Final = {'"': ("value",), "'": ("value",), ".": ("table", "key"), "[": ("table",)}
+_TRIGGERED_BY: Final = {'"': ("value",), "'": ("value",), ".": ("table", "key"), "[": ("table",)}
 
 _PARAMETERS: Final = {
     "temperature": "how freely the model chooses its words",
@@ -357,7 +357,7 @@ def complete_settings(snapshot: Snapshot, path: str, offset: int, trigger: str =
     text = template.source.text
     root = root_of(path)
     place = place_in(text, offset, root)
-    if place is None or (trigger and place.what not in _MEANT_BY.get(trigger, ())):
+    if place is None or (trigger and place.what not in _TRIGGERED_BY.get(trigger, ())):
         return None
     if place.what == "table":
         items: Iterable[Item] = _tables(root, text[place.word.start : offset])
@@ -468,12 +468,12 @@ def explain_setting(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
         if not name:
             return None
         if place.what == "value":
-            said = value_text(place.keys, name)
-            return Hover(span, said) if said else None
+            description = value_text(place.keys, name)
+            return Hover(span, description) if description else None
         keys = (*place.keys, name)
-        if not schema_at(keys) and (said := _option_text(path, text, keys)):
-            return Hover(span, said)
-    return Hover(span, said) if keys and (said := setting_text(keys)) else None
+        if not schema_at(keys) and (description := _option_text(path, text, keys)):
+            return Hover(span, description)
+    return Hover(span, description) if keys and (description := setting_text(keys)) else None
 
 
 def value_text(keys: Keys, name: str) -> str:

@@ -51,7 +51,7 @@ def _unique(numbers: Iterable[int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-_NO_BETTER: Final = 0.005
+_MIN_DIFFERENCE: Final = 0.005
 """Scores that differ by less are considered equal: the smaller step is preferred then."""
 
 
@@ -122,7 +122,7 @@ def best_trial(trials: Sequence[Trial]) -> Trial:
     """Return the best of the trials under one limit, which are in ascending order of steps."""
     best = trials[0]
     for trial in trials[1:]:
-        if trial.score > best.score + _NO_BETTER:
+        if trial.score > best.score + _MIN_DIFFERENCE:
             best = trial
     return best
 
@@ -133,18 +133,18 @@ def advise(trials: Sequence[Trial], uncut: float, cache: PrefixCache, present: i
     `uncut` is the cache rate of the same chats without truncation; `present` is the current step, which the
     reason compares with the best one.
     """
-    least = trials[0]
-    limit = least.limit
-    failures = least.failures
+    smallest = trials[0]
+    limit = smallest.limit
+    failures = smallest.failures
     if failures:
         return Best(limit, None, f"Some turns cannot be cut to {limit:,} tokens. {failures[0]}")
-    if not least.lost:
+    if not smallest.lost:
         return Best(limit, None, f"The chat never reaches {limit:,} tokens, so that any step does.")
     best = best_trial(trials)
     at_all = max(trial.cache_rate for trial in trials)
-    if at_all <= least.cache_rate + _NO_BETTER:
-        return Best(limit, least.step, _no_gain(least, uncut, cache))
-    other = next((trial for trial in trials if trial.step == present), least)
+    if at_all <= smallest.cache_rate + _MIN_DIFFERENCE:
+        return Best(limit, smallest.step, _no_gain(smallest, uncut, cache))
+    other = next((trial for trial in trials if trial.step == present), smallest)
     if best is other:
         return Best(
             limit,
@@ -159,13 +159,13 @@ def advise(trials: Sequence[Trial], uncut: float, cache: PrefixCache, present: i
 def _compared(best: Trial, other: Trial, turns: int) -> str:
     """Return a description of the gains and costs of the best step compared with another one."""
     step, others = plural(best.step, "token"), plural(other.step, "token")
-    if best.score <= other.score + _NO_BETTER:
+    if best.score <= other.score + _MIN_DIFFERENCE:
         return (
             f"A step of {step} serves as well as one of {others}: {best.cache_rate:.0%} of the prompts is "
             f"read from the cache and {best.kept_rate:.0%} of what fits is kept, with the other "
             f"{other.cache_rate:.0%} and {other.kept_rate:.0%}."
         )
-    if best.cache_rate <= other.cache_rate + _NO_BETTER:
+    if best.cache_rate <= other.cache_rate + _MIN_DIFFERENCE:
         return (
             f"With a step of {step}, {best.kept_rate:.0%} of what fits is kept, where a step of {others} "
             f"keeps {other.kept_rate:.0%}; {best.cache_rate:.0%} of the prompts is read from the cache, "
@@ -184,20 +184,20 @@ def _compared(best: Trial, other: Trial, turns: int) -> str:
     )
 
 
-def _no_gain(least: Trial, uncut: float, cache: PrefixCache) -> str:
-    if uncut <= least.cache_rate + _NO_BETTER and uncut < _STABLE:
+def _no_gain(smallest: Trial, uncut: float, cache: PrefixCache) -> str:
+    if uncut <= smallest.cache_rate + _MIN_DIFFERENCE and uncut < _MIN_STABLE_RATE:
         why = "the prompt's beginning differs from turn to turn ahead of what is cut"
-    elif least.limit < cache.least:
+    elif smallest.limit < cache.least:
         why = f"this cache keeps a beginning {cache.words} only"
     else:
         why = "what is cut does not be ahead of what could be read"
     return (
-        f"No step raises the cache rate of {least.cache_rate:.0%}, because {why}. "
+        f"No step raises the cache rate of {smallest.cache_rate:.0%}, because {why}. "
         f"The smallest step loses the least of the chat."
     )
 
 
-_STABLE: Final = 0.5
+_MIN_STABLE_RATE: Final = 0.5
 """The cache rate below which an untruncated chat is considered to have an unstable beginning."""
 
 
@@ -317,9 +317,9 @@ def _turns(simulation: Simulation, chat: Chat) -> TurnsJson:
     }
 
 
-def _runs(count: int, kept: Sequence[int]) -> list[int]:
-    """Return the runs of indices from 0 to `count` that are not in `kept`, as first and last of each run."""
-    ends = pairwise((-1, *kept, count))
+def _runs(count: int, retained: Sequence[int]) -> list[int]:
+    """Return the runs of indices below `count` that are not in `retained`, as first and last of each run."""
+    ends = pairwise((-1, *retained, count))
     return [place for before, after in ends if after - before > 1 for place in (before + 1, after - 1)]
 
 

@@ -76,12 +76,12 @@ def simulate(
     removed_before: tuple[int, ...] = ()
     breaks = 0
     for pieces in chat.turns:
-        kept, removed, failure = _truncated(chat, pieces, limit, step)
-        now = tuple(pieces[place] for place in kept)
+        retained, removed, failure = _truncated(chat, pieces, limit, step)
+        now = tuple(pieces[place] for place in retained)
         tokens, total = chat.tokens(now), chat.tokens(pieces)
         shared = shared_prefix(chat.pieces, before, now, shared_tokens)
         excess = 0 if failure or limit == NO_LIMIT else max(0, total - limit)
-        turns.append(TurnResult(kept, tokens, cache.readable(shared), total - tokens, excess, failure))
+        turns.append(TurnResult(retained, tokens, cache.readable(shared), total - tokens, excess, failure))
         gone = tuple(pieces[place] for place in removed)
         breaks += gone != removed_before
         before, removed_before = now, gone

@@ -84,7 +84,7 @@ def _may_become_prompt(snapshot: Snapshot, path: str) -> bool:
     return source.layout is Layout.LIST and keys_there <= set(PART_KEYS)
 
 
-_MEANT_BY: Final = {
+_TRIGGERED_BY: Final = {
     ".": ("attribute",),
     "|": ("filter",),
     "%": ("tag",),
@@ -94,7 +94,7 @@ _MEANT_BY: Final = {
 }
 """The trigger characters inside a tag."""
 _QUOTED_VALUE: Final = re.compile(r"(?::|-)[ \t]+([\"'])")
-_QUIET: Final = frozenset({"operator", "words"})
+_NOT_AFTER_SPACE: Final = frozenset({"operator", "words"})
 
 
 def in_tag(request: Request, at: TagPlace, trigger: str) -> CompletionList | None:
@@ -105,14 +105,14 @@ def in_tag(request: Request, at: TagPlace, trigger: str) -> CompletionList | Non
     if at.tag.kind == "comment":
         return _in_comment(request, at)
     expected = expected_in_tag(at.tag.text, at.tag.inner_start, at.tag.inner_end, at.place)
-    if expected is None or not _is_meant(expected, trigger, at.tag.text[: at.place]):
+    if expected is None or not _is_triggered(expected, trigger, at.tag.text[: at.place]):
         return None
     word = expected.word.shifted(at.start)
     insert = Span(word.start, request.offset)
     typed = at.tag.text[expected.word.start : expected.word.end]
     request = replace(request, typed=typed)
-    behind = at.tag.text[expected.word.end :].lstrip(" \t")
-    items = _spaced(_continued(_tag_items(request, expected, at), behind), expected, at)
+    after = at.tag.text[expected.word.end :].lstrip(" \t")
+    items = _spaced(_continued(_tag_items(request, expected, at), after), expected, at)
     return made(items, insert, word, expected.what, (expected.keyword, expected.template))
 
 
@@ -125,9 +125,9 @@ def _spaced(items: Iterable[Item], expected: Expected, at: TagPlace) -> Iterable
     return [_with_spaces(item, before, " " if is_last else "") for item in items]
 
 
-def _continued(items: Iterable[Item], behind: str) -> Iterable[Item]:
+def _continued(items: Iterable[Item], after: str) -> Iterable[Item]:
     """Return the items without parentheses or `=` that already follow the word."""
-    if behind.startswith("("):
+    if after.startswith("("):
         called = ("()", "($1)$0")
         return [
             replace(item, text="", snippet="")
@@ -135,27 +135,27 @@ def _continued(items: Iterable[Item], behind: str) -> Iterable[Item]:
             else item
             for item in items
         ]
-    if behind.startswith("=") and not behind.startswith("=="):
+    if after.startswith("=") and not after.startswith("=="):
         return [replace(item, text=item.label[:-1]) if item.label.endswith("=") else item for item in items]
     return items
 
 
-def _with_spaces(item: Item, before: str, behind: str) -> Item:
+def _with_spaces(item: Item, before: str, after: str) -> Item:
     text = f"{before}{item.plain_text}"
-    snippet = f"{before}{item.snippet}{behind}" if item.snippet else ""
-    return replace(item, text=text if text.endswith(" ") else f"{text}{behind}", snippet=snippet)
+    snippet = f"{before}{item.snippet}{after}" if item.snippet else ""
+    return replace(item, text=text if text.endswith(" ") else f"{text}{after}", snippet=snippet)
 
 
-def _is_meant(expected: Expected, trigger: str, before: str) -> bool:
+def _is_triggered(expected: Expected, trigger: str, before: str) -> bool:
     """Return whether the trigger character applies to what is expected here.
 
     A space triggers completion only where an operand must follow.
     """
     if trigger == " ":
-        return expected.what not in _QUIET and not before.endswith("  ")
+        return expected.what not in _NOT_AFTER_SPACE and not before.endswith("  ")
     if trigger == "{":
         return before == "{{"
-    return not trigger or expected.what in _MEANT_BY.get(trigger, ())
+    return not trigger or expected.what in _TRIGGERED_BY.get(trigger, ())
 
 
 def _tag_items(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
@@ -288,8 +288,8 @@ def _in_text(request: Request) -> CompletionList | None:
     head = source.slice(Span(line.start, request.offset))
     length = keys.marker_word(head)
     if length is not None and request.kind in {Kind.PARTS, Kind.SECTION}:
-        behind = source.slice(Span(request.offset, line.end))
-        insert, replaced = keys.marker_span(request.offset, length, behind)
+        after = source.slice(Span(request.offset, line.end))
+        insert, replaced = keys.marker_span(request.offset, length, after)
         return made(keys.marker_items(), insert, replaced, "text", ())
     length = keys.field_word(request, head)
     if length is not None:

@@ -313,8 +313,8 @@ def _tag_at(chunk: Chunk, inside: int) -> Tag | None:
             continue
         if start + tag.inner_start <= inside <= start + tag.inner_end:
             return tag
-        behind = chunk.text[tag.span.end : inside]
-        if tag.unclosed and inside >= tag.span.end and not behind.strip(" \t") and tag.kind in _TAGS:
+        after = chunk.text[tag.span.end : inside]
+        if tag.unclosed and inside >= tag.span.end and not after.strip(" \t") and tag.kind in _TAGS:
             if tag.text[2:].endswith(("}}", "%}")):
                 continue
             return tag
@@ -361,13 +361,13 @@ def _is_below_opening(text: str, place: int) -> bool:
 def masked(chunk: Chunk) -> str:
     """Return the chunk's text with its tags masked: printed expressions as letters, other tags as spaces."""
     pieces = []
-    behind = 0
+    after = 0
     for tag in chunk.tags:
         if tag.kind == "raw":
             continue
-        pieces.append(chunk.text[behind : tag.span.start])
+        pieces.append(chunk.text[after : tag.span.start])
         cover = "x" if tag.kind == "output" else " "
         pieces.append("".join(each if each in "\r\n" else cover for each in tag.text))
-        behind = tag.span.end
-    pieces.append(chunk.text[behind:])
+        after = tag.span.end
+    pieces.append(chunk.text[after:])
     return "".join(pieces)

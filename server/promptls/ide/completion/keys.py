@@ -164,7 +164,7 @@ _INDENT: Final = "  "
 _EXCLUSIVE: Final = {"content": "sections", "sections": "content"}
 _BLOCKS: Final = frozenset({"content", "instruction"})
 _LAST: Final = frozenset({"tokens", "expected_template_data_keys"})
-_USELESS: Final = (PART_KEYS["tokens"], SECTION_KEYS["tokens"], SECTION_KEYS["truncation_priority"])
+_IGNORED_KEYS: Final = (PART_KEYS["tokens"], SECTION_KEYS["tokens"], SECTION_KEYS["truncation_priority"])
 """Keys that Prompt Poet rejects in a template, or ignores."""
 _CHOICES: Final = {"role": "system,user,assistant", "output_type": "json,str"}
 
@@ -214,7 +214,7 @@ def _rank(fact: KeyFact, facts: Mapping[str, KeyFact], index: int, siblings: fro
 
 def _item(fact: KeyFact, place: YamlPlace, rank: int) -> Item:
     detail = f"{fact.type_words}, required" if fact.required else fact.type_words
-    useless = fact in _USELESS
+    useless = fact in _IGNORED_KEYS
     if place.has_colon or place.quote:
         return Item(fact.name, "property", rank, detail=detail, is_deprecated=useless)
     return Item(
@@ -230,7 +230,7 @@ def _item(fact: KeyFact, place: YamlPlace, rank: int) -> Item:
 
 def _snippet(fact: KeyFact, place: YamlPlace) -> str:
     """Return the key with the layout of its value, indented relative to the current line."""
-    name, words = fact.name, fact.type_words
+    name, value_type = fact.name, fact.type_words
     below = " " * (place.column - place.indent) + _INDENT
     if place.in_flow:
         return ""
@@ -246,9 +246,9 @@ def _snippet(fact: KeyFact, place: YamlPlace) -> str:
         return f"{name}:\n{below}${{1:name}}:\n{below}{_INDENT}dataset: $0"
     if name == "round":
         return f'{name}:\n{below}- {{role: HUMAN, prompt: "$0"}}'
-    if words.startswith("list"):
+    if value_type.startswith("list"):
         return f"{name}: [$0]"
-    if words in {"mapping", "template mapping"}:
+    if value_type in {"mapping", "template mapping"}:
         return f"{name}:\n{below}$0"
     return ""
 

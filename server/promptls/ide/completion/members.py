@@ -167,7 +167,9 @@ def _inputs(request: Request, expected: Expected, bound: set[str]) -> Iterator[I
             continue
         shape = shapes.get(name, UNKNOWN)
         kind = declared[name].schema.get("type") if name in declared else None
-        words = kind if isinstance(kind, str) else "" if shape.kind in {"unknown", "any"} else shape.words
+        description = (
+            kind if isinstance(kind, str) else "" if shape.kind in {"unknown", "any"} else shape.words
+        )
         is_iterable = kind in _ITERABLE_TYPES or shape.kind in _ITERABLE
         rank = _INPUT if name in declared else _INPUT + 2
         yield Item(
@@ -176,7 +178,7 @@ def _inputs(request: Request, expected: Expected, bound: set[str]) -> Iterator[I
             _INPUT - 5 if is_iterable and expected.keyword == "for" else rank,
             text=name,
             snippet=f"{name}($1)$0" if shape.kind == "callable" else "",
-            detail=f"input, {words}" if words else "input",
+            detail=f"input, {description}" if description else "input",
         )
     for name, origin in known_data(request).items():
         if name not in names and name not in bound and name.isidentifier():
@@ -302,7 +304,7 @@ def _shapes(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]]:
             yield "group", Shape("mapping", keys=(("grouper", UNKNOWN), ("list", Shape("list"))))
         return
     if is_no_input(path[0].key):
-        yield from _handed_to_macro(request, path)
+        yield from _passed_to_macro(request, path)
         return
     schema = schema_at(request, path)
     if schema:
@@ -319,10 +321,10 @@ def _shapes(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]]:
         shape = shape_under(needed_shapes(request.snapshot, entry), path)
         if shape is not None:
             yield "used", shape
-    yield from _handed_on(request, path)
+    yield from _passed_on(request, path)
 
 
-def _handed_on(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]]:
+def _passed_on(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]]:
     """Yield the shapes of a value that an including file passes on, for example as a loop variable."""
     for inclusion in request.includes:
         if str(path[0].key) not in inclusion.bound:
@@ -337,7 +339,7 @@ def _handed_on(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]
             yield "used", shape
 
 
-def _handed_to_macro(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]]:
+def _passed_to_macro(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]]:
     """Yield the shapes of the arguments that calls pass to a macro, and of the macro's uses of them."""
     flow = flow_of(request.template)
     shape = shape_under(flow.shapes, path)
@@ -373,7 +375,7 @@ def schema_at(request: Request, path: AccessPath) -> dict[str, Any]:
 
 _MAPPING_METHODS: Final = ("items", "keys", "values", "get")
 _TEXT_METHODS: Final = ("lower", "upper", "strip", "split", "startswith", "endswith", "replace", "splitlines")
-_LIKELIEST: Final = 1
+_MOST_LIKELY: Final = 1
 _KNOWN: Final = 10
 _METHOD: Final = 40
 
@@ -439,12 +441,12 @@ def compared_items(request: Request, target: Expression | None, quote: str) -> I
             text = f"{quote}{value}{quote}" if isinstance(value, str) else str(value)
             if re.search(r"[\"'\\\n]", str(value)):
                 continue
-            yield Item(text, "enum", _LIKELIEST, filter_text=str(value), detail="compared")
+            yield Item(text, "enum", _MOST_LIKELY, filter_text=str(value), detail="compared")
 
 
 def _detail(member: Member) -> str:
-    words = member.shape.words if member.shape is not None and member.shape.kind != "unknown" else ""
-    return ", ".join(each for each in (words, member.origin) if each)
+    description = member.shape.words if member.shape is not None and member.shape.kind != "unknown" else ""
+    return ", ".join(each for each in (description, member.origin) if each)
 
 
 # -- names defined by Jinja or the template ------------------------------------------------------

@@ -19,7 +19,7 @@ from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import NOWHERE, Span
 
-_USUAL_FILTERS: Final = frozenset(
+_COMMON_FILTERS: Final = frozenset(
     [
         "default",
         "join",
@@ -46,7 +46,7 @@ _HTML_FILTERS: Final = frozenset(
     {"e", "escape", "forceescape", "safe", "striptags", "urlize", "xmlattr", "urlencode"}
 )
 _SHORT: Final = frozenset({"d", "e", "count"})
-_USUAL_TESTS: Final = frozenset(
+_COMMON_TESTS: Final = frozenset(
     {"defined", "none", "string", "mapping", "number", "iterable", "in", "undefined"}
 )
 
@@ -54,7 +54,7 @@ _USUAL_TESTS: Final = frozenset(
 def filter_items() -> Iterator[Item]:
     """Yield every filter; with parentheses if it requires arguments."""
     for name in sorted(FILTERS):
-        rank = 10 if name in _USUAL_FILTERS else 40 if name in _HTML_FILTERS or name in _SHORT else 20
+        rank = 10 if name in _COMMON_FILTERS else 40 if name in _HTML_FILTERS or name in _SHORT else 20
         yield _item(filter_signature(name), "filter", rank)
 
 
@@ -62,7 +62,7 @@ def test_items(words: tuple[str, ...]) -> Iterator[Item]:
     """Yield every named test, and the `words` that are also allowed in its place."""
     for name in sorted(TESTS):
         if name.isidentifier():
-            yield _item(test_signature(name), "test", 10 if name in _USUAL_TESTS else 20)
+            yield _item(test_signature(name), "test", 10 if name in _COMMON_TESTS else 20)
     yield from word_items(words, 30)
 
 
@@ -169,12 +169,12 @@ def _is_alone(request: Request, tag: Tag, start: int) -> bool:
     line = source.line_span(source.place(start).line)
     text = source.slice(line)
     before = text[: start - line.start]
-    behind = text[max(start + len(tag.text) - line.start, 0) :]
-    return not before.strip() and not behind.strip()
+    after = text[max(start + len(tag.text) - line.start, 0) :]
+    return not before.strip() and not after.strip()
 
 
 _LIST: Final = re.compile(r"promptls:\s*ignore(?:-file)?\[([^\]\n]*)$")
-_BEGUN: Final = re.compile(r"^\s*([a-z:]*)$")
+_DIRECTIVE_PREFIX: Final = re.compile(r"^\s*([a-z:]*)$")
 
 
 def suppression_word(text: str, place: int) -> Span | None:
@@ -184,8 +184,8 @@ def suppression_word(text: str, place: int) -> Span | None:
     start = place
     while start and re.match(r"[\w-]", text[start - 1]):
         start -= 1
-    behind = re.compile(r"[\w-]*").match(text, place)
-    return Span(start, behind.end() if behind else place)
+    after = re.compile(r"[\w-]*").match(text, place)
+    return Span(start, after.end() if after else place)
 
 
 def rule_items(text: str, place: int) -> Iterator[Item]:
@@ -199,7 +199,7 @@ def rule_items(text: str, place: int) -> Iterator[Item]:
 
 def comment_word(text: str, place: int) -> Span | None:
     """Return the span of the first word of a comment, if it is a prefix of a promptls directive."""
-    begun = _BEGUN.match(text[:place])
+    begun = _DIRECTIVE_PREFIX.match(text[:place])
     if not begun or not begun[1] or not "promptls: ignore".startswith(begun[1]):
         return None
     return Span(place - len(begun[1]), place)

@@ -32,7 +32,7 @@ from promptls.workspace.python_functions import functions_in
 if TYPE_CHECKING:
     from promptls.settings.header import NamedMetric
 
-_MAX_LOOKED_AT: Final = 4000
+_MAX_VISITED: Final = 4000
 _DATA: Final = frozenset(
     {".py", ".pyc", ".csv", ".jsonl", ".parquet", ".png", ".jpg", ".gz", ".zip", ".db", ".toml", ".lock"}
 )
@@ -85,7 +85,7 @@ def _files_below(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
     """Yield the files below a folder by relative path, nearest first; hidden folders are skipped."""
     looked_at = found = 0
     waiting = [""]
-    while waiting and looked_at < _MAX_LOOKED_AT:
+    while waiting and looked_at < _MAX_VISITED:
         inside = waiting.pop(0)
         if not current_scope().allows(Path(folder, inside)):
             continue
@@ -232,8 +232,8 @@ def is_list_of_values(request: Request, path: KeyPath, *, in_header: bool) -> bo
     if path[:2] == ("examples", ITEM) and path[-1:] == (ITEM,) and len(path) > 3:  # noqa: PLR2004  (in an example)
         return "properties" not in example_schema(request, path[2:])
     fact = keys_at(request.kind, path[:-2], in_header=in_header).get(path[-2]) if len(path) > 1 else None
-    words = fact.type_words if fact is not None else ""
-    return path[-1:] == (ITEM,) and words.startswith(("list", "any")) and "mappings" not in words
+    types = fact.type_words if fact is not None else ""
+    return path[-1:] == (ITEM,) and types.startswith(("list", "any")) and "mappings" not in types
 
 
 def _roles(request: Request) -> Iterator[Item]:

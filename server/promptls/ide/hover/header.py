@@ -215,8 +215,8 @@ def _metric(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
     if ready in BUILTIN_METRICS:
         yield _builtin_signature(BUILTIN_METRICS[ready])
         yield page_of_metric(ready)
-        given = f", with the options that {code(value.name)} is given" if chosen is not None else ""
-        yield f"{BUILTIN_METRICS[ready].kind} metric of promptls, ready to use{given}"
+        note = f", with the options that {code(value.name)} is given" if chosen is not None else ""
+        yield f"{BUILTIN_METRICS[ready].kind} metric of promptls, ready to use{note}"
         return
     file, name = metric_file(snapshot, path, value)
     functions = (functions_in(file) or ()) if file is not None else ()
@@ -294,11 +294,11 @@ def _encoding(name: str, latest: FileRendering | None) -> Iterator[str]:
     from promptls.tokens.encodings import ENCODING_NAMES, UnknownEncodingError, encoding_name
 
     try:
-        meant = encoding_name(name)
+        encoding = encoding_name(name)
     except UnknownEncodingError:
         return
-    used = "" if meant == name else f", which {code(name)} uses"
-    default = ", the default" if meant == ENCODING_NAMES[0] else ""
-    yield f"tiktoken's encoding {code(meant)}{default}{used}: tokens are counted with it, exactly"
+    used = "" if encoding == name else f", which {code(name)} uses"
+    default = ", the default" if encoding == ENCODING_NAMES[0] else ""
+    yield f"tiktoken's encoding {code(encoding)}{default}{used}: tokens are counted with it, exactly"
     if latest is not None and latest.rendering is not None:
         yield f"the prompt with {code(latest.sample.name)}: {plural(latest.rendering.tokens, 'token')}"

@@ -66,7 +66,7 @@ from promptls.workspace.contract import needed_shapes
 from promptls.workspace.macro_calls import paths_from_inputs
 from promptls.workspace.snapshot import Snapshot
 
-_MAX_GIVEN: Final = 3
+_MAX_ARGUMENTS: Final = 3
 """The maximum number of a macro's calls whose arguments are shown."""
 
 
@@ -79,20 +79,20 @@ def key_texts(
     """
     parameter = parameter_of(way)
     if parameter is not None:
-        given = paths_from_inputs(snapshot, path, way)
-        if not given:
+        paths = paths_from_inputs(snapshot, path, way)
+        if not paths:
             yield f"{code(str(way[-1].key))}: part of the parameter {code(parameter.name)}"
-        for each in given[:_MAX_GIVEN]:
+        for each in paths[:_MAX_ARGUMENTS]:
             of_sample = (data, origin) if each.path == path else ({}, "")
             yield from key_texts(snapshot, each.path, each.way, *of_sample)
         return
     where, schema = declared_schema(snapshot, path, way)
     shape = shape_under(needed_shapes(snapshot, path), way)
     kind = schema.get("type")
-    words = f", {markdown_text(kind)}" if isinstance(kind, str) else _used_as(shape)
+    usage = f", {markdown_text(kind)}" if isinstance(kind, str) else _used_as(shape)
     declared = f", declared in {code(FilePath(where).name)}" if schema else ""
     name = str(way[-1].key) if isinstance(way[-1].key, str) else "element"
-    yield f"{code(name)}: part of the input {code(str(way[0].key))}{words}{declared}"
+    yield f"{code(name)}: part of the input {code(str(way[0].key))}{usage}{declared}"
     if schema.get("description"):
         yield markdown_prose(str(schema["description"]))
     if isinstance(schema.get("enum"), list):
@@ -135,9 +135,9 @@ def hover_attribute(path: str, template: Template, offset: int) -> Hover | None:
     for each in attribute_places(template, symbol):
         lines[each.use].append(template.source.place(each.span.start).line + 1)
     texts = [f"{code(symbol.name)}: attribute of the namespace {code(owner.name)}"]
-    for use, words in (("declaration", "begins"), ("write", "set"), ("read", "read")):
+    for use, usage in (("declaration", "begins"), ("write", "set"), ("read", "read")):
         if lines[use]:
-            texts.append(f"{words} in line {', '.join(map(str, dict.fromkeys(lines[use])))}")
+            texts.append(f"{usage} in line {', '.join(map(str, dict.fromkeys(lines[use])))}")
     return Hover(symbol.span, "\n\n".join(texts))
 
 
@@ -256,7 +256,7 @@ _BINDING_WORDS: Final = {
     "parameter": "parameter",
     "implied": "variable that Jinja sets in this block",
 }
-_STANDS_FOR: Final = frozenset({"set", "for", "with", "parameter"})
+_REFERRING_KINDS: Final = frozenset({"set", "for", "with", "parameter"})
 """The kinds of bindings whose names may refer to an input or a part of one."""
 _PLAIN_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "null"})
 _MAX_LINES: Final = 12
@@ -303,7 +303,7 @@ def _hover(
             else f" in line {template.source.place(binding.span.start).line + 1}"
         )
         sometimes = "" if certain else ", on some ways to this place; else an input"
-        way = _stands_for(template, name, span, binding)
+        way = _referenced_path(template, name, span, binding)
         used = _variable_used_as(_local_shape(snapshot, path, template, way))
         texts.append(f"{code(name)}: {_BINDING_WORDS.get(binding.kind, 'variable')}{line}{sometimes}{used}")
         texts += _local_values(snapshot, path, way, latest)
@@ -332,8 +332,8 @@ def _input_texts(snapshot: Snapshot, path: str, name: str, latest: FileRendering
         where, key = declared
         kind = key.schema.get("type")
         used = "" if kind in _PLAIN_TYPES else _variable_used_as(_input_shape(snapshot, where, name))
-        words = f", {markdown_text(str(kind))}" if kind else ""
-        yield f"{code(name)}: input{words}, declared in {code(Path(where).name)}{used}"
+        usage = f", {markdown_text(str(kind))}" if kind else ""
+        yield f"{code(name)}: input{usage}, declared in {code(Path(where).name)}{used}"
         if description := key.schema.get("description"):
             yield markdown_prose(str(description))
         if "enum" in key.schema:
@@ -364,12 +364,12 @@ def _input_shape(snapshot: Snapshot, path: str, name: str) -> Shape | None:
     return needed_shapes(snapshot, path).get(name)
 
 
-def _stands_for(template: Template, name: str, span: Span, binding: Binding) -> ValuePath:
+def _referenced_path(template: Template, name: str, span: Span, binding: Binding) -> ValuePath:
     """Return the access path that a loop variable or other variable refers to.
 
     Empty if it is not a part of an input.
     """
-    if binding.kind not in _STANDS_FOR:
+    if binding.kind not in _REFERRING_KINDS:
         return ()
     place = span.start
     if binding.span == span:
@@ -456,8 +456,8 @@ def hover_block(snapshot: Snapshot, path: str, template: Template, offset: int) 
             if each.use == "declaration" and file is not None:
                 line = file.source.place(each.span.start).line + 1
                 places.append(f"- {code(Path(other).name)}, line {line}{' (here)' if other == path else ''}")
-    said = f"{code(mention.name)}: block, which a template that extends this one may fill in"
-    return Hover(mention.span, "\n\n".join([said, "\n".join(places)]) if places else said)
+    text = f"{code(mention.name)}: block, which a template that extends this one may fill in"
+    return Hover(mention.span, "\n\n".join([text, "\n".join(places)]) if places else text)
 
 
 def hover_column(path: str, template: Template, offset: int, latest: FileRendering | None) -> Hover | None:

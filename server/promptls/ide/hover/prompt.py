@@ -137,12 +137,12 @@ def hover_include(
         if target is None:
             return Hover(reference.span, "no such file in the folders that an include may count from")
         included = snapshot.template(target)
-        words = [f"{reference.keyword} of {code(_shown(snapshot, target))}"]
+        facts = [f"{reference.keyword} of {code(_shown(snapshot, target))}"]
         if included is not None:
-            words += _included(snapshot, path, included, target, latest)
+            facts += _included(snapshot, path, included, target, latest)
         if reference.alternatives:
-            words.append(f"the first that exists of {', '.join(map(code, reference.alternatives))}")
-        return Hover(reference.span, "\n\n".join(words))
+            facts.append(f"the first that exists of {', '.join(map(code, reference.alternatives))}")
+        return Hover(reference.span, "\n\n".join(facts))
     return None
 
 

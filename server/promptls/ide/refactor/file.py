@@ -151,7 +151,7 @@ def declare_input(place: Selection) -> Offer | None:
     return Offer(title, "refactor.rewrite", lambda: Change((edit,)))
 
 
-_LONGEST: Final = 200_000
+_MAX_CONVERTED: Final = 200_000
 """The maximum length of a file that is converted to check whether it can be, in characters."""
 _FORMS: Final = {
     Kind.OBJECT: ("object", "parts", "a parts template"),
@@ -166,11 +166,11 @@ def convert_file(place: Selection) -> Offer | None:
     if form is not None and form_of(place.template.declarations.data) is not None:
         form = ("ragas", *form[1:])
     source_text = place.template.source
-    if form is None or source_text.place(place.span.start).line > 0 or len(source_text) > _LONGEST:
+    if form is None or source_text.place(place.span.start).line > 0 or len(source_text) > _MAX_CONVERTED:
         return None
-    source, target, words = form
+    source, target, description = form
     path = _path(place, target)
-    title = f"Convert to {words}: `{path.name}`"
+    title = f"Convert to {description}: `{path.name}`"
     try:
         made = convert(source_text.text, place.path, source, target)
     except UserError as failure:

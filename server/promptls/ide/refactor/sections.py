@@ -67,8 +67,8 @@ def _root(place: Selection) -> Path | None:
 
 
 def _file_name(place: Selection, folder: Path, part: str | None) -> str:
-    words = re.findall(r"[^\W_]+", (part or "part").lower())
-    stem = "_".join(words)[:50] or "part"
+    parts = re.findall(r"[^\W_]+", (part or "part").lower())
+    stem = "_".join(parts)[:50] or "part"
     if file_name_problem(stem) is not None:
         stem = f"part_{stem}"
     name, number = f"{_FOLDER}/{stem}.yml.j2", 2
@@ -93,8 +93,8 @@ def _reason(place: Selection, chunk: Chunk, region: Span, start: int) -> str:
             for reading in place.template.names.readings_of(event.name)
         ):
             return f"the part sets `{event.name}`, which is read outside of it, and an include would hide it"
-    behind = next((tag for tag in chunk.tags if tag.span.start >= region.end), None)
-    if behind and behind.trims_before and not chunk.text[region.end : behind.span.start].strip():
+    after = next((tag for tag in chunk.tags if tag.span.start >= region.end), None)
+    if after and after.trims_before and not chunk.text[region.end : after.span.start].strip():
         return "the tag behind the part trims the part's last lines, which it cannot do in another file"
     last = [tag for tag in chunk.tags if tag.span.end <= region.end]
     if last and last[-1].trims_after and not chunk.text[last[-1].span.end : region.end].strip():

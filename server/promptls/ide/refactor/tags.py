@@ -54,27 +54,27 @@ def _wrap(place: Selection, title: str, opening: str, closing: str) -> Offer | N
         start, end = lines.span
         source = place.template.source
         newline = line_break(place.template)
-        before, behind = f"{{% {opening} %}}", f"{{% {closing} %}}"
+        before, after = f"{{% {opening} %}}", f"{{% {closing} %}}"
         if not lines.in_text:
             return Change(
                 (
                     Edit(Span(start, start), f"{lines.indentation}{before}{newline}"),
-                    Edit(Span(end, end), f"{newline}{lines.indentation}{behind}"),
+                    Edit(Span(end, end), f"{newline}{lines.indentation}{after}"),
                 )
             )
         above = source.line(source.place(start).line - 1)
         last = source.line(source.place(end).line)
         if above.strip() and above == above.rstrip() and last == last.rstrip():
-            before, behind = before.replace("{%", "{%-"), behind.replace("{%", "{%-")
+            before, after = before.replace("{%", "{%-"), after.replace("{%", "{%-")
             return Change(
                 (
                     Edit(Span(start, start), f"{lines.indentation}{before}{newline}"),
-                    Edit(Span(end, end), f"{newline}{lines.indentation}{behind}"),
+                    Edit(Span(end, end), f"{newline}{lines.indentation}{after}"),
                 )
             )
         # A trimming tag would also remove white space of the text.
         at = source.line_span(source.place(end).line + 1).start if lines.goes_on else end
-        return Change((Edit(Span(start, start), before), Edit(Span(at, at), behind)))
+        return Change((Edit(Span(start, start), before), Edit(Span(at, at), after)))
 
     return Offer(title, "refactor.rewrite", change)
 
@@ -93,8 +93,8 @@ def _lines(place: Selection) -> _Lines:
     found = source.located(span.start)
     inside = span.start - found.start
     text = next((text for text in _texts(found.chunk) if text.start < inside <= text.end), None)
-    goes_on = text is not None and source.line_span(last + 1).start - found.start < text.end
-    return _Lines(span, line[: len(line) - len(line.lstrip())], text is not None, goes_on)
+    continues = text is not None and source.line_span(last + 1).start - found.start < text.end
+    return _Lines(span, line[: len(line) - len(line.lstrip())], text is not None, continues)
 
 
 def _texts(chunk: Chunk) -> Iterator[Span]:
@@ -136,8 +136,8 @@ def _wrap_obstacle(place: Selection, lines: _Lines) -> str:
     if not lines.in_text:
         last = source.located(lines.span.end)
         end = lines.span.end - last.start
-        behind = source.line_span(source.place(lines.span.end).line + 1).start - last.start
-        if any(text.start <= end and behind < text.end for text in _texts(last.chunk)):
+        after = source.line_span(source.place(lines.span.end).line + 1).start - last.start
+        if any(text.start <= end and after < text.end for text in _texts(last.chunk)):
             return "the lines end in the middle of a text"
         return ""
     first = source.located(lines.span.start)
@@ -198,10 +198,10 @@ def extract_macro(place: Selection) -> Offer | None:
         macro = f"{{% macro {name}({parameters}) %}}{place.selected}{{% endmacro %}}"
         at = _top(place)
         before = end if at and not place.template.source.slice(Span(at - 1, at)).isspace() else ""
-        behind = "" if before else end
+        after = "" if before else end
         return Change(
             (
-                Edit(Span(at, at), f"{before}{macro}{behind}"),
+                Edit(Span(at, at), f"{before}{macro}{after}"),
                 Edit(place.span, f"{{{{ {name}({parameters}) }}}}"),
             )
         )
@@ -273,9 +273,9 @@ def _trimmed(chunk: Chunk, inside: Span) -> str:
     ):
         return "a tag at the edge of the selection trims what is outside of it"
     before = [tag for tag in chunk.tags if tag.span.end <= inside.start and tag.trims_after]
-    behind = [tag for tag in chunk.tags if tag.span.start >= inside.end and tag.trims_before]
+    after = [tag for tag in chunk.tags if tag.span.start >= inside.end and tag.trims_before]
     if (before and is_blank(chunk.text, before[-1].span.end, inside.start)) or (
-        behind and is_blank(chunk.text, inside.end, behind[0].span.start)
+        after and is_blank(chunk.text, inside.end, after[0].span.start)
     ):
         return "a tag beside the selection trims into it"
     return ""

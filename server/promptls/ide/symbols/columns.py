@@ -152,10 +152,10 @@ def _option_places(
                 yield Occurrence(path, bare, "read", "header")
         return
     file = snapshot.project(path).path
-    held = snapshot.template(str(file)) if file is not None else None
-    if held is None or not is_settings_file(str(file)):
+    data = snapshot.template(str(file)) if file is not None else None
+    if data is None or not is_settings_file(str(file)):
         return
-    for named, each in _options_in_settings(held.source.text, str(file)):
+    for named, each in _options_in_settings(data.source.text, str(file)):
         if named == metric.named and each.text == column:
             yield Occurrence(str(file), each.span, "read", "settings")
 
@@ -299,8 +299,8 @@ def data_column_places(snapshot: Snapshot, symbol: Symbol) -> Iterator[Occurrenc
     shared = yield from shared_column_steps(snapshot, symbol.home, symbol.name)
     for file in shared.files:
         yield None
-        held = snapshot.template(file)
-        for span in _columns(held, file, symbol.name) if held is not None else ():
+        data = snapshot.template(file)
+        for span in _columns(data, file, symbol.name) if data is not None else ():
             yield Occurrence(file, span, "write", "data")
     for path in shared.prompts:
         yield None
@@ -362,13 +362,13 @@ def _has(snapshot: Snapshot, file: str, name: str) -> bool:
         from promptls.datasets.known import known_columns
 
         return name in known_columns(Path(file)).columns
-    held = snapshot.template(file)
-    return held is not None and next(_columns(held, file, name), None) is not None
+    data = snapshot.template(file)
+    return data is not None and next(_columns(data, file, name), None) is not None
 
 
-def _columns(held: Template, file: str, name: str) -> Iterator[Span]:
+def _columns(data: Template, file: str, name: str) -> Iterator[Span]:
     """Yield the occurrences of a column's name in a dataset."""
-    text = held.source.text
+    text = data.source.text
     if name in text and not file.lower().endswith(PACKED_ENDINGS):
         yield from key_spans(Path(file).suffix.lower(), text, (name,), frozenset({name}))
 
@@ -380,9 +380,9 @@ def packed_with(snapshot: Snapshot, path: str, template: Template, name: str) ->
             if _has(snapshot, str(file), name):
                 return file
         elif file.name.lower().endswith(PACKED_ENDINGS):
-            held = snapshot.template(str(file))
+            data = snapshot.template(str(file))
             inputs = input_names(template) | {name}
-            if held is not None and any(key_spans(".json", held.source.text, (name,), inputs)):
+            if data is not None and any(key_spans(".json", data.source.text, (name,), inputs)):
                 return file
     return None
 
@@ -397,11 +397,11 @@ def data_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
 
     None if no prompt file names the file.
     """
-    held = snapshot.template(path)
-    prompts = finished(prompts_on(snapshot, path)) if held is not None else []
-    if held is None or not prompts:
+    data = snapshot.template(path)
+    prompts = finished(prompts_on(snapshot, path)) if data is not None else []
+    if data is None or not prompts:
         return None
-    suffix, text = Path(path).suffix.lower(), held.source.text
+    suffix, text = Path(path).suffix.lower(), data.source.text
     key = key_at(suffix, text, offset)
     if key is None:
         return None

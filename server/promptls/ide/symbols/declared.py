@@ -231,7 +231,7 @@ def declared_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | N
     """Return the metric or model named at `offset` of a header or settings file."""
     for name in declared_names(snapshot, path):
         if name.span.contains(offset):
-            found = _meant(snapshot, path, name)
+            found = _referenced_symbol(snapshot, path, name)
             return found if found is not None and found.span.contains(offset) else None
     return None
 
@@ -242,7 +242,7 @@ def declared_symbol_places(snapshot: Snapshot, symbol: Symbol) -> Iterator[Occur
     for path in (*prompts, *settings_files(snapshot)):
         yield None
         for name in declared_names(snapshot, path) if path != symbol.home or symbol.kind != "metric" else ():
-            found = _meant(snapshot, path, name)
+            found = _referenced_symbol(snapshot, path, name)
             if found is not None and _is_same(found, symbol):
                 use: Use = "declaration" if name.role == "definition" else "read"
                 yield Occurrence(path, found.span, use, "settings" if is_settings_file(path) else "header")
@@ -260,9 +260,9 @@ def is_named_anywhere(snapshot: Snapshot, home: str, name: str) -> Steps[bool]:
         for path in (*prompts, *settings_files(snapshot)):
             yield
             for each in declared_names(snapshot, path):
-                meant = _meant(snapshot, path, each) if each.what == "metric" else None
-                if meant is not None and meant.kind == "metric" and meant.name == name:
-                    found.add(meant.home)
+                referenced = _referenced_symbol(snapshot, path, each) if each.what == "metric" else None
+                if referenced is not None and referenced.kind == "metric" and referenced.name == name:
+                    found.add(referenced.home)
         known = snapshot.derived[key] = frozenset(found)
     assert isinstance(known, frozenset)
     return home in known
@@ -278,7 +278,7 @@ def _is_same(one: Symbol, other: Symbol) -> bool:
     return (one.kind, one.home, one.name) == (other.kind, other.home, other.name)
 
 
-def _meant(snapshot: Snapshot, path: str, named: DeclaredName) -> Symbol | None:
+def _referenced_symbol(snapshot: Snapshot, path: str, named: DeclaredName) -> Symbol | None:
     """Return the symbol that a name in the file at `path` refers to.
 
     None if it refers to nothing with a name in the workspace.
@@ -286,7 +286,7 @@ def _meant(snapshot: Snapshot, path: str, named: DeclaredName) -> Symbol | None:
     if named.what == "model":
         home = _home_of_model(snapshot, path, named.name)
         return Symbol("model", named.name, path, named.span, home) if home is not None else None
-    definer = path if named.role == "definition" else _definer(snapshot, path, named.name)
+    definer = path if named.role == "definition" else _defining_file(snapshot, path, named.name)
     if definer is not None:
         return Symbol("named metric", named.name, path, named.span, definer)
     if named.role == "threshold":
@@ -330,7 +330,7 @@ def _home_of_function(snapshot: Snapshot, path: str, name: str) -> str | None:
     return None
 
 
-def _definer(snapshot: Snapshot, path: str, name: str) -> str | None:
+def _defining_file(snapshot: Snapshot, path: str, name: str) -> str | None:
     """Return the file whose `metrics` define the name: the prompt file itself, or its settings file."""
     for file in _files_around(snapshot, path):
         if name in _defined(snapshot, file, "metric"):

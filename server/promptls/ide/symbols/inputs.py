@@ -110,8 +110,8 @@ def json_keys(text: str) -> Iterator[WrittenKey]:
             yield WrittenKey(key, Span(*match.span(1)), tuple(name for _, name in around[1:] if name))
 
 
-def _is_key(text: str, behind: int) -> bool:
-    return text[behind : behind + 64].lstrip().startswith(":")
+def _is_key(text: str, after: int) -> bool:
+    return text[after : after + 64].lstrip().startswith(":")
 
 
 def _json_samples(text: str, keys: DataKeys, inputs: frozenset[str]) -> Iterator[Span]:
@@ -226,10 +226,10 @@ def _named(evaluation: Evaluation, chunk: Chunk) -> Iterator[Span]:
     reader = evaluation.reader
     for node in (reader.value("input_columns"), reader.value("output_column")) if reader is not None else ():
         for item in node.items if isinstance(node, Sequence) else (node,):
-            yield from _words(item, chunk)
+            yield from _text_names(item, chunk)
 
 
-def _words(node: Node | None, chunk: Chunk) -> Iterator[Span]:
+def _text_names(node: Node | None, chunk: Chunk) -> Iterator[Span]:
     """Yield the spans of the names in a text, which OpenCompass splits at spaces."""
     if isinstance(node, Scalar) and not node.dynamic and node.style not in {"|", ">"}:
         for match in _NAME.finditer(chunk.text, node.span.start, node.span.end):
@@ -271,8 +271,8 @@ def columns_in(snapshot: Snapshot, file: str) -> frozenset[str]:
     key = ("columns in", file)
     known = snapshot.derived.get(key)
     if known is None:
-        held = snapshot.template(file) if Path(file).suffix.lower() in {".csv", ".json", ".jsonl"} else None
-        known = snapshot.derived[key] = frozenset(_columns(file, held.source.text) if held else ())
+        data = snapshot.template(file) if Path(file).suffix.lower() in {".csv", ".json", ".jsonl"} else None
+        known = snapshot.derived[key] = frozenset(_columns(file, data.source.text) if data else ())
     assert isinstance(known, frozenset)
     return known
 
@@ -369,10 +369,10 @@ def data_places(snapshot: Snapshot, path: str, template: Template, name: str) ->
     """Yield the occurrences of an input's name in the samples and datasets of the file at `path`."""
     inputs = input_names(template) | {name}
     for file in data_files(snapshot, path, template):
-        held = snapshot.template(str(file))
-        if held is None or file.name.lower().endswith(PACKED_ENDINGS):
+        data = snapshot.template(str(file))
+        if data is None or file.name.lower().endswith(PACKED_ENDINGS):
             continue
-        for span in key_spans(file.suffix.lower(), held.source.text, (name,), inputs):
+        for span in key_spans(file.suffix.lower(), data.source.text, (name,), inputs):
             yield Occurrence(str(file), span, "write", "data")
 
 
@@ -393,11 +393,11 @@ def inputs_beside(snapshot: Snapshot, path: str, name: str) -> Steps[list[tuple[
         prompts = yield from prompts_by(snapshot, str(file))
         for other in prompts:
             yield
-            beside = snapshot.template(other) if other != path else None
-            if beside is None or not files & set(map(_normal, data_files(snapshot, other, beside))):
+            sharing = snapshot.template(other) if other != path else None
+            if sharing is None or not files & set(map(_normal, data_files(snapshot, other, sharing))):
                 continue
-            if name in input_names(beside):
-                found.append((other, input_variable(beside, name) or unread_input(name)))
+            if name in input_names(sharing):
+                found.append((other, input_variable(sharing, name) or unread_input(name)))
     return found
 
 
@@ -421,8 +421,8 @@ def prompts_by(snapshot: Snapshot, file: str) -> Steps[tuple[str, ...]]:
         for experiment in each.settings.experiments.values()
         if Path(experiment.dataset).name == Path(file).name
     }
-    given = (path for path, each in projects.items() if by_settings and str(each.path) in by_settings)
-    return tuple(dict.fromkeys((*named, *given)))
+    configured = (path for path, each in projects.items() if by_settings and str(each.path) in by_settings)
+    return tuple(dict.fromkeys((*named, *configured)))
 
 
 def prompts_with(snapshot: Snapshot, words: str) -> Steps[tuple[str, ...]]:

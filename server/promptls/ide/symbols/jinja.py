@@ -238,8 +238,8 @@ def _may_be_set(template: Template, owner: Span) -> bool:
 
 def is_handed_on(template: Template, variable: Variable) -> bool:
     """Return whether a namespace is used other than through its attributes."""
-    behind = (Span(reading.span.end, reading.span.end + 1) for reading in variable.readings)
-    return any(template.source.slice(each) != "." for each in behind)
+    after = (Span(reading.span.end, reading.span.end + 1) for reading in variable.readings)
+    return any(template.source.slice(each) != "." for each in after)
 
 
 def _is_namespace(template: Template, variable: Variable) -> bool:

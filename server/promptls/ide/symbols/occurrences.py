@@ -216,8 +216,8 @@ def _in_prompt(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
         return _variable(snapshot, path, template, place)
     mention = mention_at(template.source, offset)
     if mention is not None:
-        meant = _mentioned(snapshot, path, template, mention)
-        return meant or attribute_at(template, path, offset) or key_symbol_at(template, path, offset)
+        mentioned = _mentioned(snapshot, path, template, mention)
+        return mentioned or attribute_at(template, path, offset) or key_symbol_at(template, path, offset)
     reference = reference_at(template, offset)
     if reference is not None:
         target = snapshot.resolve(path, reference)

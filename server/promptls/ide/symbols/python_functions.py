@@ -185,7 +185,7 @@ def _uses(text: str, name: str, modules: tuple[_Module, ...] | None) -> PythonUs
     if modules is None:
         has_name = True
         certain: list[tuple[Span, Use]] = [
-            (_behind_def(source, node), "declaration")
+            (_name_after_def(source, node), "declaration")
             for node in tree.body
             if isinstance(node, FUNCTIONS) and node.name == name
         ]
@@ -197,7 +197,7 @@ def _uses(text: str, name: str, modules: tuple[_Module, ...] | None) -> PythonUs
     if not certain or not has_name:
         return PythonUses(tuple(certain))
     readings = tuple(_readings(source, tree, nodes, name))
-    if _gives_to_others(nodes, name, 1 if modules is None else 0):
+    if _is_rebound(nodes, name, 1 if modules is None else 0):
         return PythonUses(tuple(certain), readings)
     return PythonUses((*certain, *((span, "read") for span in readings)))
 
@@ -250,7 +250,7 @@ def _through_module(
             yield Span(end - len(name), end), "read"
 
 
-def _gives_to_others(nodes: list[ast.AST], name: str, own: int) -> bool:
+def _is_rebound(nodes: list[ast.AST], name: str, own: int) -> bool:
     """Return whether the text binds the name to anything but the function, which has `own` definitions."""
     functions = sum(isinstance(node, FUNCTIONS) and node.name == name for node in nodes)
     return functions > own or any(
@@ -260,7 +260,7 @@ def _gives_to_others(nodes: list[ast.AST], name: str, own: int) -> bool:
     )
 
 
-def _behind_def(source: Source, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Span:
+def _name_after_def(source: Source, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Span:
     """Return the span of the name after `def`."""
     line = source.line_span(node.lineno - 1)
     written = source.slice(line)

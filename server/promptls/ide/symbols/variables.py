@@ -69,10 +69,10 @@ def shared_variable_steps(
     """Yield the same as `shared_variable`, file by file; `report` is called with each variable found."""
     found: dict[tuple[str, Span | None], VariableIn] = {}
     further: dict[Occurrence, None] = {}
-    waiting = [VariableIn(path, variable)]
-    while waiting:
+    pending = [VariableIn(path, variable)]
+    while pending:
         yield
-        current = waiting.pop(0)
+        current = pending.pop(0)
         key = (current.path, _identity(current.variable))
         template = snapshot.template(current.path)
         if key in found or template is None:
@@ -80,16 +80,16 @@ def shared_variable_steps(
         found[key] = current
         if report is not None:
             report(current)
-        waiting += _below(snapshot, *current)
+        pending += _below(snapshot, *current)
         if current.variable.is_input:
             for above in _above(snapshot, *current):
                 if above is None:
                     yield
                 else:
-                    waiting.append(above)
+                    pending.append(above)
             if by_data:
-                beside = yield from inputs_beside(snapshot, current.path, current.variable.name)
-                waiting += [VariableIn(*each) for each in beside]
+                sharing = yield from inputs_beside(snapshot, current.path, current.variable.name)
+                pending += [VariableIn(*each) for each in sharing]
         if current.variable.is_exported:
             for imported in _imported_by(snapshot, *current):
                 if imported is None:
@@ -98,8 +98,8 @@ def shared_variable_steps(
                 importer, occurrence = imported
                 further[occurrence] = None
                 if importer is not None:
-                    waiting.append(importer)
-        waiting += _imported_from(snapshot, current.path, template, current.variable)
+                    pending.append(importer)
+        pending += _imported_from(snapshot, current.path, template, current.variable)
     return tuple(found.values()), tuple(further)
 
 
@@ -221,25 +221,25 @@ class WayIn(NamedTuple):
 def shared_key_steps(snapshot: Snapshot, path: str, way: Way) -> Steps[tuple[WayIn, ...]]:
     """Yield the paths to the same value as `way` in the file at `path`, which comes first."""
     found: dict[WayIn, None] = {}
-    waiting = [WayIn(path, way)]
-    while waiting:
+    pending = [WayIn(path, way)]
+    while pending:
         yield
-        current = waiting.pop(0)
+        current = pending.pop(0)
         template = snapshot.template(current.path)
         if current in found or template is None:
             continue
         found[current] = None
-        waiting += _shared_keys_below(snapshot, template, *current)
+        pending += _shared_keys_below(snapshot, template, *current)
         for outer in _shared_keys_above(snapshot, *current):
             yield
             if outer.way:
-                waiting.append(outer)
-        waiting += (each for each in _through_macros(snapshot, template, *current) if each.way)
+                pending.append(outer)
+        pending += (each for each in _through_macros(snapshot, template, *current) if each.way)
         root = str(current.way[0])
         if is_no_input(root):
             continue
-        beside = yield from inputs_beside(snapshot, current.path, root)
-        waiting += [WayIn(other, current.way) for other, _ in beside]
+        sharing = yield from inputs_beside(snapshot, current.path, root)
+        pending += [WayIn(other, current.way) for other, _ in sharing]
     return tuple(found)
 
 
@@ -364,10 +364,10 @@ def data_keys(way: Way) -> DataKeys:
 def _in_data(snapshot: Snapshot, path: str, template: Template, way: Way) -> Iterator[Occurrence]:
     inputs = input_names(template) | {str(way[0])}
     for file in data_files(snapshot, path, template):
-        held = snapshot.template(str(file))
-        if held is None or file.name.lower().endswith(PACKED_ENDINGS):
+        data = snapshot.template(str(file))
+        if data is None or file.name.lower().endswith(PACKED_ENDINGS):
             continue
-        for span in key_spans(file.suffix.lower(), held.source.text, data_keys(way), inputs):
+        for span in key_spans(file.suffix.lower(), data.source.text, data_keys(way), inputs):
             yield Occurrence(str(file), span, "write", "data")
 
 
