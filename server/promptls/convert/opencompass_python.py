@@ -299,7 +299,7 @@ class Interpreter:
             case ast.Try(body=body):
                 known = set(self.missing)
                 flow = self._run(body, names, folder)
-                for module in self.missing.keys() - known:  # A missing import may be caught.
+                for module in self.missing.keys() - known:  # handled by `except`
                     del self.missing[module]
                 return flow
             case ast.Continue() | ast.Break():
@@ -668,12 +668,12 @@ class Interpreter:
 
 def containers_in(value: Any) -> Iterator[Any]:
     """Yield the mappings and lists in a value, including the value itself."""
-    waiting, seen = [value], set[int]()
-    while waiting and len(seen) < MAX_ITEMS:
-        each = waiting.pop()
+    pending, seen = [value], set[int]()
+    while pending and len(seen) < MAX_ITEMS:
+        each = pending.pop()
         if not isinstance(each, dict | list | tuple) or id(each) in seen:
             continue
         seen.add(id(each))
-        waiting += each.values() if isinstance(each, dict) else each
+        pending += each.values() if isinstance(each, dict) else each
         if not isinstance(each, tuple):
             yield each

@@ -120,16 +120,16 @@ def pieces_of(value: Any) -> tuple[TextPiece, ...]:
 
 def is_known(value: Any) -> bool:
     """Return whether the value contains no symbols, at any depth."""
-    waiting, seen = [value], set[int]()
-    while waiting:
-        each = waiting.pop()
+    pending, seen = [value], set[int]()
+    while pending:
+        each = pending.pop()
         if isinstance(each, Symbol):
             return False
         if isinstance(each, dict | list | tuple | set):
             if id(each) in seen:
                 continue
             seen.add(id(each))
-            waiting += [*each, *each.values()] if isinstance(each, dict) else each
+            pending += [*each, *each.values()] if isinstance(each, dict) else each
     return True
 
 

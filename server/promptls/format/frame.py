@@ -184,7 +184,7 @@ def gap_edits(chunk: Chunk, gap: Span, *, is_last: bool) -> Iterator[Edit]:
     With `is_last`, the blank lines at the end are left too, because they are rendered where another file
     includes this one.
     """
-    waiting = [tag.span for tag in reversed(chunk.tags) if gap.start <= tag.span.start < gap.end]
+    pending = [tag.span for tag in reversed(chunk.tags) if gap.start <= tag.span.start < gap.end]
     kept_until = gap.end
     if is_last:
         kept_until = gap.start + len(chunk.text[gap.start : gap.end].rstrip())
@@ -193,9 +193,9 @@ def gap_edits(chunk: Chunk, gap: Span, *, is_last: bool) -> Iterator[Edit]:
         start, end = match.span(1)
         if match.start() >= kept_until or match.start() == gap.end:
             return
-        while waiting and waiting[-1].end <= start:
-            waiting.pop()
-        if waiting and waiting[-1].start < end:
+        while pending and pending[-1].end <= start:
+            pending.pop()
+        if pending and pending[-1].start < end:
             blank_before = 0
             continue
         written = match.group(1).rstrip(" \t")

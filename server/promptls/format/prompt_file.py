@@ -19,16 +19,16 @@ from promptls.workspace.snapshot import Snapshot
 def is_included_as_text(snapshot: Snapshot, path: str) -> bool:
     """Return whether this file is included inside a text, directly or through another file."""
     seen = {path}
-    waiting = [path]
-    while waiting:
-        current = waiting.pop()
+    pending = [path]
+    while pending:
+        current = pending.pop()
         for includer in snapshot.includers(current):
             template = snapshot.template(includer)
             if template is not None and _includes_as_text(snapshot, includer, template, current):
                 return True
             if includer not in seen:
                 seen.add(includer)
-                waiting.append(includer)
+                pending.append(includer)
     return False
 
 

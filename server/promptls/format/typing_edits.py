@@ -55,7 +55,7 @@ def edits_after_newline(source: Source, offset: int) -> tuple[Edit, ...]:
     indentation = _indentation(chunk, text, above.start - start)
     if source.slice(here) != indentation:
         edits.append(Edit(here, indentation))
-    ending = _due_end(source, text, above.start)
+    ending = _missing_end_tag(source, text, above.start)
     after = source.line_span(line + 1)
     if ending and after.start > here.end:
         # The end tag is inserted on the next line, because an edit at the cursor would move the cursor after
@@ -119,7 +119,7 @@ def _looks_like_text(chunk: Chunk, start: int, indented: int) -> bool:
     return False
 
 
-def _due_end(source: Source, line: str, start: int) -> str:
+def _missing_end_tag(source: Source, line: str, start: int) -> str:
     """Return the end tag of the block that the line opens, if it is unclosed; else an empty text."""
     chunk, base = _chunk_at(source, start)
     tags = [tag for tag in chunk.tags if start - base <= tag.span.start < start - base + len(line)]
@@ -127,14 +127,14 @@ def _due_end(source: Source, line: str, start: int) -> str:
         return ""
     opening = base + tags[0].span.start
     keyword = tag_tree(tags[0]).statement.keyword
-    return f"{{% end{keyword} %}}" if opening in _never_closed(source) else ""
+    return f"{{% end{keyword} %}}" if opening in _unclosed_blocks(source) else ""
 
 
 def _opens(tag: Tag) -> bool:
     return tag.kind == "statement" and not tag.unclosed and tag_tree(tag).statement.opens_block
 
 
-def _never_closed(source: Source) -> set[int]:
+def _unclosed_blocks(source: Source) -> set[int]:
     """Return the offsets of the opening tags of unclosed blocks."""
     stack: list[tuple[str, int]] = []
     lost: set[int] = set()

@@ -118,11 +118,11 @@ def _callers_of_macro(snapshot: Snapshot, item: CallItem) -> Iterator[tuple[str,
     variable = variable_at(template, NamePlace(item.name, item.name_span)) if template is not None else None
     if variable is None:
         return
-    shared, further = shared_variable(snapshot, item.path, variable, by_data=False)
+    shared, references = shared_variable(snapshot, item.path, variable, by_data=False)
     for each in shared:
         for reading in each.variable.readings:
             yield each.path, reading.span
-    for occurrence in further:
+    for occurrence in references:
         other = snapshot.template(occurrence.path)
         mention = mention_at(other.source, occurrence.span.start) if other is not None else None
         if other is None or mention is None:
@@ -152,7 +152,7 @@ def _caller(snapshot: Snapshot, path: str, template: Template, span: Span) -> Ca
 
 
 def outgoing(snapshot: Snapshot, item: CallItem) -> tuple[Calls, ...]:
-    """Return the callees of the item, in the order of their first calls; a file's exclude its macros'."""
+    """Return the callees of the item, in the order of their first calls; files exclude those of macros."""
     template = snapshot.template(item.path)
     if template is None:
         return ()
@@ -169,16 +169,16 @@ def _calls(
 ) -> Iterator[tuple[Span, CallItem | None]]:
     """Yield the calls in a range of a file, each with its callee."""
     references = iter(template.references)
-    waiting = next(references, None)
+    reference = next(references, None)
     for located in template.source.root.placed(template.source.located(within.start).index):
         if located.start >= within.end:
             break
         end = located.start + located.chunk.length
-        while waiting is not None and waiting.span.start < end:
-            if within.start <= waiting.span.start < within.end:
-                target = snapshot.resolve(path, waiting)
-                yield name_span(waiting), file_item(snapshot, target) if target is not None else None
-            waiting = next(references, None)
+        while reference is not None and pending.span.start < end:
+            if within.start <= reference.span.start < within.end:
+                target = snapshot.resolve(path, reference)
+                yield name_span(reference), file_item(snapshot, target) if target is not None else None
+            reference = next(references, None)
         places: list[NamePlace | Mention] = [
             NamePlace(event.name, event.span.shifted(located.start))
             for event in chunk_events(located.chunk)

@@ -242,7 +242,7 @@ class RowTest:
 
 
 def prompts_with_experiments(snapshot: Snapshot) -> Steps[list[ExperimentTests]]:
-    """Yield the prompt files of the workspace that have experiments, by path; one file in each step."""
+    """Return the prompt files of the workspace that have experiments, by path; one file in each step."""
     found: list[ExperimentTests] = []
     for path in sorted({*snapshot.graph.paths, *snapshot.open_files}):
         tests = prompt_tests(snapshot, path)

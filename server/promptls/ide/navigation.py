@@ -97,7 +97,7 @@ _TOP = Span(0, 0)
 
 
 def definition_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[Target, ...]]:
-    """Yield the definitions of the symbol at `offset`, the most likely first."""
+    """Return the definitions of the symbol at `offset`, the most likely first."""
     in_prompt = holds_prompt(snapshot, path)
     near = _certain_bindings(snapshot, path, offset) if in_prompt else None
     if near is not None:
@@ -116,7 +116,7 @@ def definition_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[
 
 
 def declaration_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[Target, ...]]:
-    """Yield the declarations of the symbol at `offset`: the import, if its definition is elsewhere.
+    """Return the declarations of the symbol at `offset`: the import, if its definition is elsewhere.
 
     For an input this is its declaration, for a metric with options the place that names it, and for
     everything else its definition.

@@ -474,7 +474,7 @@ class _Classes:
         return {**prompt, "infer_cfg": {**infer, **changed}} if changed else dict(prompt)
 
     def _is_own(self, kind: Symbol) -> bool:
-        """Return whether the class is not OpenCompass's own, or its module's source is available."""
+        """Return whether the class is defined outside of OpenCompass, or in an available checkout of it."""
         name = kind.text.rpartition(".")[2]
         module = self._imports.get(name)
         if module is None or name in _KNOWN_CLASSES:

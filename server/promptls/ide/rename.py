@@ -61,7 +61,7 @@ _ENVIRONMENT: Final = "pyvenv.cfg"
 
 
 def renamable_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Symbol | None]:
-    """Yield the symbol at `offset`; None if there is no shared symbol in a program, data or settings file.
+    """Return the symbol at `offset`; None if there is no shared symbol in a program, data or settings file.
 
     Raises `UsageError` with the reason if it cannot be renamed.
     """
@@ -161,8 +161,8 @@ def _namespace_reason(snapshot: Snapshot, symbol: Symbol) -> str:
     variable = namespace_of(template, mention) if template is not None and mention is not None else None
     if template is None or variable is None:
         return ""
-    shared, further = shared_variable(snapshot, symbol.home, variable)
-    if len(shared) > 1 or further or is_handed_on(template, variable):
+    shared, references = shared_variable(snapshot, symbol.home, variable)
+    if len(shared) > 1 or references or is_handed_on(template, variable):
         return f"`{variable.name}` is handed on as a whole"
     return ""
 
@@ -282,7 +282,7 @@ class RenameEdit(NamedTuple):
 
 
 def prepare_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Renaming | None]:
-    """Yield the name at `offset`; None if there is no shared symbol in a program, data or settings file.
+    """Return the name at `offset`; None if there is no shared symbol in a program, data or settings file.
 
     Raises `UserError` with the reason if it cannot be renamed.
     """
@@ -293,7 +293,7 @@ def prepare_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Renaming 
 def rename_steps(
     snapshot: Snapshot, path: str, offset: int, new: str
 ) -> Steps[tuple[RenameEdit, ...] | None]:
-    """Yield the edits that rename the symbol at `offset` to `new`, in the order of files and positions.
+    """Return the edits that rename the symbol at `offset` to `new`, in the order of files and positions.
 
     None if `prepare_steps` gives None. Raises `UserError` if the symbol cannot be renamed, or not to that
     name.

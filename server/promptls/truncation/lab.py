@@ -106,7 +106,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best step under a limit; None if all steps are equal."""
+    """The best step under a limit; None if nothing is removed, or if some turns cannot be truncated."""
 
     limit: int
     step: int | None
@@ -141,8 +141,8 @@ def advise(trials: Sequence[Trial], uncut: float, cache: PrefixCache, present: i
     if not smallest.lost:
         return Best(limit, None, f"The chat never reaches {limit:,} tokens, so that any step does.")
     best = best_trial(trials)
-    at_all = max(trial.cache_rate for trial in trials)
-    if at_all <= smallest.cache_rate + _MIN_DIFFERENCE:
+    max_rate = max(trial.cache_rate for trial in trials)
+    if max_rate <= smallest.cache_rate + _MIN_DIFFERENCE:
         return Best(limit, smallest.step, _no_gain(smallest, uncut, cache))
     other = next((trial for trial in trials if trial.step == present), smallest)
     if best is other:

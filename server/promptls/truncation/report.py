@@ -85,7 +85,7 @@ class BestJson(TypedDict):
 
     limit: int
     step: int | None
-    """Null if all steps are equal: nothing is removed, or nothing can be."""
+    """Null if nothing is removed, or if some turns cannot be truncated."""
     reason: str
     """The reason, in one or two sentences."""
 
@@ -128,8 +128,7 @@ class LabJson(TypedDict):
     """The current truncation step."""
     cache: CacheJson
     chats: list[ChatJson]
-    """The chats, starting with the one whose turns the cells contain; the others lack `pieces` and `turns`.
-    """
+    """The chats, starting with the one whose turns are in the cells; the others lack `pieces` and `turns`."""
     limits: list[int]
     """The limits that were tried, in ascending order."""
     steps: list[int]

@@ -82,9 +82,9 @@ def simulate(
         shared = shared_prefix(chat.pieces, before, now, shared_tokens)
         excess = 0 if failure or limit == NO_LIMIT else max(0, total - limit)
         turns.append(TurnResult(retained, tokens, cache.readable(shared), total - tokens, excess, failure))
-        gone = tuple(pieces[place] for place in removed)
-        breaks += gone != removed_before
-        before, removed_before = now, gone
+        removed_pieces = tuple(pieces[place] for place in removed)
+        breaks += removed_pieces != removed_before
+        before, removed_before = now, removed_pieces
     return Simulation(tuple(turns), breaks)
 
 

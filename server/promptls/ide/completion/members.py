@@ -252,7 +252,7 @@ def way_to(request: Request, target: Expression | None, *, of_elements: bool = F
 
 
 def members_of(request: Request, target: Expression | None) -> tuple[dict[str, Member], Shape | None]:
-    """Return the known members of the value of `target` by name, and the description of the value itself."""
+    """Return the known members of the value of `target` by name, and the shape of the value itself."""
     path = way_to(request, target)
     if not path and isinstance(target, Filter) and target.name in TEXT_FILTERS:
         return {}, Shape("text")
@@ -260,7 +260,7 @@ def members_of(request: Request, target: Expression | None) -> tuple[dict[str, M
 
 
 def members_at(request: Request, path: AccessPath) -> tuple[dict[str, Member], Shape | None]:
-    """Return the known members of the value at the end of a path; empty for an empty path."""
+    """Return the known members and the shape of the value at the end of a path; none for an empty path."""
     if not path:
         return {}, None
     found: dict[str, Member] = {}

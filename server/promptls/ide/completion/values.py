@@ -84,9 +84,9 @@ def _is_template(name: str, keyword: str) -> bool:
 def _files_below(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
     """Yield the files below a folder by relative path, nearest first; hidden folders are skipped."""
     looked_at = found = 0
-    waiting = [""]
-    while waiting and looked_at < _MAX_VISITED:
-        inside = waiting.pop(0)
+    pending = [""]
+    while pending and looked_at < _MAX_VISITED:
+        inside = pending.pop(0)
         if not current_scope().allows(Path(folder, inside)):
             continue
         try:
@@ -101,7 +101,7 @@ def _files_below(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
                 continue
             if is_folder:
                 if name not in _SKIPPED:
-                    waiting.append(path)
+                    pending.append(path)
             elif not endings or name.lower().endswith(endings):
                 found += 1
                 yield path

@@ -33,13 +33,13 @@ def wrap_in_for(place: Selection) -> Offer | None:
 class _Lines(NamedTuple):
     """Whole lines of a file, without the last line break.
 
-    `in_text` means that they are text of a scalar, and `goes_on` that the scalar continues after them.
+    `in_text` means that they are text of a scalar, and `continues` that the scalar continues after them.
     """
 
     span: Span
     indentation: str
     in_text: bool
-    goes_on: bool
+    continues: bool
 
 
 def _wrap(place: Selection, title: str, opening: str, closing: str) -> Offer | None:
@@ -73,7 +73,7 @@ def _wrap(place: Selection, title: str, opening: str, closing: str) -> Offer | N
                 )
             )
         # A trimming tag would also remove white space of the text.
-        at = source.line_span(source.place(end).line + 1).start if lines.goes_on else end
+        at = source.line_span(source.place(end).line + 1).start if lines.continues else end
         return Change((Edit(Span(start, start), before), Edit(Span(at, at), after)))
 
     return Offer(title, "refactor.rewrite", change)

@@ -261,7 +261,7 @@ class SharedColumn(NamedTuple):
 
 
 def prompts_on(snapshot: Snapshot, file: str) -> Steps[list[str]]:
-    """Yield the prompt files that name a file of samples or rows."""
+    """Return the prompt files that name a file of samples or rows."""
     found = []
     for path in (yield from prompts_by(snapshot, file)):
         yield
@@ -277,12 +277,12 @@ def datasets_of(snapshot: Snapshot, path: str, template: Template) -> tuple[str,
 
 
 def shared_column_steps(snapshot: Snapshot, file: str, name: str) -> Steps[SharedColumn]:
-    """Yield the datasets that share a column of this name with a dataset, through prompts run on both."""
+    """Return the datasets that share a column of this name with a dataset, through prompts run on both."""
     prompts: dict[str, None] = {}
     files: dict[str, None] = {}
-    waiting = [file]
-    while waiting:
-        current = waiting.pop()
+    pending = [file]
+    while pending:
+        current = pending.pop()
         if current in files:
             continue
         files[current] = None
@@ -290,7 +290,7 @@ def shared_column_steps(snapshot: Snapshot, file: str, name: str) -> Steps[Share
             template = snapshot.template(path)
             if template is not None and current in datasets_of(snapshot, path, template):
                 prompts[path] = None
-                waiting += datasets_of(snapshot, path, template)
+                pending += datasets_of(snapshot, path, template)
     return SharedColumn(tuple(prompts), tuple(each for each in files if _has(snapshot, each, name)))
 
 
@@ -340,7 +340,7 @@ def option_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | Non
 
 
 def column_doubt_steps(snapshot: Snapshot, symbol: Symbol, homes: tuple[str, ...]) -> Steps[str]:
-    """Yield the reason why a column cannot be renamed, if any. `homes` are the prompts that use it."""
+    """Return the reason why a column cannot be renamed, if any. `homes` are the prompts that use it."""
     prompts = homes
     if symbol.kind == "column":
         prompts = (yield from shared_column_steps(snapshot, symbol.home, symbol.name)).prompts

@@ -385,7 +385,7 @@ def python_places(snapshot: Snapshot, path: str, name: str) -> Iterator[Occurren
 
 
 def inputs_beside(snapshot: Snapshot, path: str, name: str) -> Steps[list[tuple[str, Variable]]]:
-    """Yield the inputs of this name in other prompts that share a data file with the prompt at `path`."""
+    """Return the inputs of this name in other prompts that share a data file with the prompt at `path`."""
     template = snapshot.template(path)
     files = set(map(_normal, data_files(snapshot, path, template))) if template is not None else set()
     found = []
@@ -411,7 +411,7 @@ def _normal(file: Path) -> Path:
 
 
 def prompts_by(snapshot: Snapshot, file: str) -> Steps[tuple[str, ...]]:
-    """Yield the prompt files that use a data file: they or their settings name it."""
+    """Return the prompt files that use a data file: they or their settings name it."""
     named = yield from prompts_with(snapshot, Path(file).name)
     paths = sorted({*snapshot.graph.paths, *snapshot.open_files})
     projects = {path: snapshot.project(path) for path in paths}
@@ -426,7 +426,7 @@ def prompts_by(snapshot: Snapshot, file: str) -> Steps[tuple[str, ...]]:
 
 
 def prompts_with(snapshot: Snapshot, words: str) -> Steps[tuple[str, ...]]:
-    """Yield the prompt files whose texts contain a string."""
+    """Return the prompt files whose texts contain a string."""
     key = ("prompts with", words)
     known = snapshot.derived.get(key)
     if known is None:

@@ -70,15 +70,15 @@ def _opens(template: Template, span: Span) -> bool:
 def family(snapshot: Snapshot, path: str) -> tuple[str, ...]:
     """Return the files transitively related to the one at `path` by `extends`, starting with itself."""
     found: dict[str, None] = {}
-    waiting = [path]
-    while waiting:
-        current = waiting.pop(0)
+    pending = [path]
+    while pending:
+        current = pending.pop(0)
         if current in found:
             continue
         found[current] = None
-        waiting += _parents(snapshot, current)
+        pending += _parents(snapshot, current)
         children = sorted(snapshot.includers(current))
-        waiting += (child for child in children if current in _parents(snapshot, child))
+        pending += (child for child in children if current in _parents(snapshot, child))
     return tuple(found)
 
 

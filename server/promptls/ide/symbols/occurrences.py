@@ -321,7 +321,7 @@ def occurrence_steps(
     in_data: bool = True,
     report: Callable[[tuple[Occurrence, ...]], object] | None = None,
 ) -> Steps[tuple[Occurrence, ...]]:
-    """Yield the same as `occurrences`, file by file.
+    """Return the same as `occurrences`, with a step for each file.
 
     `report` is called with the new occurrences in a file as they are found.
     """
@@ -443,13 +443,13 @@ def _shared_places(
         try:
             next(steps)
         except StopIteration as ended:
-            further: tuple[Occurrence, ...] = ended.value[1]
+            references: tuple[Occurrence, ...] = ended.value[1]
             break
         yield None
         yield from _places_of_all(snapshot, found, variable.name, in_data=in_data)
         found.clear()
     yield from _places_of_all(snapshot, found, variable.name, in_data=in_data)
-    yield from further
+    yield from references
 
 
 def _places_of_all(

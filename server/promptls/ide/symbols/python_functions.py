@@ -76,7 +76,7 @@ def function_meant(snapshot: Snapshot, path: str, offset: int, name: str) -> str
 
 
 def programs_with(snapshot: Snapshot, word: str) -> Steps[tuple[str, ...]]:
-    """Yield the Python files of the workspace that contain a word; open files are searched as edited."""
+    """Return the Python files of the workspace that contain a word; open files are searched as edited."""
     key = ("programs with", word)
     known = snapshot.derived.get(key)
     if known is None:

@@ -66,9 +66,9 @@ def shared_variable_steps(
     by_data: bool = True,
     report: Callable[[VariableIn], object] | None = None,
 ) -> Steps[tuple[tuple[VariableIn, ...], tuple[Occurrence, ...]]]:
-    """Yield the same as `shared_variable`, file by file; `report` is called with each variable found."""
+    """Return the same as `shared_variable`, in steps; `report` is called with each variable found."""
     found: dict[tuple[str, Span | None], VariableIn] = {}
-    further: dict[Occurrence, None] = {}
+    references: dict[Occurrence, None] = {}
     pending = [VariableIn(path, variable)]
     while pending:
         yield
@@ -96,11 +96,11 @@ def shared_variable_steps(
                     yield
                     continue
                 importer, occurrence = imported
-                further[occurrence] = None
+                references[occurrence] = None
                 if importer is not None:
                     pending.append(importer)
         pending += _imported_from(snapshot, current.path, template, current.variable)
-    return tuple(found.values()), tuple(further)
+    return tuple(found.values()), tuple(references)
 
 
 def _identity(variable: Variable) -> Span | None:
@@ -219,7 +219,7 @@ class WayIn(NamedTuple):
 
 
 def shared_key_steps(snapshot: Snapshot, path: str, way: Way) -> Steps[tuple[WayIn, ...]]:
-    """Yield the paths to the same value as `way` in the file at `path`, which comes first."""
+    """Return the paths to the same value as `way` in the file at `path`, which comes first."""
     found: dict[WayIn, None] = {}
     pending = [WayIn(path, way)]
     while pending:
