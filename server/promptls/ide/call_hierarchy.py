@@ -174,7 +174,7 @@ def _calls(
         if located.start >= within.end:
             break
         end = located.start + located.chunk.length
-        while reference is not None and pending.span.start < end:
+        while reference is not None and reference.span.start < end:
             if within.start <= reference.span.start < within.end:
                 target = snapshot.resolve(path, reference)
                 yield name_span(reference), file_item(snapshot, target) if target is not None else None
