@@ -112,7 +112,7 @@ def _turns(turns: list[Any], columns: _Columns, key: str) -> Iterator[Message]:
 
 
 def _lost(infer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the settings of `infer_cfg` that concern how the model is called, not the prompt."""
+    """Yield the settings of `infer_cfg` that are lost: the retriever and the inferencer."""
     retriever = infer.get("retriever")
     kind = retriever.get("type") if isinstance(retriever, Mapping) else retriever
     if kind is not None and "ZeroRetriever" not in str(kind):

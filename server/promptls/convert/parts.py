@@ -88,7 +88,7 @@ def content(pieces: Iterable[MessagePiece]) -> Converted:
     if any(_NOT_IN_YAML.search(text) for text in texts):
         lost.append(_LOST_SURROGATES)
         merged = [_without(piece, _NOT_IN_YAML) for piece in merged]
-    # Jinja and YAML normalize line breaks; Prompt Poet turns a written one into a carriage return.
+    # Jinja and YAML normalize line breaks, but Prompt Poet converts `\r` to a carriage return.
     merged = [
         MessagePiece("text", piece.text.replace("\r", "\\r")) if piece.kind == "text" else piece
         for piece in merged

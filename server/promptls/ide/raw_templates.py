@@ -114,10 +114,10 @@ def _dedented(text: str, spans: list[Span]) -> tuple[str, list[Span]] | None:
     made: list[Span] = []
     at = 0
     shorter = textwrap.dedent(text)
-    for line, kept in zip(text.split("\n"), shorter.split("\n"), strict=True):
-        if not line.endswith(kept):
+    for line, dedented in zip(text.split("\n"), shorter.split("\n"), strict=True):
+        if not line.endswith(dedented):
             return None
-        made += spans[at + len(line) - len(kept) : at + len(line) + 1]
+        made += spans[at + len(line) - len(dedented) : at + len(line) + 1]
         at += len(line) + 1
     return shorter, made
 
@@ -181,7 +181,7 @@ def _in_program(finding: Finding, path: str, virtual: str, text: str, written: W
         RelatedPlace(path, written.span(each.span), each.message) if each.path == virtual else each
         for each in finding.related
     )
-    fixes = tuple(led for fix in finding.fixes if (led := _fix(fix, path, text, written)) is not None)
+    fixes = tuple(mapped for fix in finding.fixes if (mapped := _fix(fix, path, text, written)) is not None)
     span = written.span(finding.span)
     return replace(finding, span=span, related=related, fixes=fixes)
 
