@@ -154,8 +154,8 @@ def _entry(key: Any, value: Any, indent: str) -> Iterator[str]:
 
 def _nested(value: Any, indent: str) -> Iterator[str]:
     if isinstance(value, dict):
-        for key, its in value.items():
-            yield from _entry(key, its, indent)
+        for key, entry in value.items():
+            yield from _entry(key, entry, indent)
         return
     for item in value:
         short = f"{indent}- {_flow(item)}"

@@ -386,7 +386,7 @@ class Interpreter:
             imported = {}
         for alias in statement.names:
             if alias.name == "*":
-                names.update({name: its for name, its in imported.items() if not name.startswith("_")})
+                names.update({name: item for name, item in imported.items() if not name.startswith("_")})
             elif alias.name in imported:
                 names[alias.asname or alias.name] = imported[alias.name]
 
@@ -443,8 +443,8 @@ class Interpreter:
                 names[name] = value
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 if isinstance(value, list | tuple) and len(value) == len(targets):
-                    for each, its in zip(targets, value, strict=True):
-                        self._bind(each, its, names)
+                    for each, item in zip(targets, value, strict=True):
+                        self._bind(each, item, names)
             case ast.Subscript(value=inner, slice=index):
                 holder, key = self._value(inner, names), self._value(index, names)
                 if isinstance(holder, dict) or (isinstance(holder, list) and isinstance(key, int)):

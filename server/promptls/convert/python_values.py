@@ -148,7 +148,7 @@ def as_data(value: Any) -> Any:
                 "the configuration's data is too large or too deep", remedy="write out one dataset"
             )
         if isinstance(value, dict):
-            return {_plain(key): copy(its, depth + 1) for key, its in value.items()}
+            return {_plain(key): copy(item, depth + 1) for key, item in value.items()}
         if isinstance(value, set):
             return [copy(each, depth + 1) for each in sorted(value, key=str)]
         if isinstance(value, list | tuple):

@@ -85,17 +85,17 @@ def prompt_object(conversation: Conversation) -> Converted:
     instruction = "\n\n".join(text for text in texts if text.strip())
     if not instruction.strip():
         raise UserError("the prompt has no text that could be an instruction")
-    instruction, of = _without_tail(conversation.header, instruction)
+    instruction, tail_release = _without_tail(conversation.header, instruction)
     roles = sorted({message.role for message in conversation.messages} - {"user"})
     if roles:
         lost.append(f"the roles ({', '.join(roles)}): a prompt object is one message")
     if len(conversation.messages) > 1:
         lost.append("the parts: their texts are one instruction now, and the inputs stand behind it")
-    elif of is None and any(f"{{{name}}}" in instruction for name in inputs):
+    elif tail_release is None and any(f"{{{name}}}" in instruction for name in inputs):
         lost.append("the place of the inputs: Ragas prints each of them once more behind the instruction")
     header: dict[str, Any] = {**conversation.header}
-    if of is not None and of != DEFAULT_RELEASE:
-        header["ragas_version"] = of
+    if tail_release is not None and tail_release != DEFAULT_RELEASE:
+        header["ragas_version"] = tail_release
     schemas = declared if isinstance(declared, Mapping) else {}
     header["input_keys"] = (
         {**schemas, **{name: {} for name in inputs if name not in schemas}}

@@ -30,10 +30,10 @@ def part_lines(snapshot: Snapshot, path: str, rendering: Rendering) -> dict[int,
     template = snapshot.template(path)
     if template is None:
         return {}
-    became = rendered_parts(template, included_part_names(snapshot, path), rendering)
+    by_part = rendered_parts(template, included_part_names(snapshot, path), rendering)
     return {
         part.index: template.source.place(placed.span.start).line
-        for placed, parts in zip(template.parts, became, strict=False)
+        for placed, parts in zip(template.parts, by_part, strict=False)
         for part in parts
     }
 
@@ -161,15 +161,15 @@ def report_json(made: FileRendering, report: TokenReport) -> dict[str, Any]:
                 "tokens": part.tokens,
                 "kept": part.kept,
                 "sections": [{"name": each.name, "tokens": each.tokens} for each in part.sections],
-                **_range_json(its),
+                **_range_json(tokens),
             }
-            for part, its in zip(rendering.parts, report.ranges, strict=True)
+            for part, tokens in zip(rendering.parts, report.ranges, strict=True)
         ],
     }
 
 
-def _range_json(its: TokenRange | None) -> dict[str, int]:
-    return {} if its is None else {"least": its.least, "typical": its.typical, "most": its.most}
+def _range_json(tokens: TokenRange | None) -> dict[str, int]:
+    return {} if tokens is None else {"least": tokens.least, "typical": tokens.typical, "most": tokens.most}
 
 
 def _ranges(snapshot: Snapshot, made: FileRendering, rendering: Rendering) -> tuple[TokenRange | None, ...]:
@@ -179,10 +179,10 @@ def _ranges(snapshot: Snapshot, made: FileRendering, rendering: Rendering) -> tu
     of_parts = made.rows.parts if made.rows else ()
     if template is None or snapshot.kind(path) is not Kind.PARTS or len(of_parts) != len(template.parts):
         return tuple(found)
-    became = rendered_parts(template, included_part_names(snapshot, path), rendering)
-    for its_range, its in zip(of_parts, became, strict=True):
-        if len(its) == 1:
-            found[its[0].index] = its_range
+    by_part = rendered_parts(template, included_part_names(snapshot, path), rendering)
+    for token_range, rendered in zip(of_parts, by_part, strict=True):
+        if len(rendered) == 1:
+            found[rendered[0].index] = token_range
     times = Counter(part.name for part in rendering.parts)
     for part in rendering.parts:
         if times[part.name] == 1 and made.rows is not None and part.name in made.rows.included:

@@ -143,7 +143,7 @@ def encoding_name(name: str) -> str:
     try:
         encoding = encoding_name_for_model(model)
     except KeyError:
-        models = (model for model, its in MODEL_TO_ENCODING.items() if its in ENCODING_NAMES)
+        models = (model for model, used in MODEL_TO_ENCODING.items() if used in ENCODING_NAMES)
         near = difflib.get_close_matches(model.lower(), [*ENCODING_NAMES, *models], n=1, cutoff=0.5)
         raise UnknownEncodingError(
             name,

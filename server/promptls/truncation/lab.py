@@ -258,7 +258,10 @@ def explore(
     rate = Trial(NO_LIMIT, 1, tuple(uncut)).cache_rate
     best = [advise(those, rate, cache, question.step) for those in trials.values()]
     return Findings(
-        chats=[_chat(chat, its, whole=chat is chats[0]) for chat, its in zip(chats, uncut, strict=True)],
+        chats=[
+            _chat(chat, simulation, whole=chat is chats[0])
+            for chat, simulation in zip(chats, uncut, strict=True)
+        ],
         limits=list(limits),
         steps=sorted({trial.step for those in trials.values() for trial in those}),
         cells=[_cell(trial, chats[0]) for those in trials.values() for trial in those],
