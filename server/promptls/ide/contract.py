@@ -162,15 +162,15 @@ def contract_schema(snapshot: Snapshot, path: str) -> dict[str, Any]:
     return schema
 
 
-def is_required(each: NeededInput, given: Iterable[Mapping[str, Any]]) -> bool:
+def is_required(each: NeededInput, data_sets: Iterable[Mapping[str, Any]]) -> bool:
     """Return whether an input is required: it is read without a guard, and in all data of the file."""
     is_read = bool(each.places) or each.declared is not None
-    return is_read and not each.shape.optional and all(each.name in data for data in given)
+    return is_read and not each.shape.optional and all(each.name in data for data in data_sets)
 
 
-def input_schema(each: NeededInput, given: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def input_schema(each: NeededInput, data_sets: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the schema of one input: the declared schema, completed by the inferred one."""
-    inferred = schema_of_shape(_fitted(each, given))
+    inferred = schema_of_shape(_fitted(each, data_sets))
     if not each.schema:
         return inferred
     if "type" in each.schema and _types(each.schema["type"]) != _types(inferred.get("type")):
