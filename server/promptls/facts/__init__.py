@@ -1,1 +1,1 @@
-"""What a computation reads, and whether what came of it still holds."""
+"""Record what a computation reads, and check whether its result is still valid."""

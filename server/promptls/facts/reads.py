@@ -1,14 +1,14 @@
-"""Record what a computation reads, so that its result can be reused until something of that changes.
+"""Record what a computation reads, so that its result can be reused until any of that changes.
 
-A result is up to date as long as everything that was read for it is equal to what it was. That is the
-only notion of "affected by a change" in promptls. Nobody declares a dependency, and nobody can forget one.
-Two kinds of things are recorded:
+A result is up to date as long as everything that was read for it is unchanged. That is the only notion of
+"affected by a change" in promptls. No dependency is declared, so none can be forgotten. Two kinds of reads
+are recorded:
 
 * A *question* is a function of the workspace at one moment and of hashable arguments, such as "is there a
-  file at this path?". It is noted with its answer. What is asked to answer a question is not noted: asking
-  the question again covers it.
+  file at this path?". It is recorded with its answer. Questions that are asked while answering a question
+  are not recorded: asking the outer question again covers them.
 * Of the file that a computation is about, the facts and the chunks that it reads (`promptls.syntax.facts`),
-  so that an edit somewhere else in the file leaves its result valid.
+  so that an edit elsewhere in the file leaves its result valid.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Arguments = ParamSpec("Arguments")
 
 
 class Question(NamedTuple):
-    """Something that can be asked again: `ask(subject, *arguments)`."""
+    """A query that can be repeated: `ask(subject, *arguments)`."""
 
     ask: Callable[..., object]
     arguments: tuple[object, ...]
@@ -34,9 +34,9 @@ class Question(NamedTuple):
 class Reads:
     """What a computation has read.
 
-    `serial` is the number of the file version that it is about, if it is about one file, and `whole` the
-    question for the text of that file with its answer, if it has a path: readers that are about another
-    file depend on all of its text.
+    `serial` identifies the file version that the computation is about, if it is about one file. `whole` is
+    the question for the text of that file with its answer, if the file has a path: computations about other
+    files depend on all of its text.
     """
 
     __slots__ = ("answers", "chunks", "columns", "facts", "is_whole", "serial", "whole")
@@ -46,7 +46,7 @@ class Reads:
         self.whole: Final = whole
         self.answers: Final[dict[Question, object]] = {}
         self.columns: Final[dict[Callable[..., object], None]] = {}
-        """Facts of chunks; that all chunks have the same ones is what counts."""
+        """Facts of chunks; the result is valid as long as these have the same values for all chunks."""
         self.facts: Final[dict[Callable[..., object], object]] = {}
         """Facts of the file, with their values."""
         self.chunks: Final[set[object]] = set()
@@ -55,15 +55,15 @@ class Reads:
         """Whether the text of the whole file was read."""
 
     def note(self, question: Question, answer: object) -> None:
-        """Note the answer to a question; what is read of the own file is recorded in detail instead."""
+        """Record the answer to a question; reads of the computation's own file are recorded in detail."""
         if self.whole is None or self.whole[0] != question:
             self.answers[question] = answer
 
     def hold(self, subject: object, asked: dict[Question, object] | None = None) -> bool:
-        """Return whether all questions have the same answers when asked about `subject`.
+        """Return whether all questions have the same answers for `subject`.
 
-        `asked` holds the answers of questions that were asked about `subject` a moment ago, and gets those
-        that are asked now: many results depend on the same few questions.
+        `asked` caches the answers of questions about `subject`; those that are answered here are added,
+        because many results depend on the same few questions.
         """
         if not self.answers:
             return True
@@ -80,11 +80,11 @@ class Reads:
         return True
 
     def mention(self, argument: object) -> bool:
-        """Return whether a question was about `argument`, such as the path of a file."""
+        """Return whether any question was about `argument`, such as the path of a file."""
         return any(argument in question.arguments for question in self.answers)
 
     def pass_on(self) -> None:
-        """Note all of this for whoever records now: a stored result of the computation is used."""
+        """Add all of these reads to the current recording, because a cached result is reused."""
         reads = current.get()
         if reads is None or reads is self:
             return
@@ -103,12 +103,12 @@ class Reads:
 
 
 current: Final[ContextVar[Reads | None]] = ContextVar("reads", default=None)
-"""Where reads are recorded now."""
+"""The current recording."""
 
 
 @contextmanager
 def recording(reads: Reads | None = None) -> Iterator[Reads]:
-    """Record what is read in the `with` block; an outer recording gets it, too."""
+    """Record what is read in the `with` block; the enclosing recording, if any, gets it too."""
     inner = Reads() if reads is None else reads
     token = current.set(inner)
     try:
@@ -150,7 +150,7 @@ def question(
 
 
 def note(ask: Callable[..., Any], arguments: tuple[object, ...], answer: object) -> None:
-    """Note the answer of `ask(subject, *arguments)` for whoever records, if anybody does."""
+    """Record the answer of `ask(subject, *arguments)` in the current recording, if any."""
     reads = current.get()
     if reads is not None:
         reads.note(Question(ask, arguments), answer)

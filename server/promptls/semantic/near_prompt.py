@@ -1,4 +1,4 @@
-"""Texts that look like prompts and are none, each with the edits that would make it one."""
+"""Texts that look like prompts but are not, each with the edits that would make it one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 
 _WRAPPERS: Final = "messages|parts|prompts?|chat|conversation|template|turns"
-"""Keys under which other programs list messages."""
+"""Keys under which other programs put a list of messages."""
 _WRAPPER: Final = re.compile(
     rf"^(?P<key>{_WRAPPERS})[ \t]*:[ \t]*(?:#.*)?(?:\r\n|\n|\r)(?P<list>(?:[ \t]*-[ ](?:.*(?:\r\n|\n|\r|\Z)))"
     r"(?:(?:[ \t]+.*|\{[%#].*|- .*|)(?:\r\n|\n|\r|\Z))*?)(?=[A-Za-z_\"']|\Z)",
@@ -27,7 +27,7 @@ _OBJECT_MARKS: Final = frozenset({"input_keys", "output_key", "output_type"})
 
 
 class NearPrompt(NamedTuple):
-    """What a text lacks to be a prompt, and where; the edits that add it, if that is certain."""
+    """What a text needs to be a prompt, and where; with the edits that add it, if they are certain."""
 
     span: Span
     message: str
@@ -36,15 +36,15 @@ class NearPrompt(NamedTuple):
 
 
 def near_prompt(text: str) -> NearPrompt | None:
-    """Return what makes a text that is no prompt one; None if it does not look like one.
+    """Return what would make a text that is not a prompt one, or None if it does not look like a prompt.
 
-    It looks like one if an edit that corrects a usual mistake makes it a prompt.
+    It looks like one if an edit that corrects a common mistake makes it a prompt.
     """
     return _unwrapped(text) or _dashed(text) or _respelled(text)
 
 
 def _dashed(text: str) -> NearPrompt | None:
-    """Return the dashes that a part, or each part, lacks."""
+    """Return edits for the missing dashes of parts."""
     keys = [*_TOP_KEY.finditer(text)]
     names = {key["key"] for key in keys}
     if not ("content" in names and names & {"name", "role"} and names <= set(PART_KEYS)):
@@ -63,7 +63,7 @@ def _dashed(text: str) -> NearPrompt | None:
 
 
 def _unwrapped(text: str) -> NearPrompt | None:
-    """Return the key that a list of messages is under."""
+    """Return an edit that removes the key around a list of messages."""
     found = _WRAPPER.search(text)
     if found is None:
         return None
@@ -97,7 +97,7 @@ def _lines(found: re.Match[str], indent: int) -> Iterator[tuple[int, str]]:
 
 
 def _respelled(text: str) -> NearPrompt | None:
-    """Return the keys that are written in capitals or misspelled."""
+    """Return edits for keys that are capitalized or misspelled."""
     top = [*_TOP_KEY.finditer(text)]
     is_object = bool(top)
     known = PROMPT_KEYS if is_object else PART_KEYS

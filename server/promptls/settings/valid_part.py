@@ -1,4 +1,4 @@
-"""As much of some settings as is valid, and what is wrong with the rest."""
+"""Validate settings: the valid part of them, and the problems of the rest."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     Model = TypeVar("Model", bound=BaseModel)
 
 MAX_PROBLEMS = 100
-"""How many problems of one file's settings, or of one header, are reported."""
+"""How many problems are reported for the settings of one file, or for one header."""
 _UNION_BRANCHES = ("list[", "dict[", "nullable[", "union[", "function-")
-"""How pydantic's names of a union's branches begin, which stand among the keys of an error's place."""
+"""Prefixes that pydantic gives to a union's branches, which it mixes with the keys of an error location."""
 
 _PATTERNS = {
     "api_key_env": "Input should be the name of an environment variable, such as `OPENAI_API_KEY`: "
     "the key itself stands in no file",
     "ragas_version": "Input should be a release from `0.1.0` to `0.1.21`; later ones have no prompt objects",
 }
-"""What a text of a certain form is, for people, by its key."""
+"""Descriptions of text patterns for users, by pattern name."""
 _CLASS = re.compile(r" or instance of \w+")
 
 
 class Invalid(NamedTuple):
-    """One value that is not valid: the keys that lead to it, and what is wrong, in pydantic's words."""
+    """An invalid value: the keys that lead to it, and pydantic's error message."""
 
     path: tuple[str | int, ...]
     message: str
@@ -34,10 +34,10 @@ class Invalid(NamedTuple):
 
 
 def valid_part(model: type[Model], values: Mapping[str, Any]) -> tuple[Model, tuple[Invalid, ...]]:
-    """`values` as `model`, without what is not valid, and that.
+    """Return the valid part of `values` as `model`, and the invalid values.
 
-    A wrong value costs its key alone; where what is left is not valid without it, such as an experiment
-    without a dataset, it costs the entry of the mapping that it stands in.
+    Only the key of an invalid value is dropped. If the rest is not valid without it, such as an experiment
+    without a dataset, the enclosing entry of the mapping is dropped as well.
     """
     from pydantic import ValidationError
 
@@ -61,7 +61,7 @@ def _whole(model: type[Model], values: Mapping[str, Any]) -> Model | None:
 
 
 def _without(values: Mapping[str, Any], paths: Iterable[tuple[str | int, ...]]) -> dict[str, Any]:
-    """`values` without what `paths` lead to: a list goes whole, and what misses a key goes with it."""
+    """Return `values` without `paths`: lists are dropped whole, as is anything that lacks a required key."""
     below: dict[str | int, list[tuple[str | int, ...]]] = {}
     for path in paths:
         below.setdefault(path[0], []).append(path[1:])
@@ -76,7 +76,7 @@ def _without(values: Mapping[str, Any], paths: Iterable[tuple[str | int, ...]]) 
 
 
 def _invalid(error: Any, values: Mapping[str, Any]) -> tuple[Invalid, ...]:
-    """Return the errors, each once: of a union's branches only the one that the value comes nearest to."""
+    """Return each error once; for a union, only those of the branch that matches the value best."""
     messages: dict[tuple[str | int, ...], list[str]] = {}
     unknown: set[tuple[str | int, ...]] = set()
     for found in error.errors(include_url=False, include_context=False):
@@ -96,7 +96,7 @@ def _invalid(error: Any, values: Mapping[str, Any]) -> tuple[Invalid, ...]:
 
 
 def _path(values: Any, location: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """Return the keys of `location` that stand in `values`, and the last one where it is missing there."""
+    """Return the keys of `location` that exist in `values`, including the last one if it is missing there."""
     path: list[str | int] = []
     node: Any = values
     for part in location:
@@ -113,7 +113,7 @@ def _path(values: Any, location: tuple[str | int, ...]) -> tuple[str | int, ...]
 
 
 def _joined(said: list[str]) -> str:
-    """Return several messages for one value as one, in YAML's and TOML's words: what it should be instead."""
+    """Join several messages for one value: what it should be instead, in terms of YAML and TOML."""
     start = "Input should be "
     wanted = [_CLASS.sub("", message).replace("a valid dictionary", "a mapping") for message in said]
     if len(wanted) > 1 and all(message.startswith(start) for message in wanted):

@@ -1,9 +1,9 @@
-"""A file cut into chunks, so that an edit costs what it changes.
+"""The chunks of a file, so that the cost of an edit depends on what it changes.
 
 A chunk is a list item in the first column of a parts template, an entry of a prompt object or of an
 evaluation prompt, an item of a list below such an entry, or a whole text. Chunks are immutable, do not know
-where they are, and store what is computed from them: all chunks of an edited file but the edited ones are
-the same objects as before, with everything that is known of them.
+their position, and cache what is computed from them: an edit replaces only the chunks that it changes, and
+everything that is cached for the others remains valid.
 """
 
 from __future__ import annotations
@@ -20,34 +20,33 @@ from promptls.syntax.jinja.scanner import UNSEEN, Tag, items_pattern, scan
 from promptls.text.positions import Span, line_end, line_starts
 
 _CONTENT: Final = re.compile(r"^[ \t]*(?!---(?:\s|$)|#|%|\{[ \t]*$)\S", re.MULTILINE)
-"""Text that is more than a comment, the beginning of a document, or the first brace of a tag."""
+"""Text other than comments, document markers and the first brace of a tag."""
 _DEFINES: Final = re.compile(r"macro\b|set\s[^=]*\Z")
-"""What begins a macro, or a variable whose value stands in a block."""
+"""The beginning of a macro, or of a variable whose value is a block."""
 _DEFINED: Final = re.compile(r"end(?:macro|set)\b")
 _KEY_LINE: Final = re.compile(r"^[\w-]+[ \t]*:(?:\s|$)", re.MULTILINE)
 
 
 class Role(Enum):
-    """What the YAML of a chunk is in its file."""
+    """The role of a chunk's YAML in its file."""
 
     BLOCK = "block"
-    """YAML of its own: a list item in the first column, entries of a mapping, or a whole text."""
+    """Independent YAML: a list item in the first column, entries of a mapping, or a whole text."""
     ELEMENTS = "elements"
-    """Items of a list that begins, or whose key is, in a chunk above."""
+    """Items of a list that begins, or whose key is, in an earlier chunk."""
     ENTRIES = "entries"
-    """Entries of an inner mapping that begins in a chunk above."""
+    """Entries of an inner mapping that begins in an earlier chunk."""
     JSON_MEMBERS = "members of a JSON object"
-    """The first chunk has the brace that opens the object, the last one that which closes it."""
+    """The first chunk contains the opening brace of the object, the last one the closing brace."""
     JSON_ELEMENTS = "elements of a JSON array"
-    """Elements of an array that is the value of a member in a chunk above."""
+    """Elements of an array that is the value of a member in an earlier chunk."""
 
 
 class Chunk:
     """A piece of a text with its Jinja tags; spans inside it count from its start.
 
-    `reach` is how many characters behind its end could change its tags: none, unless a tag
-    in it is not closed. `facts` holds what is computed from the chunk, by the function that `chunk_fact`
-    wraps.
+    `reach` is how many characters after its end could change its tags: 0 unless a tag in it is not
+    closed. `facts` caches what is computed from the chunk, by the function that `chunk_fact` wraps.
     """
 
     __slots__ = ("_tags", "_text", "facts", "length", "line_ends", "line_starts", "reach", "role")
@@ -87,22 +86,22 @@ class Chunk:
 
     @property
     def is_reaching(self) -> bool:
-        """Whether the chunk depends on text behind it."""
+        """Whether the chunk depends on text after it."""
         return self.reach > 0
 
     def tags_at(self, span: Span) -> tuple[Tag, ...]:
-        """Return the tags that stand in a span, or that part of it stands in."""
+        """Return the tags that overlap a span."""
         first = bisect_right(self.tags, span.start, key=_tag_end)
         return self.tags[first : bisect_left(self.tags, span.end, lo=first, key=_tag_start)]
 
     @property
     def has_content(self) -> bool:
-        """Whether anything but tags, comments and blank lines stands in the chunk."""
+        """Whether the chunk contains anything other than tags, comments and blank lines."""
         return _has_content(self)
 
     @property
     def has_printed_content(self) -> bool:
-        """The same of what stands outside of macros and `set` blocks, whose texts are printed elsewhere."""
+        """`has_content`, ignoring macros and `set` blocks, whose text is printed elsewhere."""
         return _has_printed_content(self)
 
 
@@ -119,7 +118,7 @@ _MISSING: Final = object()
 
 
 def chunk_fact(find: Callable[[Chunk], Fact]) -> Callable[[Chunk], Fact]:
-    """Make a function of a chunk's text a fact of the chunk, which is computed once and stored with it."""
+    """Make a function of a chunk's text a fact of the chunk, which is computed once and cached in it."""
 
     @wraps(find)
     def fact(chunk: Chunk) -> Fact:
@@ -154,7 +153,7 @@ def fact_values(fact: Callable[[Chunk], Fact], chunks: Iterable[Chunk]) -> list[
 
 
 def set_fact(chunk: Chunk, fact: Callable[[Chunk], Fact], value: Fact) -> None:
-    """Store the value of a chunk fact that is known otherwise."""
+    """Store the value of a chunk fact that was obtained in a different way."""
     chunk.facts[fact.__wrapped__] = value  # type: ignore[attr-defined]  # as `wraps` has it
 
 
@@ -182,7 +181,7 @@ def _has_printed_content(chunk: Chunk) -> bool:
 
 
 def _texts(chunk: Chunk) -> Iterator[tuple[Tag | None, str]]:
-    """Yield the texts that are no tags, those of raw blocks among them, each with the tag ahead of it."""
+    """Yield the texts between tags and of raw blocks, each with the tag before it."""
     text = chunk.text
     position, before, comment_end = 0, None, -1
     for tag in chunk.tags:
@@ -191,7 +190,7 @@ def _texts(chunk: Chunk) -> Iterator[tuple[Tag | None, str]]:
         if tag.kind == "raw":
             yield None, text[tag.body.start : tag.body.end]
         position = tag.span.end
-        if tag.kind == "comment" and tag.unclosed:  # what stands on its line is to be the comment
+        if tag.kind == "comment" and tag.unclosed:  # the rest of its line is meant to be the comment
             if comment_end < position:
                 comment_end = line_end(text, position)
             position = comment_end
@@ -199,9 +198,9 @@ def _texts(chunk: Chunk) -> Iterator[tuple[Tag | None, str]]:
 
 
 def cut(text: str, *, at_items: bool) -> list[Chunk]:
-    """Return the chunks of `text`, in order; at least one, and together the whole text.
+    """Return the chunks of `text`, in order; there is at least one, and together they are the whole text.
 
-    They end ahead of list items in the first column, or, unless `at_items`, there is one.
+    They end before list items in the first column; unless `at_items`, there is one chunk.
     """
     items = items_pattern(text)
 
@@ -216,10 +215,10 @@ _NO_ROLES: Final[Mapping[int, Role]] = {}
 
 
 def cut_at(text: str, next_start: Callable[[int], int], roles: Mapping[int, Role] = _NO_ROLES) -> list[Chunk]:
-    """Return the chunks of `text`, which begin where `next_start` says, unless that is inside a tag.
+    """Return the chunks of `text`, cut at the offsets that `next_start` returns, except inside tags.
 
-    `next_start` returns the next start behind an offset, or the length of the text. `roles` are the roles of
-    chunks by their starts, unless `BLOCK`.
+    `next_start` returns the next start after an offset, or the length of the text. `roles` are the roles of
+    chunks by their start; the default is `BLOCK`.
     """
     chunks = []
     start = 0
@@ -235,7 +234,7 @@ def cut_at(text: str, next_start: Callable[[int], int], roles: Mapping[int, Role
 
 
 def joined(chunks: Sequence[Chunk], role: Role | None = None) -> Chunk:
-    """Return chunks in a row as one, with the role of the first unless another one is given."""
+    """Return adjacent chunks joined into one, with the role of the first unless `role` is passed."""
     if len(chunks) == 1 and role is None:
         return chunks[0]
     tags: list[Tag] = []

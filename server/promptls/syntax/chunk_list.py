@@ -1,6 +1,6 @@
-"""The chunks of a file in a row, and how they came about by edits.
+"""The ordered chunks of a file, and the edits that led to them.
 
-An edit replaces a few chunks and shares all others, with everything that is cached with them.
+An edit replaces a few chunks and shares all others, with everything that is cached for them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from promptls.text.positions import Span
 
 _SERIALS: Final = count()
 _MAX_STEPS: Final = 8
-"""How many edits back facts of earlier versions can be used."""
+"""How many edits back facts of earlier versions can be reused."""
 _MAX_STEP_CHARACTERS: Final = 100_000
-"""How many characters of replaced chunks are held for that, beside those of the last edit."""
+"""How many characters of replaced chunks are retained for that, in addition to those of the last edit."""
 
 
 class Step:
-    """An edit that made one version of a file of another: at offset `start`, `new` chunks replace `old` ones.
+    """An edit between two versions of a file: at offset `start`, the chunks `new` replace the chunks `old`.
 
-    `serial` is the number of the version before it. `same` is filled with the facts of chunks that are known
-    to be the same before and after, or not to be.
+    `serial` identifies the version before the edit. `same` caches which facts of the chunks are known to be
+    the same before and after the edit, and which are not.
     """
 
     __slots__ = ("growth", "keeps_lines", "new", "old", "same", "serial", "start")
@@ -49,7 +49,7 @@ class Step:
 
 
 class Memo(NamedTuple):
-    """A stored value, the version of the file that it is known to hold for, and what was read for it."""
+    """A cached value, the version of the file for which it is known to be valid, and what was read for it."""
 
     serial: int
     value: Any
@@ -57,11 +57,11 @@ class Memo(NamedTuple):
 
 
 class ChunkList:
-    """Some chunks in a row, at least one: one version of a file.
+    """At least one chunk, in order: one version of a file.
 
-    `starts` and `first_lines` say where each chunk begins, `steps` which edits led here from the last
-    versions. `memos` are facts of the file, also those that are known of earlier versions alone, and
-    `facts` what is stored for this version only (`promptls.syntax.facts`).
+    `starts` and `first_lines` are where each chunk begins, and `steps` are the edits since earlier versions.
+    `memos` are cached facts of the file, including some that were computed for earlier versions, and
+    `facts` are cached for this version only (`promptls.syntax.facts`).
     """
 
     __slots__ = (
@@ -95,7 +95,7 @@ class ChunkList:
         self.steps: Final = steps
 
     def steps_since(self, serial: int) -> tuple[Step, ...] | None:
-        """Return the edits that led here from the version with that number; None if they are not known."""
+        """Return the edits since the version with that serial number, or None if they are not known."""
         if serial == self.serial:
             return ()
         for index in range(len(self.steps) - 1, -1, -1):
@@ -104,17 +104,17 @@ class ChunkList:
         return None
 
     def placed(self, index: int = 0) -> Iterator[Located]:
-        """Yield the chunks from number `index` on, in order."""
+        """Yield the chunks from `index` on, in order."""
         for number in range(index, len(self.chunks)):
             yield Located(self.chunks[number], number, self.starts[number], self.first_lines[number])
 
     def at_index(self, index: int) -> Located:
-        """Return the chunk of this number, clamped to those that there are."""
+        """Return the chunk at `index`, clamped to the valid range."""
         number = min(max(index, 0), len(self.chunks) - 1)
         return Located(self.chunks[number], number, self.starts[number], self.first_lines[number])
 
     def at_offset(self, offset: int) -> Located:
-        """Return the chunk that holds `offset`, clamped to the text; of two that meet there, the second."""
+        """Return the chunk that contains `offset`, clamped to the text; at a boundary, the second chunk."""
         return self.at_index(bisect_right(self.starts, offset, 1, len(self.chunks)) - 1)
 
     def at_line(self, line: int) -> Located:
@@ -122,14 +122,14 @@ class ChunkList:
         return self.at_index(bisect_right(self.first_lines, line, 1, len(self.chunks)) - 1)
 
     def where(self, holds: Callable[[Piece], object]) -> Iterator[Located]:
-        """Yield the chunks for which `holds` is true, in order; none if it is false for the list itself."""
+        """Yield the chunks for which `holds` is true, in order; none if it is false for the whole list."""
         if holds(self):
             for located in self.placed():
                 if holds(located.chunk):
                     yield located
 
     def replaced(self, first: int, last: int, fresh: tuple[Chunk, ...]) -> ChunkList:
-        """Return the list with the chunks from number `first` to `last`, both included, replaced."""
+        """Return the list with the chunks from index `first` to `last` (inclusive) replaced."""
         old = self.chunks[first : last + 1]
         step = Step(self.serial, self.starts[first], old, fresh)
         steps = [step]
@@ -150,7 +150,7 @@ Piece = Chunk | ChunkList
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A chunk and where it is: its number, the offset of its start, and its first line."""
+    """A chunk and its location: its index, its start offset and its first line."""
 
     chunk: Chunk
     index: int

@@ -1,7 +1,7 @@
-"""Where a mapping is cut into chunks: at its entries, and at the items of lists right below these.
+"""Cut a mapping into chunks: at its entries, and at the items of lists directly below them.
 
-A cut must not change what is reported. So lines are kept in one chunk if a Jinja block spans them, if a tag
-takes the line end between them away, and if their YAML is only complete together.
+A cut must not change what is reported. So lines stay in one chunk if a Jinja block spans them, if a tag
+strips the line break between them, and if their YAML is only complete together.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _START: Final = re.compile(
 )
 """The beginning of a line at which a chunk may begin: a key, or the dash of an item."""
 _FIRST_ITEM: Final = re.compile(r"(?:[ \t]*(?:(?:#|\{[%#])[^\r\n]*)?\r?\n)*([ ]*)-(?=[ \t\r\n])")
-"""What is between the line of a key without a value and its first item."""
+"""The text between the line of a key without a value and its first item."""
 ANCHOR: Final = re.compile(r"(?<![^\s\[{,:?-])&[^\s\[\]{},]")
 _MAX_JOINED: Final = 8
-"""How many chunks are tried together if they are not complete by themselves."""
+"""How many chunks are joined at most if they are not complete by themselves."""
 
 
 def cut_mapping(text: str, known: Known) -> list[Chunk] | None:
-    """Return the chunks of a mapping; None for other texts, and those that cannot be cut.
+    """Return the chunks of a mapping, or None for other texts and those that cannot be cut.
 
-    A text whose YAML is broken is cut, too, as long as its first entry is sound.
+    A text whose YAML is broken is cut as well if its first entry is valid.
     """
     chunks = pieces(text, None, known)
     if len(chunks) < 2 or _has_shared_nodes(text, chunks):  # noqa: PLR2004 - or there is nothing to cut
@@ -63,7 +63,7 @@ def cut_mapping(text: str, known: Known) -> list[Chunk] | None:
 
 
 def _has_shared_nodes(text: str, chunks: list[Chunk]) -> bool:
-    """Return whether a chunk may have to do with an anchor in another one."""
+    """Return whether a chunk may refer to an anchor in a different chunk."""
     anchors = len(ANCHOR.findall(text))
     return anchors > 1 or (anchors > 0 and any(chunk_yaml(chunk).aliases for chunk in chunks))
 
@@ -79,7 +79,7 @@ _LEAD: Final = re.compile(r"(?:[ \t]*\r?\n)*([ \t]*)(?=[^\s\]])")
 
 
 def cut_json(text: str, known: Known) -> list[Chunk] | None:
-    """Return the chunks of a JSON object with one member a line; None for other texts."""
+    """Return the chunks of a JSON object with one member per line, or None for other texts."""
     if not text.lstrip("\ufeff \t\r\n").startswith("{"):
         return None
     chunks = json_pieces(text, None, None, known)
@@ -90,10 +90,10 @@ def cut_json(text: str, known: Known) -> list[Chunk] | None:
 
 
 def json_pieces(text: str, first: Chunk | None, member: Chunk | None, known: Known) -> list[Chunk]:
-    """Return the chunks of a stretch of JSON by its lines; `member` is a chunk that begins with a member.
+    """Return the chunks of a range of JSON, cut at its lines; `member` is a chunk that begins with a member.
 
-    `first` is the chunk that the stretch begins with now; None at the beginning of a text. Empty if the
-    stretch begins no chunk any more.
+    `first` is the chunk that the range begins with now, or None at the beginning of a text. The result is
+    empty if no chunk begins at the start of the range any more.
     """
     lead = _lead_of(member) if member is not None else None
     column = _lead_of(first) if first is not None and first.role is Role.JSON_ELEMENTS else None
@@ -128,7 +128,7 @@ def _lead_of(chunk: Chunk) -> str:
 
 
 def _completed(chunks: list[Chunk], start: int, known: Known) -> list[Chunk]:
-    """Return the chunks with those from number `start` on joined that are complete together only."""
+    """Return the chunks; from index `start`, those that are only complete together are joined."""
     for end in range(start + 2, min(start + _MAX_JOINED, len(chunks)) + 1):
         made = [*chunks[:start], *shared([joined(chunks[start:end])], known), *chunks[end : end + 1]]
         if first_unsound(made, start) is None:
@@ -137,10 +137,10 @@ def _completed(chunks: list[Chunk], start: int, known: Known) -> list[Chunk]:
 
 
 def pieces(text: str, first: Chunk | None, known: Known) -> list[Chunk]:
-    """Return the chunks of a stretch of text by its lines and tags, before anything is known of their YAML.
+    """Return the chunks of a range of text, cut at its lines and tags, before its YAML is parsed.
 
-    `first` is the chunk that the stretch begins with now; None at the beginning of a text. Empty if the
-    stretch begins no such chunk any more.
+    `first` is the chunk that the range begins with now, or None at the beginning of a text. The result is
+    empty if no such chunk begins at the start of the range any more.
     """
     roles, _ = _starts(text, first)
     if first is not None and (roles.get(0) is not first.role or column_of(first) != _lead(text)):
@@ -158,15 +158,15 @@ def pieces(text: str, first: Chunk | None, known: Known) -> list[Chunk]:
 
 
 def ends_alike(old: str, new: str, first: Chunk | None) -> bool:
-    """Return whether what begins a chunk behind a stretch of text is the same behind another one."""
+    """Return whether the first chunk after a range of text begins the same way if the range is replaced."""
     return _starts(old, first)[1] == _starts(new, first)[1]
 
 
 def _starts(text: str, first: Chunk | None) -> tuple[dict[int, Role], int | None]:
-    """Return the starts of chunks by the lines of a text, and the column of the list that is open at its end.
+    """Return the lines at which chunks start, and the column of the list that is open at the end of the text.
 
-    The items of a list are those in the column of its first one. Chunks begin at items of lists that are
-    below keys alone, and at the keys behind such a list. `first` is the chunk that the text begins with.
+    The items of a list are those in the column of its first item. Chunks begin at items of lists that are
+    directly below keys, and at the keys after such a list. `first` is the chunk that the text begins with.
     """
     roles: dict[int, Role] = {}
     column: int | None = None
@@ -204,7 +204,7 @@ def _behind_line_end(text: str, offset: int) -> int:
 
 
 def _merged(chunks: list[Chunk], ranges: Iterable[tuple[int, int]]) -> list[Chunk]:
-    """Return the chunks with those in each range, from first to last number, as one."""
+    """Return the chunks with those in each range, from first to last index, merged into one."""
     united: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if united and first <= united[-1][1]:
@@ -220,7 +220,7 @@ def _merged(chunks: list[Chunk], ranges: Iterable[tuple[int, int]]) -> list[Chun
 
 
 def shared(chunks: Sequence[Chunk], known: Known) -> list[Chunk]:
-    """Return the chunks, and for those that are known already, the known ones."""
+    """Return the chunks, with each chunk that is already known replaced by the known object."""
     return [
         old
         if (old := known.get((chunk.text, chunk.role))) is not None
@@ -231,5 +231,5 @@ def shared(chunks: Sequence[Chunk], known: Known) -> list[Chunk]:
 
 
 def spans_blocks(chunk: Chunk) -> bool:
-    """Return whether a Jinja block begins in the chunk and ends in another one, or the other way round."""
+    """Return whether a Jinja block begins in the chunk and ends in a different one, or vice versa."""
     return bool(chunk_blocks(chunk).loose)

@@ -1,19 +1,19 @@
-"""Facts: what is computed from a text, once, and again only when what was read for it has changed.
+"""Facts: results that are computed from a text once, and again only when what they depend on has changed.
 
-A *chunk fact* is a pure function of one chunk. It is stored with the chunk, and chunks are shared by all
-versions of a file that an edit leaves them in.
+A *chunk fact* is a pure function of one chunk. It is cached in the chunk, and unchanged chunks are shared
+between the versions of a file.
 
-A *file fact* is a pure function of all chunks of a file whose value has no places (no spans, no offsets).
-It is stored with the file and handed on to the next version. While it is computed, everything that it reads
-is recorded (`promptls.facts.reads`): chunk facts, other file facts, and chunks whose text it looks at. After
-an edit, what was read is compared: of chunk facts only those of the replaced chunks. If all is equal, the
-value still holds; else it is computed again, and if it comes out equal, whatever read it holds as well.
+A *file fact* is a pure function of all chunks of a file whose value contains no positions (spans, offsets).
+It is cached for the file and passed on to the next version. While it is computed, everything that it reads
+is recorded (`promptls.facts.reads`): chunk facts, other file facts, and chunks whose text it uses. After an
+edit, these reads are compared, chunk facts only for the replaced chunks. If all are equal, the value is
+still valid; otherwise it is computed again, and if the result is equal, its dependents remain valid too.
 
-A *placed fact* is a function of a file whose value has places. It is stored for one version only. Whoever
-reads it depends on what it has read.
+A *placed fact* is a function of a file whose value contains positions. It is cached for one version only.
+Computations that read it depend on what it has read.
 
-Two facts of chunks are equal if they differ in nothing but spans. That is enough where a result is moved
-along with the text, and computed again if it has to do with the replaced chunks themselves.
+Two facts of chunks are equal if they differ only in spans. That is sufficient if a result is moved along
+with the text, and computed again when it depends on the replaced chunks themselves.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _is_off = False
 
 @contextmanager
 def turned_off() -> Iterator[None]:
-    """Reuse no fact of a file and no finding in the `with` block: for tests that compare."""
+    """Reuse no fact of a file and no finding in the `with` block: for tests that compare results."""
     global _is_off  # noqa: PLW0603 - a switch for tests
     _is_off = True
     try:
@@ -50,7 +50,7 @@ def turned_off() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Given(Generic[Basis, Fact]):
-    """A chunk fact on one basis; two are the same if their bases are the same objects."""
+    """A chunk fact for one basis; two are the same if their bases are the same objects."""
 
     find: Callable[[Chunk, Basis], Fact]
     basis: Basis
@@ -77,7 +77,7 @@ def _is_same(one: object, other: object) -> bool:
 
 
 def chunk_fact_given(find: Callable[[Chunk, Basis], Fact]) -> Callable[[Chunk, Basis], Fact]:
-    """Make a function of a chunk and of something else a chunk fact; only the last basis is remembered."""
+    """Make a function of a chunk and another object a chunk fact; only the last value is cached."""
 
     @wraps(find)
     def fact(chunk: Chunk, basis: Basis) -> Fact:
@@ -149,13 +149,13 @@ class Versioned(Protocol):
 
     @property
     def serial(self) -> int:
-        """The number of the version."""
+        """The serial number of the version."""
 
 
 class recorded_property(Generic[Fact]):  # noqa: N801 - used like `cached_property`
-    """A property of something about one version of a file, computed once.
+    """A property of an object about one version of a file, computed once.
 
-    It may have places. Whoever reads it depends on what it has read.
+    Its value may contain positions. Computations that read it depend on what it has read.
     """
 
     def __init__(self, find: Callable[[Any], Fact]) -> None:
@@ -185,7 +185,7 @@ class recorded_property(Generic[Fact]):  # noqa: N801 - used like `cached_proper
 
 
 def is_unchanged(memo: Memo, chunks: ChunkList) -> bool:
-    """Return whether all that was read of an earlier version of the file is the same in this one."""
+    """Return whether everything that was read of an earlier version of the file is unchanged in this one."""
     steps = chunks.steps_since(memo.serial)
     if steps is None or _is_off:
         return False
@@ -204,7 +204,7 @@ def is_unchanged(memo: Memo, chunks: ChunkList) -> bool:
 
 
 def _same_column(step: Step, column: Callable[..., object]) -> bool:
-    """Return whether an edit left a chunk fact as it was in all chunks; asked once an edit and fact."""
+    """Return whether an edit left a chunk fact unchanged in all chunks; computed once per edit and fact."""
     known = step.same.get(column)
     if known is None:
         same = equal_but_places if step.keeps_lines else eq
@@ -215,7 +215,7 @@ def _same_column(step: Step, column: Callable[..., object]) -> bool:
 
 
 def equal_but_places(one: object, other: object) -> bool:
-    """Return whether two values differ in nothing but spans."""
+    """Return whether two values differ only in spans."""
     if one is other:
         return True
     kind = type(one)
@@ -238,11 +238,11 @@ def equal_but_places(one: object, other: object) -> bool:
     return False
 
 
-# -- facts that are joined from those of chunks -------------------------------------------------
+# -- facts that are combined from those of chunks -----------------------------------------------
 
 
 def summary(of_chunk: Callable[[Chunk], Fact], join: Callable[[list[Fact]], Fact]) -> Callable[[Piece], Fact]:
-    """Return a fact of a chunk that a file has, too, by joining those of its chunks; it has no places."""
+    """Return a fact of chunks and of files, which joins those of the file's chunks; it has no positions."""
     in_chunk = chunk_fact(of_chunk)
     in_file = file_fact(lambda chunks: join(fact_values(in_chunk, chunks.chunks)))
 
@@ -275,7 +275,7 @@ def placed_items(
 
 
 def union(sets: list[frozenset[str]]) -> frozenset[str]:
-    """Return the union of some sets, without a new set if one of them is all there is."""
+    """Return the union of some sets; one of them is reused if it contains all others."""
     some = [each for each in sets if each]
     if not some:
         return frozenset()

@@ -1,4 +1,4 @@
-"""What may stand at a place of a JSON text, also while it is being typed and is no JSON."""
+"""Find what can be written at a position in JSON text, even if the text is incomplete or invalid."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _NEXT: Final = re.compile(r"\s*(\S?)")
 
 
 class JsonPlace(NamedTuple):
-    """A place of a JSON text.
+    """A position in a JSON text.
 
-    `path` leads to the object of a key, or to a value; `-` is an item of a list. `word` is what
-    stands there, left and right of the place, with its quotes. `keys` are those of the same object.
+    `path` leads to the object of a key, or to a value; `-` is an item of a list. `word` is the text
+    that is already there, left and right of the position, including quotes. `keys` are the object's keys.
     """
 
     is_key: bool
@@ -32,7 +32,7 @@ class JsonPlace(NamedTuple):
 
 
 class _Open(NamedTuple):
-    """An object or list that is open at the place, with the keys that it has so far."""
+    """An object or list that is open at the position, with the keys that it has so far."""
 
     opening: str
     keys: list[str]
@@ -40,9 +40,9 @@ class _Open(NamedTuple):
 
 
 def json_place(text: str, offset: int) -> JsonPlace | None:
-    """Return what may stand at `offset`.
+    """Return what can be written at `offset`.
 
-    None outside of objects and lists, and behind what stands there already.
+    None outside of objects and lists, and after a complete value.
     """
     open_: list[_Open] = []
     word = Span(offset, offset)
@@ -94,7 +94,7 @@ def _place(text: str, offset: int, open_: list[_Open], word: Span) -> JsonPlace:
 
 
 def _keys_behind(text: str, start: int) -> list[str]:
-    """Return the keys of the same object behind a place."""
+    """Return the keys of the same object after a position."""
     depth = 0
     found = []
     last = ""

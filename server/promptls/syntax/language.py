@@ -1,4 +1,4 @@
-"""In which language a text is written: its host format, and how templates mark what is filled in."""
+"""The language of a text: its host format, and how templates mark placeholders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 
 class Host(Enum):
-    """The format of the text around what is filled in."""
+    """The format of the text around the placeholders."""
 
     YAML = "YAML"
     JSON = "JSON"
@@ -17,24 +17,24 @@ class Host(Enum):
 
 
 class Dialect(Enum):
-    """How a template marks what is filled in."""
+    """How a template marks placeholders."""
 
     JINJA = "Jinja"
     FIELDS = "{fields}"
-    """As `str.format` and OpenCompass have them. They are filled into values, after the host is read."""
+    """As in `str.format` and OpenCompass. They are filled into values, after the host is parsed."""
     NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A host with a dialect."""
+    """A host format with a dialect."""
 
     host: Host
     dialect: Dialect
 
     @property
     def has_tags(self) -> bool:
-        """Whether Jinja tags are in the text itself, so that the host is read behind them."""
+        """Whether Jinja tags are in the text itself, so that the host format is parsed after them."""
         return self.dialect is Dialect.JINJA
 
 

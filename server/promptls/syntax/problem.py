@@ -1,4 +1,4 @@
-"""What is wrong with a text, as the syntax room says it."""
+"""Syntax errors and the positions that they refer to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from promptls.text.positions import Span
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another place that a problem speaks of, such as where a tag was opened."""
+    """A related position of a problem, such as where a tag was opened."""
 
     span: Span
     message: str
@@ -17,10 +17,10 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class SyntaxProblem:
-    """A syntax error of the language `jinja`, `yaml` or `header`, with its place and what was expected.
+    """A syntax error of the language `jinja`, `yaml` or `header`, with its position and what was expected.
 
-    `unknown_tag` is the word of a tag that Jinja does not know, also one in two words as `end for`;
-    `missing_end` is that of a tag which nobody has found.
+    `unknown_tag` is the name of a tag that Jinja does not know, or both words of one such as `end for`;
+    `missing_end` is the name of an end tag that is missing.
     """
 
     language: str

@@ -1,9 +1,9 @@
-"""The text that a chunk renders to, as far as it can be known without data.
+"""The text that a chunk renders to, as far as it is known without data.
 
-Literal text stays, with Jinja's white space control applied; a printed expression becomes
-a placeholder of its own length; statements and comments become nothing, as Jinja has it.
-A loop's body stands once, and of the branches of an `if` all stand, or the chosen ones.
-Every place of a projection leads back to its place in the chunk.
+Literal text is unchanged, with Jinja's whitespace control applied; a printed expression becomes
+a placeholder of the same length; statements and comments are removed, as in Jinja.
+The body of a loop appears once. Of an `if`, all branches appear, or only the chosen ones.
+Every position in a projection can be mapped back to the chunk.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from promptls.text.positions import Span
 
 PLACEHOLDER: Final = "x"
 _NOT_PRINTED: Final = frozenset({"macro", "call", "set", "filter"})
-"""Blocks whose body is not printed where it stands, or is changed before it is."""
+"""Blocks whose body is not printed in place, or is changed before it is printed."""
 _MAX_BARE_LINES: Final = 100
 _BLOCK_HEADER: Final = re.compile(r"(?:^|[:\-\s])[|>][-+1-9]{0,2}(?:[ \t]+#[^\r\n]*)?\s*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """`text`, made of pieces: each begins at `starts[i]` and comes from `origins[i]` in the chunk."""
+    """`text`, consisting of pieces: each begins at `starts[i]` and comes from `origins[i]` in the chunk."""
 
     text: str
     starts: tuple[int, ...]
@@ -37,14 +37,14 @@ class Projection:
     ends: tuple[int, ...]
 
     def origin(self, offset: int) -> int:
-        """Return the place in the chunk of a place in the projection."""
+        """Return the offset in the chunk of an offset in the projection."""
         index = bisect_right(self.starts, offset) - 1
         if index < 0:
             return 0
         return min(self.origins[index] + offset - self.starts[index], self.ends[index])
 
     def origin_end(self, offset: int) -> int:
-        """Return the place in the chunk behind the character that ends at `offset` in the projection."""
+        """Return the offset in the chunk after the character that ends at `offset` in the projection."""
         return self.origin(offset - 1) + 1 if offset > 0 else self.origin(offset)
 
 
@@ -70,10 +70,10 @@ def project(
 ) -> Projection:
     """Return the projection of a chunk.
 
-    `choices` maps the opening tag of an `if` to the number of the branch that is taken; a
-    number past the last branch takes none. Without it all branches stand. What a tag prints on a
-    line of its own is left out, as if it printed nothing; with `begins_texts` not at the start of a
-    block scalar's text, whose indentation counts for the lines below.
+    `choices` maps the opening tag of an `if` to the index of the branch that is taken; an index
+    past the last branch takes none. Without it all branches appear. What a tag prints on a line of
+    its own is omitted, as if it printed nothing; with `begins_texts` it is not omitted at the start of
+    a block scalar's text, whose indentation matters for the lines below.
     """
     skipped = _skipped(chunk, choices or {})
     pieces: list[str] = []
@@ -129,7 +129,7 @@ def project(
 
 
 def _printed(chunk: Chunk, tag: Tag, *, begins_texts: bool) -> tuple[str, Span]:
-    """Return what stands for a tag, and where that is in the chunk."""
+    """Return the text that a tag is replaced with, and its span in the chunk."""
     if tag.kind == "raw":
         return chunk.text[tag.body.start : tag.body.end], tag.body
     if tag.kind == "output" and not _is_left_out(chunk, tag, begins_texts=begins_texts):
@@ -138,9 +138,9 @@ def _printed(chunk: Chunk, tag: Tag, *, begins_texts: bool) -> tuple[str, Span]:
 
 
 def _is_left_out(chunk: Chunk, tag: Tag, *, begins_texts: bool) -> bool:
-    """Return whether what a tag prints is left out: white space behind it then stands at the end of no text.
+    """Return whether what a tag prints is omitted, and white space after it along with it.
 
-    Without this the line of such a tag could look deeper than the lines below it.
+    Otherwise the line of such a tag could appear to be indented more than the lines below it.
     """
     if tag.kind != "output" or not stands_alone(chunk, tag):
         return False
@@ -148,9 +148,9 @@ def _is_left_out(chunk: Chunk, tag: Tag, *, begins_texts: bool) -> bool:
 
 
 def begins_text(chunk: Chunk, tag: Tag) -> bool:
-    """Return whether nothing but tags stands between the tag and the header of a block scalar, such as `|`.
+    """Return whether there are only tags between the tag and the header of a block scalar, such as `|`.
 
-    Of more than `_MAX_BARE_LINES` lines between them nobody asks.
+    If there are more than `_MAX_BARE_LINES` lines between them, this is not examined.
     """
     line = bisect_right(chunk.line_starts, tag.span.start) - 1
     lowest = max(line - _MAX_BARE_LINES, 0)
@@ -162,20 +162,20 @@ def begins_text(chunk: Chunk, tag: Tag) -> bool:
 
 
 def stands_alone(chunk: Chunk, tag: Tag) -> bool:
-    """Return whether nothing but tags stands on the tag's lines: then it may print anything, or nothing."""
+    """Return whether the tag's lines contain only tags; then it may print anything, or nothing."""
     first = bisect_right(chunk.line_starts, tag.span.start) - 1
     last = bisect_right(chunk.line_starts, max(tag.span.start, tag.span.end - 1)) - 1
     return all(_is_bare(chunk, line) for line in range(first, last + 1))
 
 
 def _line(chunk: Chunk, line: int) -> Span:
-    """Return the span of a line with its line end."""
+    """Return the span of a line with its line break."""
     last = line + 1 >= len(chunk.line_starts)
     return Span(chunk.line_starts[line], len(chunk.text) if last else chunk.line_starts[line + 1])
 
 
 def _is_bare(chunk: Chunk, line: int) -> bool:
-    """Return whether nothing but tags and white space stands on a line."""
+    """Return whether a line contains only tags and white space."""
     known = _known_lines(chunk)
     found = known.get(line)
     if found is None:
@@ -198,12 +198,12 @@ def _tag_end(tag: Tag) -> int:
 
 @chunk_fact
 def _known_lines(_chunk: Chunk) -> dict[int, bool]:
-    """Return what has been found out of lines: whether nothing but tags and white space stands on them."""
+    """Return a cache for `_is_bare`, by line."""
     return {}
 
 
 def _skipped(chunk: Chunk, choices: Mapping[int, int]) -> dict[int, _Skip]:
-    """Return what is left out, by the tag from which it is."""
+    """Return the omitted ranges, by the tag at which each begins."""
     skipped: dict[int, _Skip] = {}
     for pair in chunk_blocks(chunk).pairs:
         if pair.keyword in _NOT_PRINTED:
@@ -218,13 +218,13 @@ def _skipped(chunk: Chunk, choices: Mapping[int, int]) -> dict[int, _Skip]:
 
 
 def text_span(projection: Projection, start: int, end: int) -> Span:
-    """Return the span in the chunk of a stretch of the projection."""
+    """Return the span in the chunk of a range of the projection."""
     origin = projection.origin(start)
     return Span(origin, max(origin, projection.origin_end(end)))
 
 
 def span_map(projection: Projection) -> Callable[[int, int], Span]:
-    """Return how the spans of a projection's YAML lead back to the chunk."""
+    """Return a function that maps spans of the projection's YAML back to the chunk."""
     text, starts, origins, ends = projection.text, projection.starts, projection.origins, projection.ends
 
     def origin(offset: int) -> int:
@@ -242,7 +242,7 @@ def span_map(projection: Projection) -> Callable[[int, int], Span]:
 
 
 def dynamic_spans(chunk: Chunk) -> Callable[[Span], bool]:
-    """Return whether a Jinja tag stands in a span of the chunk, or is all that stands behind an empty one."""
+    """Return a function that checks whether a span contains, or an empty span is before, a Jinja tag."""
     tags = [tag.span for tag in chunk.tags if tag.kind not in {"comment", "raw"}]
     starts = [tag.start for tag in tags]
 

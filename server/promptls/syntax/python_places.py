@@ -1,4 +1,4 @@
-"""Where the expressions of a Python text are, and each character of its string literals."""
+"""Locate the expressions of Python source text, and each character of its string literals."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _OPENING: Final = re.compile(r"([A-Za-z]*)(\"\"\"|'''|\"|')")
 _PIECE: Final = re.compile(
     r"\\(?:\r\n|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|N\{[^}]*\}|.)|\r\n|.", re.DOTALL
 )
-"""A character of the inside of a literal, or an escape."""
+"""A character inside a literal, or an escape."""
 _ESCAPE: Final = re.compile(r"\\[\\'\"abfnrtv0-7xuUN].*", re.DOTALL)
 
 
 class PythonPlaces:
-    """The places of expressions in one text of Python, in characters from its start.
+    """The positions of expressions in Python source text, in characters from its start.
 
-    The text begins at `begin`, behind a mark of its encoding that the syntax tree knows nothing of.
+    The source begins at `begin`, after a byte order mark, which the syntax tree does not count.
     """
 
     def __init__(self, text: str, begin: int = 0) -> None:
@@ -32,7 +32,7 @@ class PythonPlaces:
         self._starts = line_starts(text)
 
     def span(self, node: ast.expr | ast.keyword) -> Span:
-        """Return the span of an expression; of an argument, of its name."""
+        """Return the span of an expression, or of the name of a keyword argument."""
         start = self._offset(node.lineno, node.col_offset)
         if isinstance(node, ast.keyword):
             return Span(start, start + len(node.arg or ""))
@@ -41,7 +41,7 @@ class PythonPlaces:
         )
 
     def module_span(self, statement: ast.ImportFrom, module: str) -> Span:
-        """Return where an import names the module; the whole statement if it is written in another way."""
+        """Return the span of an import's module name; the whole statement if it is written differently."""
         start = self._offset(statement.lineno, statement.col_offset)
         end = self._offset(
             statement.end_lineno or statement.lineno, statement.end_col_offset or statement.col_offset
@@ -50,14 +50,14 @@ class PythonPlaces:
         return Span(start, end) if at < 0 else Span(at, at + len(module))
 
     def characters(self, node: ast.expr | ast.keyword, value: str) -> tuple[Span, ...] | None:
-        """Return the span of each character of the text that an expression writes; None if unknown."""
+        """Return the span of each character of the text that an expression denotes, or None if unknown."""
         span = self.span(node)
         if isinstance(node, ast.keyword):
             return tuple(Span(at, at + 1) for at in range(span.start, span.end))
         return _characters(self.text[span.start : span.end], span.start, value)
 
     def _offset(self, line: int, column: int) -> int:
-        """Return the offset of a position of the syntax tree: line from 1, column in UTF-8 bytes."""
+        """Return the offset of a position in the syntax tree (line from 1, column in UTF-8 bytes)."""
         start = self._starts[min(line, len(self._starts)) - 1] + (self._begin if line == 1 else 0)
         end = self._starts[line] if line < len(self._starts) else len(self.text)
         encoded = self.text[start:end].encode("utf-8", "surrogatepass")
@@ -83,7 +83,7 @@ def _characters(source: str, start: int, value: str) -> tuple[Span, ...] | None:
 
 def _literals(source: str) -> Iterator[tuple[str, int]]:
     """Yield the adjacent literals of an expression, each with its offset."""
-    # In brackets, literals may be on several lines.
+    # In parentheses, literals can be on several lines.
     text = f"({source})"
     starts = line_starts(text)
     for token in tokenize.generate_tokens(io.StringIO(text, newline="").readline):

@@ -1,7 +1,6 @@
-"""Which texts are not analysed: they are larger, or nested deeper, than any prompt that works.
+"""Limits of analysis: texts that are larger, or nested deeper, than any prompt that works are refused.
 
-What is known of a file may take more than linear time in these numbers, and a server that analyses a file
-answers nobody else meanwhile.
+Analysis may take more than linear time in these sizes, and blocks the server while it runs.
 """
 
 from __future__ import annotations
@@ -18,24 +17,24 @@ from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span, line_end
 
 MAX_CHARACTERS: Final = 2_000_000
-"""Some 60,000 lines. Opening such a file takes seconds."""
+"""About 60,000 lines. Opening such a file takes seconds."""
 MAX_UNCLOSED_TAGS: Final = 200
 MAX_OPEN_BLOCKS: Final = 100
-"""How many blocks may be open at one place. Python compiles no template with more levels of indentation."""
+"""How many blocks may be open at the same time. Python cannot compile templates with deeper nesting."""
 
 MAX_REFERENCES: Final = 200
-"""How many tags may name other templates: each name is followed through the variables of the file."""
+"""How many tags may name other templates; each name is resolved through the variables of the file."""
 
 
 class Refusal(NamedTuple):
-    """Why a text is not analysed, at the place that says so."""
+    """Why a text is not analyzed, and the position to report it at."""
 
     span: Span
     message: str
 
 
 def refusal_of(root: ChunkList) -> Refusal | None:
-    """Return why the text of these chunks is not analysed; None for one that is."""
+    """Return why the text of these chunks is not analyzed, or None if it is."""
     if root.length > MAX_CHARACTERS:
         first = next(root.placed()).chunk
         message = f"the file has {root.length:,} characters, and files are analysed up to {MAX_CHARACTERS:,}"
@@ -55,8 +54,8 @@ def refusal_of(root: ChunkList) -> Refusal | None:
 class _Nesting(NamedTuple):
     """How the number of open blocks changes in a piece.
 
-    `total` is the change from its start to its end, `lowest` and `highest` are the extremes on the way, and
-    `rise` is the greatest change from one place to a later one.
+    `total` is the change from its start to its end, `lowest` and `highest` are the extremes in between, and
+    `rise` is the largest increase from one position to a later one.
     """
 
     total: int
@@ -105,14 +104,14 @@ _references: Final[Callable[[Piece], int]] = summary(lambda chunk: sum(map(_is_r
 
 
 def _first(root: ChunkList, number: Callable[[Piece], int], is_one: Callable[[Tag], bool]) -> Span:
-    """Return the first tag of those that `number` counts."""
+    """Return the first of the tags that `number` counts."""
     located = next(iter(root.where(number)))
     tag = next(filter(is_one, located.chunk.tags))
     return tag.span.shifted(located.start)
 
 
 def _too_deep(root: ChunkList) -> Span:
-    """Return the tag that opens one block too many."""
+    """Return the tag that exceeds the nesting limit."""
     total = lowest = 0
     for located in root.placed():
         for tag in block_tags(located.chunk):

@@ -1,4 +1,4 @@
-"""The chunks that an edit makes anew, in a text whose list items begin chunks."""
+"""Recompute the chunks that an edit affects, in a text whose list items begin chunks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from promptls.text.positions import Place, Span, Unit, column_from_units, place_
 
 
 def depending_on(root: ChunkList, span: Span) -> Located:
-    """Return the first chunk whose tags may change when `span` does: its own, or one that reaches it."""
+    """Return the first chunk whose tags may change when `span` does: its own, or an earlier one."""
     first = root.at_offset(span.start)
     if not root.is_reaching:
         return first
@@ -44,17 +44,17 @@ def depending_on(root: ChunkList, span: Span) -> Located:
 
 
 def text_with(root: ChunkList, first: Located, last: int, span: Span, text: str) -> str:
-    """Return the text of the chunks from `first` to number `last`, with `span` replaced in it."""
+    """Return the text of the chunks from `first` to index `last`, with `span` replaced in it."""
     chunks = islice(root.placed(first.index), last - first.index + 1)
     old = "".join([located.chunk.text for located in chunks])
     return old[: span.start - first.start] + text + old[span.end - first.start :]
 
 
 def recut(root: ChunkList, first: int, last: int, text: str) -> ChunkList:
-    """Return the list with the chunks from number `first` to `last` replaced by those of `text`.
+    """Return the list with the chunks from index `first` to `last` replaced by those of `text`.
 
-    The text grows over the following chunks as long as what it says is not settled by
-    itself: a tag may close further down, or the text may not end with its line.
+    The text is extended by the following chunks until it can be cut independently of them:
+    a tag may be closed further down, or the text may not end with a complete line.
     """
     step = 1
     chunks = cut(text, at_items=True)
@@ -70,7 +70,7 @@ def recut(root: ChunkList, first: int, last: int, text: str) -> ChunkList:
 
 
 def _is_settled(chunks: list[Chunk]) -> bool:
-    """Return whether no chunk depends on text behind the last one."""
+    """Return whether no chunk depends on text after the last one."""
     behind = 0
     for chunk in reversed(chunks):
         if chunk.reach > behind:
@@ -80,9 +80,9 @@ def _is_settled(chunks: list[Chunk]) -> bool:
 
 
 _PLAIN: Final = re.compile(r"[^{}%#\n\r-]*")
-"""Text in which no tag, no line and no list item begins or ends."""
+"""Text in which no tag, line or list item begins or ends."""
 _SHORTEST_ITEM: Final = 3
-"""Edits nearer to the beginning of a chunk may take its dash away."""
+"""Edits closer to the beginning of a chunk may remove its dash."""
 
 
 class Layout(Enum):
@@ -91,15 +91,15 @@ class Layout(Enum):
     LIST = "list"
     """At list items in the first column."""
     MAPPING = "mapping"
-    """At entries of the outermost mapping, and at items of lists right below these."""
+    """At entries of the outermost mapping, and at items of lists directly below them."""
     WHOLE = "whole"
     """Not at all."""
 
 
 class Source:
-    """One text and its chunks; `edited` gives a new one that shares the unchanged chunks.
+    """A text and its chunks; `edited` returns a new source that shares the unchanged chunks.
 
-    `root` holds the chunks. Their `layout` is a fact of the text.
+    `root` contains the chunks. `layout` is how the text is cut.
     """
 
     __slots__ = ("__dict__", "language", "layout", "root")
@@ -111,18 +111,18 @@ class Source:
 
     @classmethod
     def of(cls, text: str, language: Language = JINJA_YAML) -> Source:
-        """Return the source of `text`; one that is too large to be analysed is a chunk without tags."""
+        """Return the source of `text`; a text that is too large to be analyzed is one chunk without tags."""
         chunks, layout = _cut(text, language, {})
         return cls(ChunkList(tuple(chunks)), layout, language)
 
     @property
     def serial(self) -> int:
-        """The number of this version of the file."""
+        """The serial number of this version of the file."""
         return self.root.serial
 
     @property
     def text(self) -> str:
-        """The whole text, as it was given."""
+        """The whole text, unchanged."""
         reads = current.get()
         if reads is not None:
             reads.is_whole = True
@@ -135,7 +135,7 @@ class Source:
 
     @recorded_property
     def refusal(self) -> Refusal | None:
-        """Why the text is not analysed; None for one that is."""
+        """Why the text is not analyzed, or None if it is."""
         return refusal_of(self.root)
 
     def __len__(self) -> int:
@@ -145,7 +145,7 @@ class Source:
 
     @property
     def chunks(self) -> tuple[Chunk, ...]:
-        """All chunks, in order; for what cannot do without going over the whole file."""
+        """All chunks, in order; for callers that have to process the whole file."""
         return self.root.chunks
 
     @cached_property
@@ -160,7 +160,7 @@ class Source:
 
     @property
     def whole(self) -> Chunk:
-        """The whole text as one chunk; whoever reads it depends on all of the text."""
+        """The whole text as one chunk; reading it depends on all of the text."""
         if len(self.root.chunks) == 1:
             return self.first_chunk
         reads = current.get()
@@ -177,7 +177,7 @@ class Source:
             return chunk
 
     def uncut(self) -> Source:
-        """Return a mapping as one chunk, for what looks at all around a place; any other source as it is."""
+        """Return a mapping as one chunk, for callers that need a position's context; else the source."""
         if self.layout is not Layout.MAPPING:
             return self
         return self._uncut
@@ -188,11 +188,11 @@ class Source:
 
     @property
     def yaml(self) -> ChunkYaml:
-        """The YAML of a text that is no list of parts; spans count from the start of the text."""
+        """The YAML of a text that is not a list of parts; spans count from the start of the text."""
         return mapping_yaml(self.root) if self.layout is Layout.MAPPING else chunk_yaml(self.whole)
 
     def located(self, offset: int) -> Located:
-        """Return the chunk that holds `offset`, clamped to the text; of two that meet there, the second."""
+        """Return the chunk that contains `offset`, clamped to the text; at a boundary, the second chunk."""
         return self.root.at_offset(offset)
 
     # -- places ---------------------------------------------------------------
@@ -205,7 +205,7 @@ class Source:
         return Place(located.first_line + line, column)
 
     def line_span(self, line: int) -> Span:
-        """Return the span of a line without its line end; past the last line an empty span at the end."""
+        """Return the span of a line without its line break; past the last line an empty span at the end."""
         if line < 0:
             return Span(0, 0)
         located = self.root.at_line(line)
@@ -220,7 +220,7 @@ class Source:
         return Span(begin, begin + len(content)).shifted(located.start)
 
     def line(self, line: int) -> str:
-        """Return the text of a line, without its line end."""
+        """Return the text of a line, without its line break."""
         return self.slice(self.line_span(line))
 
     def slice(self, span: Span) -> str:
@@ -276,7 +276,7 @@ class Source:
         return whole[: span.start] + text + whole[span.end :]
 
     def _cut_again(self, text: str) -> Source:
-        """Return the source of another text; chunks that are in both are shared."""
+        """Return the source of a new text; chunks that are in both are shared."""
         old = self.root.chunks
         chunks, layout = _cut(text, self.language, {(chunk.text, chunk.role): chunk for chunk in old})
         first = 0
@@ -285,13 +285,13 @@ class Source:
         behind = 0
         while behind < min(len(old), len(chunks)) - first - 1 and old[-1 - behind] is chunks[-1 - behind]:
             behind += 1
-        if layout is not self.layout:  # which is nowhere recorded
+        if layout is not self.layout:  # a change that no step records
             return Source(ChunkList(tuple(chunks)), layout, self.language)
         fresh = tuple(chunks[first : len(chunks) - behind])
         return Source(self.root.replaced(first, len(old) - behind - 1, fresh), layout, self.language)
 
     def _edited_mapping(self, span: Span, text: str) -> Source | None:
-        """Return the source after an edit that concerns a few chunks; None if it may concern others."""
+        """Return the source after an edit that affects only a few chunks, or None if it may affect others."""
         first, last = self.located(span.start), self.located(span.end)
         if span.start == first.start and first.index:
             first = self.root.at_index(first.index - 1)
@@ -325,12 +325,12 @@ class Source:
 
     @cached_property
     def _is_sound(self) -> bool:
-        """Whether the chunks of a mapping are read apart."""
+        """Whether the chunks of a mapping can be parsed independently."""
         with ignoring_reads():
             return first_unsound(self.root.chunks) is None
 
     def _typed(self, span: Span, text: str) -> Source | None:
-        """Return the source after an edit that moves tags or stays inside one; None if it may do more."""
+        """Return the source after an edit that moves tags or is inside one; None if it may do more."""
         located = self.located(span.start)
         chunk, begin, end = located.chunk, span.start - located.start, span.end - located.start
         if self.root.is_reaching or located.index == 0:
@@ -355,17 +355,17 @@ class Source:
         return Source(self.root.replaced(located.index, located.index, (new,)), Layout.LIST)
 
     def _edited_list(self, span: Span, text: str) -> Source | None:
-        """Return the source after any edit; None if it may be no list any more."""
+        """Return the source after any edit; None if the text may no longer be a list."""
         first, last = depending_on(self.root, span), self.located(span.end).index
         if span.start <= first.start + 1 and first.index > 0:
-            first = self.root.at_index(first.index - 1)  # its dash may be what the edit takes away
+            first = self.root.at_index(first.index - 1)  # the edit may remove its dash
         new = text_with(self.root, first, last, span, text)
         made = Source(recut(self.root, first.index, last, new), Layout.LIST)
         return made if first.index or _is_list(made.first_chunk) else None
 
 
 def _are_alike(old: tuple[Chunk, ...], fresh: list[Chunk]) -> bool:
-    """Return whether chunks do the same to a mapping as others."""
+    """Return whether both groups of chunks have the same effect on a mapping."""
     return len(old) == len(fresh) and all(
         sound(before) is not None and sound(before) == sound(chunk)
         for before, chunk in zip(old, fresh, strict=True)
@@ -373,7 +373,7 @@ def _are_alike(old: tuple[Chunk, ...], fresh: list[Chunk]) -> bool:
 
 
 def _cut(text: str, language: Language, known: dict[tuple[str, Role], Chunk]) -> tuple[list[Chunk], Layout]:
-    """Return the chunks of a text; those that are `known` are used again."""
+    """Return the chunks of a text; `known` chunks are reused."""
     whole = [Chunk(text, (), reach=0)]
     if len(text) > MAX_CHARACTERS or language.host is Host.TEXT:
         return whole, Layout.WHOLE

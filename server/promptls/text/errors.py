@@ -1,6 +1,6 @@
-"""The exception for everything that a user can correct: what is wrong, where, and what to do.
+"""The exception for errors that a user can correct: what is wrong, where, and how to fix it.
 
-The command line prints it and picks the exit code; the server answers with its message.
+The command line prints it and chooses the exit code; the server responds with its message.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from typing import Any, NamedTuple, TypeVar
 
 
 class FilePlace(NamedTuple):
-    """A place in a file: `line` and `column` count from 0, and are None if only the file is known."""
+    """A position in a file: `line` and `column` are zero-based, and None if only the file is known."""
 
     path: Path | str
     line: int | None = None
     column: int | None = None
 
     def text(self) -> str:
-        """Return the place as people and editors write it, `file:line:column`, counted from 1."""
+        """Return the position in the usual format, `file:line:column`, counted from 1."""
         numbers = [self.line] if self.column is None else [self.line, self.column]
         return ":".join([str(self.path), *(str(number + 1) for number in numbers if number is not None)])
 
 
 class UserError(Exception):
-    """Something that was asked for and could not be had: a server that is down, a row without its column.
+    """A request that failed for a reason outside promptls: a server is down, a row lacks a column.
 
-    `message` says what is wrong in one sentence without its full stop, `place` where, and
-    `remedy` what to do about it. None of them ever holds a secret.
+    `message` is what is wrong in one sentence without a full stop, `place` is where, and
+    `remedy` is how to fix it. None of them ever contains a secret.
     """
 
     def __init__(self, message: str, place: FilePlace | None = None, remedy: str | None = None) -> None:
@@ -38,14 +38,14 @@ class UserError(Exception):
 
 
 class UsageError(UserError):
-    """A request that can never succeed as it stands: a file that is not there, an unknown name."""
+    """A request that can never succeed unless it is changed: a missing file, an unknown name."""
 
 
 Value = TypeVar("Value")
 
 
 def optional(arguments: Mapping[str, Any], name: str, kind: type[Value]) -> Value | None:
-    """Return the argument, or None if it is not given; raises UsageError where it is of another type."""
+    """Return the argument, or None if it is missing; raises UsageError if its type is wrong."""
     value = arguments.get(name)
     if value is None or (isinstance(value, kind) and not (kind is int and isinstance(value, bool))):
         return value

@@ -1,8 +1,8 @@
-"""Foreign text made harmless for the place that shows it: a terminal, Markdown, a CI log, a message.
+"""Escape foreign text for the place that displays it: a terminal, Markdown, a CI log, a message.
 
-*Foreign* is whatever the user of this process has not written: answers of models, errors of providers,
-data, settings of a project, file names, descriptions, docstrings. Nothing here can be undone; texts that
-programs read back have escapes of their own, such as those of JSON.
+*Foreign* is everything that was not written by the user of this process: answers of models, errors of
+providers, data, settings of a project, file names, descriptions, docstrings. The escapes here cannot be
+reversed; text that programs parse has its own escapes, such as those of JSON.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import re
 from typing import Final
 
 _CONTROLS: Final = (
-    r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # C0 but tab and line ends, DEL, C1
-    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that change the direction of writing
-    r"\ud800-\udfff"  # halves of characters, which no encoding can write
+    r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # C0 except tab and line breaks, DEL, C1
+    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # characters that change the text direction
+    r"\ud800-\udfff"  # surrogates, which no encoding can represent
 )
 _UNSAFE: Final = re.compile(rf"[{_CONTROLS}]|\r(?!\n)")
 _UNSAFE_IN_LINE: Final = re.compile(rf"[{_CONTROLS}\t\n\r\u2028\u2029]")
@@ -22,15 +22,15 @@ _SHORT: Final = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
 
 
 def for_terminal(text: str) -> str:
-    r"""Return the text with visible escapes, such as `\x1b`, in place of what could control a terminal.
+    r"""Return the text with visible escapes, such as `\x1b`, for characters that could control a terminal.
 
-    Tabs and line ends stay.
+    Tabs and line breaks are unchanged.
     """
     return _UNSAFE.sub(_visible, text)
 
 
 def for_terminal_line(text: str) -> str:
-    """Return the text on one line: as `for_terminal`, with tabs and line ends escaped too."""
+    """Return the text on one line: as `for_terminal`, with tabs and line breaks escaped too."""
     return _UNSAFE_IN_LINE.sub(_visible, text)
 
 
@@ -42,24 +42,24 @@ def _visible(found: re.Match[str]) -> str:
 
 
 def for_json_output(written: str) -> str:
-    """Return written JSON with escapes for what could control a terminal or the log of a CI job."""
+    """Return serialized JSON with escapes for what could control a terminal or the log of a CI job."""
     return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
 # -- logs of CI jobs ------------------------------------------------------------------------
 
-# GitHub looks for `::` behind white space at the start of a line, and for `##[` anywhere.
-# Azure looks for `##vso[` and `##[`, TeamCity for `##teamcity[`.
+# GitHub recognizes `::` after white space at the start of a line, and `##[` anywhere.
+# Azure recognizes `##vso[` and `##[`, TeamCity `##teamcity[`.
 _COMMAND: Final = re.compile(r"^([^\S\n]*):(?=:)|#(?=#\w*\[)", re.MULTILINE)
 
 
 def without_commands(text: str) -> str:
-    """Return the text with visible escapes where a CI job would take a line of its log for a command."""
+    """Return the text with visible escapes where a CI job would interpret a line of its log as a command."""
     return _COMMAND.sub(lambda found: r"\x23" if found[1] is None else rf"{found[1]}\x3a", text)
 
 
 def annotation_message(text: str) -> str:
-    """Return the text as the message of a GitHub workflow command; it keeps its lines."""
+    """Return the text as the message of a GitHub workflow command; line breaks are preserved."""
     return for_terminal(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -83,35 +83,35 @@ _ESCAPED: Final = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)|\\([!-/:-@\[-`{-~])",
 
 
 def markdown_text(text: str) -> str:
-    """Return the text as one line of Markdown that shows it as it is.
+    """Return the text as one line of Markdown that displays it literally.
 
-    Line ends and other white space become single spaces.
+    Line breaks and other white space become single spaces.
     """
     return _MARKS.sub(r"\\\g<0>", for_terminal(" ".join(text.split())))
 
 
 def markdown_code(text: str) -> str:
-    """Return the text as a code span on one line of Markdown; line ends become spaces."""
+    """Return the text as a code span on one line of Markdown; line breaks become spaces."""
     line = for_terminal(" ".join(text.split()))
     if not line:
         return "` `"
     fence = "`" * (_longest_run(line) + 1)
-    # CommonMark takes one space off each side where there are two.
+    # CommonMark removes one space from each side if both sides have one.
     padding = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{padding}{line}{padding}{fence}"
 
 
 def markdown_fence(text: str, language: str = "") -> str:
-    """Return the text as a block of code between fences that it cannot end."""
+    """Return the text as a fenced code block, with fences that the text cannot close."""
     fence = "`" * max(3, _longest_run(text) + 1)
     body = for_terminal(text).removesuffix("\n")
     return f"{fence}{language}\n{body}\n{fence}"
 
 
 def markdown_prose(text: str) -> str:
-    """Return a foreign text in Markdown with its paragraphs, lists and code, and everything else escaped.
+    """Return foreign text as Markdown with its paragraphs, lists and code; everything else is escaped.
 
-    For descriptions and docstrings, which people write with some Markdown in mind.
+    For descriptions and docstrings, which often contain some Markdown.
     """
     blocks: list[str] = []
     lines = iter(text.splitlines())
@@ -132,7 +132,7 @@ def markdown_prose(text: str) -> str:
 
 
 def _with_code(line: str) -> str:
-    """Return one line in which code spans stay."""
+    """Return one line, escaped except for its code spans."""
     pieces: list[str] = []
     end = 0
     for span in _CODE_SPAN.finditer(line):
@@ -143,14 +143,14 @@ def _with_code(line: str) -> str:
 
 
 def _spaced(text: str) -> list[str]:
-    """Return the text between code spans, with the white space around it as single spaces."""
+    """Return the text between code spans, with the surrounding white space as single spaces."""
     if not text.strip():
         return [" "] if text else []
     return [" " * text[0].isspace(), markdown_text(text), " " * text[-1].isspace()]
 
 
 def without_markdown_escapes(text: str) -> str:
-    """Return the text without the marks of code spans and the backslashes that the functions here write."""
+    """Return the text without the code span marks and backslashes that the functions here add."""
     return _ESCAPED.sub(lambda found: found[3] or _unpadded(found[2]), text)
 
 
@@ -171,6 +171,6 @@ _MESSAGE_LINK: Final = re.compile(r"\](?=\()")
 def for_message(text: str) -> str:
     """Return the text as a message that an editor shows in a window of its own.
 
-    Some editors make links of `[text](address)` there, also such as run a command.
+    Some editors turn `[text](address)` into links there, including links that run a command.
     """
     return _MESSAGE_LINK.sub("] ", for_terminal(text))

@@ -1,4 +1,4 @@
-"""Names of files that are made of texts which others wrote: of a prompt's name, or a column of a dataset."""
+"""File names made from text that others wrote, such as a prompt's name or a column of a dataset."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _DEVICES: Final = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$"}
     | {f"{port}{number}" for port in ("com", "lpt") for number in "0123456789¹²³"}
 )
-"""What Windows takes for a device, in any folder and with any ending."""
+"""Names that Windows reserves for devices, in any folder and with any extension."""
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 _BARE: Final = re.compile(r"[/\\]+")
 
 
 def file_name_problem(name: str) -> str | None:
-    """Return why this cannot be the name of a file in a folder; None if it can, on every system."""
+    """Return why this cannot be a file name, or None if it is valid on every system."""
     if not name:
         return "is empty"
     if name in {".", ".."}:
@@ -36,7 +36,7 @@ def file_name_problem(name: str) -> str | None:
 
 
 def as_file_name(text: str) -> str:
-    """Return the text as part of a file's name: what cannot be there becomes a hyphen."""
+    """Return the text as part of a file name: invalid characters become hyphens."""
     name = _BARE.sub("-", text)
     name = "".join("-" if unicodedata.category(letter) in {"Cc", "Cs"} else letter for letter in name)
     return name.rstrip(". ")

@@ -1,4 +1,4 @@
-"""How numbers, amounts of money and values are written in messages and reports."""
+"""Format numbers, amounts of money and values for messages and reports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def plural(number: float, noun: str) -> str:
 
 
 def in_dollars(amount: float) -> str:
-    """US dollars as words: `$1,234.50`; below one dollar with two significant digits, as `$0.0042`."""
+    """Format US dollars: `$1,234.50`; below one dollar with two significant digits, as `$0.0042`."""
     if amount == 0:
         return "$0"
     decimals = 2 if abs(amount) >= 1 else 1 - floor(log10(abs(amount)))
@@ -29,17 +29,17 @@ _WORDS.maxlevel = 2
 
 
 def shortened(value: Any) -> str:
-    """Return a value on one line, as Python writes it, cut where it is long."""
+    """Return the `repr` of a value on one line, truncated if it is long."""
     try:
         return " ".join(_WORDS.repr(value).split())
-    except Exception:  # noqa: BLE001 - a user's object, and a number of thousands of digits, cannot be written
+    except Exception:  # noqa: BLE001 - `repr` of a user's object, or of a huge integer, can fail
         return f"a value of type {type(value).__name__}"
 
 
-# What XML 1.0 has no way to write, escaped or not.
+# Characters that XML 1.0 cannot represent, escaped or not.
 _NO_XML: Final = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 
 def xml_text(text: str) -> str:
-    """`text` without the characters that XML 1.0 has no way to write."""
+    """Return `text` without the characters that XML 1.0 cannot represent."""
     return _NO_XML.sub("�", text)

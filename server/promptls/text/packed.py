@@ -1,4 +1,4 @@
-"""JSON files by their names, and their bytes, which may be packed: Ragas saves `.json.gz` too."""
+"""Recognize JSON files by name, and pack or unpack their bytes: Ragas saves `.json.gz` too."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import zlib
 from typing import Final
 
 MAX_BYTES: Final = 20_000_000
-"""The most that is unpacked of one file."""
+"""The maximum unpacked size of one file."""
 
 
 def is_json_file(path: str) -> bool:
-    """Return whether a file is JSON by its name, and therefore has no Jinja."""
+    """Return whether a file is JSON by its name, and therefore contains no Jinja."""
     return path.lower().endswith((".json", ".json.gz"))
 
 
 def unpacked(path: str, data: bytes) -> bytes:
-    """Return the `data` of a file, unpacked where its name ends in `.json.gz`.
+    """Return the `data` of a file, unpacked if its name ends in `.json.gz`.
 
-    Raises OSError where they are no such file, or too large a one.
+    Raises OSError if they are not valid gzip data or too large.
     """
     if not path.lower().endswith(".json.gz"):
         return data
@@ -34,5 +34,5 @@ def unpacked(path: str, data: bytes) -> bytes:
 
 
 def packed(path: str, data: bytes) -> bytes:
-    """Return the `data` as they stand in a file of this name: the same each time."""
+    """Return the `data` as stored in a file of this name; the result is deterministic."""
     return gzip.compress(data, mtime=0) if path.lower().endswith(".gz") else data

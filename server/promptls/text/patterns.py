@@ -1,4 +1,4 @@
-"""Regular expressions that come from a file or an answer, searched in bounded time.
+"""Search with regular expressions that come from a file or an answer, in bounded time.
 
 A pattern may backtrack for years on a short text. The engine of the standard library cannot be interrupted;
 that of the package `regex` can.
@@ -15,27 +15,27 @@ from importlib import import_module
 from typing import Any, Final
 
 SEARCH_SECONDS: Final = 1.0
-"""How long one search may take where the caller gives no limit, in seconds of the processor."""
+"""The default limit of one search, in seconds of processor time."""
 
 MAX_PATTERN_LENGTH: Final = 10_000
-"""Characters of a pattern. Compiling one takes time too, and has no limit of its own."""
+"""The maximum length of a pattern. Compiling one takes time too, and cannot be limited separately."""
 
 MAX_UNROLLED: Final = 50_000
-"""Items of a pattern after unrolling: `regex` makes a million of `((a{100}){100}){100}`."""
+"""The maximum size of a pattern after unrolling: `((a{100}){100}){100}` has a million items in `regex`."""
 
 _VERBOSE: Final = re.compile(r"\(\?[a-zA-Z-]*x")
 
 
 class PatternError(ValueError):
-    """A text that is no regular expression, or one that takes too much to compile."""
+    """A text that is not a valid regular expression, or one that is too expensive to compile."""
 
 
 def search_pattern(
     pattern: str, text: str, *, whole: bool = False, seconds: float = SEARCH_SECONDS
 ) -> str | None:
-    """Return the first match of the pattern in the text, or None; with `whole`, only one of all the text.
+    """Return the first match of the pattern in the text, or None; with `whole`, only a match of all the text.
 
-    The notation is Python's. Raises `PatternError`, and `TimeoutError` after `seconds`.
+    The syntax is Python's. Raises `PatternError`, and `TimeoutError` after `seconds`.
     """
     compiled = _compiled(pattern)
     match = (compiled.fullmatch if whole else compiled.search)(text, timeout=seconds)
@@ -47,7 +47,7 @@ def _compiled(pattern: str) -> Any:
     if len(pattern) > MAX_PATTERN_LENGTH:
         raise PatternError(f"it is longer than {MAX_PATTERN_LENGTH:,} characters")
     if "{" in pattern and _VERBOSE.search(pattern):
-        # `regex` takes `{ 3 }` for a count there, and Python does not.
+        # `regex` parses `{ 3 }` as a count here, and Python does not.
         raise PatternError("braces and the flag `x` cannot be combined; write the pattern without the flag")
     # tiktoken needs `regex` as well. It has no type stubs.
     regex = import_module("regex")
@@ -67,7 +67,7 @@ def _compiled(pattern: str) -> Any:
 
 
 def _unrolled(tree: Iterable[tuple[Any, Any]]) -> int:
-    """Return about how many items `regex` makes of a parsed pattern: it writes `x+` as `xx*`."""
+    """Return about how many items `regex` creates for a parsed pattern: it expands `x+` to `xx*`."""
     size = 0
     for operation, argument in tree:
         inner = 1 + sum(map(_unrolled, _inner_trees(argument)))

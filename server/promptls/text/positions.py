@@ -1,8 +1,8 @@
 """Offsets, spans, lines and columns of a text.
 
-An offset counts code points from the start of a text; a span is a half-open pair of offsets. Lines end at
-line feeds, carriage returns and pairs of both only. Columns of protocol positions
-count in the units that the client has chosen.
+An offset counts code points from the start of a text; a span is a half-open pair of offsets. Only line
+feeds, carriage returns and pairs of both end a line. Columns of protocol positions count in the units
+that the client has chosen.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from typing import Final, NamedTuple
 
 
 class Span(NamedTuple):
-    """The half-open stretch of a text from `start` up to, but not including, `end`."""
+    """The half-open range of a text from `start` up to, but not including, `end`."""
 
     start: int
     end: int
 
     def shifted(self, by: int) -> Span:
-        """Return the same stretch in a text that begins `by` characters earlier."""
+        """Return the same range in a text that begins `by` characters earlier."""
         return Span(self.start + by, self.end + by)
 
     def contains(self, offset: int) -> bool:
-        """Return whether `offset` stands in the span or right behind its last character."""
+        """Return whether `offset` is in the span or directly after its last character."""
         return self.start <= offset <= self.end
 
     def is_empty(self) -> bool:
-        """Return whether the span holds no character."""
+        """Return whether the span is empty."""
         return self.start == self.end
 
 
 NOWHERE: Final = Span(0, 0)
-"""The span of what stands nowhere in the text."""
+"""The span of something that does not appear in the text."""
 
 
 _LAST_OF_PLANE_0 = "\uffff"
@@ -41,7 +41,7 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class Unit(Enum):
-    """What a column counts; the values are the protocol's names of position encodings."""
+    """The unit of a column; the values are the protocol's names of position encodings."""
 
     UTF8 = "utf-8"
     UTF16 = "utf-16"
@@ -49,14 +49,14 @@ class Unit(Enum):
 
 
 class Place(NamedTuple):
-    """A line and a column, both from 0; the column counts code points."""
+    """A line and a column, both zero-based; the column counts code points."""
 
     line: int
     column: int
 
 
 def line_starts(text: str) -> list[int]:
-    """Return the offset at which each line begins; a text of n line ends has n + 1 lines."""
+    """Return the offset at which each line begins; a text with n line breaks has n + 1 lines."""
     if "\r" in text:
         return [0, *(match.end() for match in _LINE_END.finditer(text))]
     starts = [0]
@@ -74,7 +74,7 @@ def place_of(starts: list[int], offset: int) -> Place:
 
 
 def line_end(text: str, start: int) -> int:
-    """Return the offset of the line end of the line that begins at `start`, or the end of the text."""
+    """Return the offset of the line break of the line that begins at `start`, or the end of the text."""
     match = _LINE_END.search(text, start)
     return match.start() if match else len(text)
 
@@ -82,7 +82,7 @@ def line_end(text: str, start: int) -> int:
 def column_from_units(line: str, units: int, unit: Unit) -> int:
     """Return the code point column that `units` of `unit` reach in `line`, clamped to its length.
 
-    Units that end inside a character lead to that character's beginning.
+    Units that end inside a character are rounded down to its beginning.
     """
     if units <= 0:
         return 0
@@ -113,14 +113,14 @@ def _width(character: str, unit: Unit) -> int:
 
 
 class UnitPlace(NamedTuple):
-    """A line and a column in units, both from 0, as a client sends them."""
+    """A line and a column in units, both zero-based, as sent by a client."""
 
     line: int
     units: int
 
 
 class EditedLines:
-    """The lines of one text, each with its end; the last one has none and may be empty."""
+    """The lines of a text, each with its line break; the last line has none and may be empty."""
 
     def __init__(self, text: str) -> None:
         self._lines: Final = _lines_of(text)
@@ -131,12 +131,12 @@ class EditedLines:
         return "".join(self._lines)
 
     def edit(self, start: UnitPlace, end: UnitPlace, text: str, unit: Unit) -> None:
-        """Put `text` between two places, which are clamped to the text; their order does not matter."""
+        """Replace the text between two positions, in either order; positions are clamped to the text."""
         (first, from_column), (last, to_column) = sorted(
             (self._clamped(start, unit), self._clamped(end, unit))
         )
         new = self._lines[first][:from_column] + text + self._lines[last][to_column:]
-        # A line feed behind a carriage return is of the same line end.
+        # A line feed after a carriage return belongs to the same line break.
         if new.startswith("\n") and first > 0 and self._lines[first - 1].endswith("\r"):
             first -= 1
             new = self._lines[first] + new
@@ -152,7 +152,7 @@ class EditedLines:
         self._lines[first : last + 1] = lines
 
     def _clamped(self, place: UnitPlace, unit: Unit) -> tuple[int, int]:
-        """Return the line of a place, and its column in code points."""
+        """Return the line of a position, and its column in code points."""
         if place.line < 0:
             return 0, 0
         if place.line >= len(self._lines):
@@ -168,11 +168,11 @@ def _lines_of(text: str) -> list[str]:
 
 _END: Final = re.compile(r"\w*")
 _MAX: Final = 1000
-"""Longer than this no word is that anybody means."""
+"""No word that is looked up is longer than this."""
 
 
 def word_at(text: str, offset: int) -> Span | None:
-    """Return the letters, digits and `_` around `offset`, or that end there; None if there are none."""
+    """Return the span of the letters, digits and `_` around or before `offset`, or None if there are none."""
     start = offset
     while start > 0 and offset - start < _MAX and (text[start - 1].isalnum() or text[start - 1] == "_"):
         start -= 1

@@ -1,4 +1,4 @@
-"""Long work as steps, between which whoever runs it may do something else, or leave it."""
+"""Long-running work as steps, so that its caller can do other things in between, or abandon it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TypeAlias, TypeVar
 
 Result = TypeVar("Result")
 Steps: TypeAlias = Generator[None, None, Result]
-"""Work that stops for a moment at each `yield`, and returns its result."""
+"""Work that pauses at each `yield`, and returns its result."""
 
 
 def finished(steps: Steps[Result]) -> Result:
-    """Return the result of all steps, one behind the other."""
+    """Run all steps and return the result."""
     results: list[Result] = []
 
     def kept() -> Steps[None]:

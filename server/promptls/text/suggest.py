@@ -8,11 +8,11 @@ from typing import Final
 
 _CLOSE: Final = 0.75
 _ENDING: Final = 2
-"""How many letters may be too many at the end of a name that is misspelt, such as those of a plural."""
+"""How many extra letters a misspelled name may have at its end, such as those of a plural."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like `name`, or None if none is like it."""
+    """Return the known name that is most similar to `name`, or None if none is similar."""
     folded = {candidate.casefold(): candidate for candidate in known}
     found = get_close_matches(name.casefold(), folded, n=1, cutoff=0.65)
     return folded[found[0]] if found else None
@@ -25,9 +25,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def is_close(word: str, meant: str) -> bool:
-    """Return whether `word` is so much like `meant` that it can be changed to it without looking.
+    """Return whether `word` is so similar to `meant` that it can be corrected without review.
 
-    Names with other digits, and names of which one is part of a longer one, often are both right.
+    Names with different digits, and names that contain one another, are often both correct.
     """
     first, second = word.casefold(), meant.casefold()
     if [letter for letter in first if letter.isdigit()] != [letter for letter in second if letter.isdigit()]:
@@ -39,7 +39,7 @@ def is_close(word: str, meant: str) -> bool:
 
 
 def is_typo(word: str, meant: str) -> bool:
-    """Return whether `word` is `meant` in other case or order, or with one letter more, less or other."""
+    """Return whether `word` is `meant` except for case, order, or one added, missing or different letter."""
     first, second = word.casefold(), meant.casefold()
     if word == meant or abs(len(first) - len(second)) > 1:
         return False

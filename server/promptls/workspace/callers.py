@@ -1,4 +1,4 @@
-"""Which Python calls load a template."""
+"""Find the Python calls that load a template."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from promptls.workspace.python_calls import TemplateCall
 from promptls.workspace.snapshot import Snapshot
 
 _NONE = ""
-"""No path is empty: stands beside the callers, so that a workspace without any is known as well."""
+"""An empty path: a key in the cache of callers that marks it as filled even if there are no calls."""
 
 
 @question
 def calls_to(snapshot: Snapshot, path: str) -> tuple[TemplateCall, ...]:
     """Return the calls in Python files of the workspace that load the template at `path`.
 
-    A path counts from the folder that the program is started in, which nobody knows: it is taken
-    to lead to the one file that is there when counted from a folder around the Python file. A call
-    whose path could mean several files is left out.
+    A path is relative to the working directory of the program, which is unknown: it is resolved against
+    the folders around the Python file, and must lead to exactly one existing file. A call whose path is
+    ambiguous is left out.
     """
     if not snapshot.calls:
         return ()
@@ -38,7 +38,7 @@ def calls_to(snapshot: Snapshot, path: str) -> tuple[TemplateCall, ...]:
 
 
 def template_of(snapshot: Snapshot, call: TemplateCall) -> str | None:
-    """Return the template that a call loads; None if its path leads to none, or could mean several."""
+    """Return the template that a call loads, or None if its path leads to no file or is ambiguous."""
     targets = _targets(snapshot, call)
     return targets.pop() if len(targets) == 1 else None
 

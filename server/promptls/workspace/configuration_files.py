@@ -15,14 +15,14 @@ from promptls.workspace.settings import ProjectFile, find_project
 _PYTHON: Final = ".py"
 _DATA: Final = frozenset({".csv", ".json", ".jsonl", ".md", ".txt", ".yaml", ".yml"})
 _CHECKOUT: Final = "opencompass"
-"""The usual name of a folder into which the repository of OpenCompass is cloned."""
+"""The usual name of the folder of a clone of the OpenCompass repository."""
 
 
 class ConfigurationFiles:
-    """Reads the files for the configuration at `path`, in the settings of its `project`.
+    """Reads the files for the configuration at `path`, with the settings of its `project`.
 
-    Configurations may lie anywhere, as they are named with dots. Other files lie below the folder of one that
-    was read: beside the configuration, or, if they are data, beside an imported one.
+    Configurations may be anywhere, because they are imported by module names. Other files must be below the
+    folder of a file that was read: that of the configuration, or, for data files, of an imported one.
     """
 
     def __init__(self, path: str, project: ProjectFile | None = None) -> None:
@@ -34,7 +34,7 @@ class ConfigurationFiles:
         self._packages: Final[dict[str, Path | None]] = {}
 
     def text(self, name: str) -> str | None:
-        """Return the text of a file by its path from the configuration's folder; None if it is not read."""
+        """Return the text of a file by its path relative to the configuration; None if it may not be read."""
         asked = PurePosixPath(name)
         try:
             file = joined(self._folder, name)
@@ -46,7 +46,7 @@ class ConfigurationFiles:
                 return None
             installed = next((each for each in self._installed if file.is_relative_to(each)), None)
             if installed is not None:
-                # The user has installed the package, so it may be read without trust in the workspace.
+                # The user has installed the package, so it may be read even if the workspace is not trusted.
                 with reading_within(lambda: scope_of([installed])):
                     return read_text(file, "utf-8-sig", limit=MAX_BYTES)
             return read_text(file, "utf-8-sig", limit=MAX_BYTES)
@@ -54,15 +54,15 @@ class ConfigurationFiles:
             return None
 
     def is_missing(self, name: str) -> bool:
-        """Return whether there is no file at a path that may be read."""
+        """Return whether a path may be read and no file exists there."""
         file = self._folder / name
         return current_scope().allows(file) and not is_file(file)
 
     def module(self, name: str) -> str | None:
-        """Return the path of a module, named from its package on; None if there is no such file.
+        """Return the path of a module by its qualified name, or None if there is no such file.
 
         Packages are searched in the folders above the configuration, in a checkout of OpenCompass in one of
-        them, where the setting `opencompass` says, and in the environment of promptls.
+        them, in the path of the setting `opencompass`, and in the environment of promptls.
         """
         parts = name.split(".")
         if not all(part.isidentifier() for part in parts):
@@ -91,7 +91,7 @@ class ConfigurationFiles:
 
 
 def _is_data(file: Path, folder: Path) -> bool:
-    """Return whether a file below a folder holds data, and nothing of its path is hidden."""
+    """Return whether a file below a folder contains data, and no component of its path is hidden."""
     if file.suffix not in _DATA or not file.is_relative_to(folder):
         return False
     return not any(part.startswith(".") for part in file.relative_to(folder).parts)

@@ -1,4 +1,4 @@
-"""What a file and everything that it includes take from the caller."""
+"""The data that a file and everything that it includes need from the caller."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from promptls.workspace.snapshot import Snapshot
 
 
 def included_part_names(snapshot: Snapshot, path: str) -> frozenset[str]:
-    """Return the written-out names of the parts in every file that the one at `path` includes."""
+    """Return the literal names of the parts in every file that the file at `path` includes."""
     return frozenset(
         name
         for included in snapshot.included(path)[1:]
@@ -41,13 +41,13 @@ def included_part_names(snapshot: Snapshot, path: str) -> frozenset[str]:
 
 
 _NOT_PASSED_ON = frozenset({"loop"})
-"""What Jinja makes in a block and does not hand to included files."""
+"""Names that Jinja defines in a block and does not pass to included files."""
 
 
 class Need(NamedTuple):
     """A file that reads a variable: the file itself, or one that `reference` in it leads to.
 
-    `is_free` says that no file on the way binds the name, not even in a branch.
+    `is_free` is True if no file in between binds the name, not even in a branch.
     """
 
     path: str
@@ -58,8 +58,7 @@ class Need(NamedTuple):
 class Needs(NamedTuple):
     """The variables that may come from outside of a file, each with the files that read it.
 
-    `is_whole` is False where some cannot be known: an include whose name an expression gives, or
-    one that leads to no file.
+    `is_whole` is False if some cannot be known: an include's name is an expression, or leads to no file.
     """
 
     by_name: Mapping[str, tuple[Need, ...]]
@@ -67,7 +66,7 @@ class Needs(NamedTuple):
 
 
 def needs_of(snapshot: Snapshot, path: str) -> Needs:
-    """Return what rendering the file at `path` reads from outside of it, includes and all."""
+    """Return what rendering the file at `path` reads from outside of it, including its includes."""
     return snapshot.once(_found_needs, path)
 
 
@@ -76,9 +75,9 @@ def _found_needs(snapshot: Snapshot, path: str) -> Needs:
 
 
 def certain_place(snapshot: Snapshot, name: str, needs: Iterable[Need]) -> Span | None:
-    """Return where a file certainly reads a name from outside, or includes what does.
+    """Return where a file certainly reads a name from outside, or includes a file that does.
 
-    None if it may bind it.
+    None if the file may bind it.
     """
     for need in needs:
         template = snapshot.template(need.path)
@@ -91,19 +90,19 @@ def certain_place(snapshot: Snapshot, name: str, needs: Iterable[Need]) -> Span 
 
 
 def passes_data(reference: TemplateReference) -> bool:
-    """Return whether the file that a reference leads to sees the variables of the one that it stands in."""
+    """Return whether the file that a reference leads to sees the variables of the referring file."""
     return reference.with_context or reference.keyword == "extends"
 
 
 def targets(snapshot: Snapshot, path: str) -> Iterator[tuple[TemplateReference, str | None]]:
-    """Yield the references of a file, each with the path that it leads to."""
+    """Yield the references of a file, each with the path that it resolves to."""
     template = snapshot.template(path)
     for reference in leading_references(template) if template else ():
         yield reference, snapshot.resolve(path, reference) if reference.name is not None else None
 
 
 def scopes_before(template: Template, reference: TemplateReference) -> Resolver:
-    """Return the scopes at the place of a reference; of `extends`, those at the end of the file."""
+    """Return the scopes at a reference; for `extends`, those at the end of the file."""
     return _scopes_before(template.names, len(template.source), reference)
 
 
@@ -122,9 +121,9 @@ _has_references: Final = summary(lambda chunk: bool(template_references(chunk)),
 
 
 def _scopes_at_references(template: Template) -> Iterator[tuple[TemplateReference, Resolver]]:
-    """Yield the references of a file, each with the scopes at its place, in one walk.
+    """Yield the references of a file, each with the scopes at its position, in one pass.
 
-    A resolver holds for its reference only until the next one is asked for.
+    A resolver is only valid for its reference until the next one is requested.
     """
     for located, resolver in template.names.scopes_where(_has_references):
         waiting = [
@@ -145,7 +144,7 @@ def _scopes_at_references(template: Template) -> Iterator[tuple[TemplateReferenc
 
 
 class _Search:
-    """Goes through includes, each file once; a file that includes itself adds nothing to itself."""
+    """Follows includes, visiting each file once; a file that includes itself adds nothing to itself."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -168,12 +167,12 @@ class _Search:
         self._around.pop()
         needs = Needs({name: tuple(each) for name, each in sorted(found.items())}, is_whole)
         if not self._around:
-            self._known.clear()  # what was found inside of a cycle holds for the outermost file only
+            self._known.clear()  # results inside a cycle are only valid for the outermost file
         self._known[path] = needs
         return needs
 
     def _through_references(self, path: str, template: Template, found: dict[str, dict[Need, None]]) -> bool:
-        """Add what the files need that this one names; whether all of them are known."""
+        """Add the needs of the files that this one names; return whether all of them are known."""
         is_whole = True
         all_below: dict[TemplateReference, Needs] = {}
         for reference, target in targets(self._snapshot, path):
@@ -192,7 +191,7 @@ class _Search:
 def _hand_on(
     template: Template, below: Mapping[TemplateReference, Needs], found: dict[str, dict[Need, None]]
 ) -> None:
-    """Add the needs of included files that the template does not certainly bind at their include."""
+    """Add the needs of included files that the template does not certainly bind at the include."""
     bound = template.names.all_bound_names
     if all(bound.isdisjoint(needs.by_name) for needs in below.values()):
         for reference, needs in below.items():
@@ -213,8 +212,8 @@ def _hand_on(
 def needed_shapes(snapshot: Snapshot, path: str) -> Mapping[str, Shape]:
     """Return the shapes of the variables that the file at `path` and its includes use, by their uses.
 
-    What an included file declares goes before its uses. Variables that the file binds itself
-    pass their uses in included files on to what they stand for.
+    The declarations of an included file take precedence over its uses. If the file binds a variable itself,
+    uses in included files apply to the variable's value.
     """
     return settled_shapes(_summed_uses(snapshot, path, ()))
 
@@ -244,7 +243,7 @@ def _summed_uses(snapshot: Snapshot, path: str, around: tuple[str, ...]) -> dict
 
 
 def _chosen(name: str, shape: Shape, reference: TemplateReference) -> Shape:
-    """Return the shape of a variable that a file reads which is included where its name is chosen."""
+    """Return the shape of a variable that is read in a file whose include is one of several choices."""
     if not reference.where or SOMETIMES in reference.where:
         return shape_along((Step(name, optional=True, keeps_null=True),), shape)
     for need in reference.where:
@@ -267,14 +266,14 @@ def _declared(snapshot: Snapshot, path: str, used: Mapping[str, Shape]) -> dict[
 
 
 class Contract(NamedTuple):
-    """The names of the variables that a rendering reads; `is_whole` is False where some cannot be known."""
+    """The names of the variables that a rendering reads; `is_whole` is False if some cannot be known."""
 
     names: frozenset[str]
     is_whole: bool
 
 
 class InputPlace(NamedTuple):
-    """A place where an input is read, in the file at `path`."""
+    """A position at which an input is read, in the file at `path`."""
 
     path: str
     span: Span
@@ -282,11 +281,11 @@ class InputPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NeededInput:
-    """An input of a template, with its includes.
+    """An input of a template, including its includes.
 
-    `shape` is what its declaration says, and behind that what its uses suggest. `schema` is the
-    JSON Schema that is declared for it, empty where there is none; `declared` the place of the
-    declaration. `places` are where it is read: none for an input that nothing reads.
+    `shape` is its declared shape, completed by what its uses suggest. `schema` is its declared JSON Schema,
+    empty if there is none; `declared` is the position of the declaration. `places` are where it is read,
+    empty if it is unused.
     """
 
     name: str
@@ -297,13 +296,13 @@ class NeededInput:
 
 
 def contract_of(snapshot: Snapshot, path: str) -> Contract:
-    """Return what rendering the file at `path` reads from its data, includes and all."""
+    """Return what rendering the file at `path` reads from its data, including its includes."""
     needs = needs_of(snapshot, path)
     return Contract(frozenset(needs.by_name), needs.is_whole)
 
 
 def names_handed_on(snapshot: Snapshot, path: str) -> frozenset[str]:
-    """Return the names that the files which the one at `path` includes read from around their include."""
+    """Return the names that included files read from the context of their include in the file at `path`."""
     return frozenset(
         name
         for reference, target in targets(snapshot, path)
@@ -313,9 +312,9 @@ def names_handed_on(snapshot: Snapshot, path: str) -> frozenset[str]:
 
 
 def inputs_of(snapshot: Snapshot, path: str) -> tuple[NeededInput, ...]:
-    """Return what the caller of the file at `path` must give, includes and all, sorted by name.
+    """Return the inputs that the caller of the file at `path` must pass, including includes, sorted by name.
 
-    Left out is what the file's functions provide.
+    Names that the file's functions provide are left out.
     """
     template = snapshot.template(path)
     if template is None:
@@ -341,7 +340,7 @@ def inputs_of(snapshot: Snapshot, path: str) -> tuple[NeededInput, ...]:
 
 
 def _shape_unused(snapshot: Snapshot, name: str, needs: tuple[Need, ...] | None) -> Shape:
-    """Return the shape of a variable whose uses say nothing: optional if a file may bind it earlier."""
+    """Return the shape of a variable with uninformative uses: optional if a file may bind it earlier."""
     is_bound = needs is not None and certain_place(snapshot, name, needs) is None
     return Shape(optional=True) if is_bound else UNKNOWN
 
@@ -357,9 +356,9 @@ def _places(snapshot: Snapshot, name: str, paths: Mapping[str, None]) -> list[In
 
 
 def functions_path(snapshot: Snapshot, path: str) -> str | None:
-    """Return the file whose functions the template at `path` may call, by its header or the project.
+    """Return the absolute path of the file whose functions the template at `path` may call.
 
-    Absolute.
+    It is set by the template's header or the project.
     """
     template = snapshot.template(path)
     named = template.declarations.settings.functions if template else None
@@ -370,7 +369,7 @@ def functions_path(snapshot: Snapshot, path: str) -> str | None:
 
 
 def function_names(snapshot: Snapshot, path: str) -> frozenset[str] | None:
-    """Return the names that the functions file gives to the template; None if the file cannot be read."""
+    """Return the names that the functions file provides, or None if the file cannot be read."""
     file = functions_path(snapshot, path)
     if file is None:
         return frozenset()
@@ -379,16 +378,16 @@ def function_names(snapshot: Snapshot, path: str) -> frozenset[str] | None:
 
 
 _MAX_WAYS: Final = 40
-"""How many ways are looked at; a file that more templates include is judged by these."""
+"""How many include chains are examined; a file that is included more often is judged by these."""
 
 
 class Way(NamedTuple):
-    """One way from an entry template to a file.
+    """An include chain from an entry template to a file.
 
-    `provided` are the names that are bound or declared on the way, or functions of a file on it.
-    `bound` are those of them that a file binds on the way. `declares` says that the entry declares its
+    `provided` are the names that are bound or declared along the chain, or functions of a file in it.
+    `bound` are those of them that a file in the chain binds. `declares` is True if the entry declares its
     inputs, so that every other name is missing there.
-    `includer` and `reference` are the place that names the file itself; None for the entry's own way.
+    `includer` and `reference` are where the file itself is included; None if it is the entry.
     """
 
     entry: str
@@ -400,9 +399,9 @@ class Way(NamedTuple):
 
 
 def ways_to(snapshot: Snapshot, path: str) -> tuple[Way, ...]:
-    """Return the ways to the file at `path` on which it sees data, at most 40, those of open files first.
+    """Return the include chains that pass data to the file at `path`, at most 40, those of open files first.
 
-    One whose functions file cannot be read declares nothing, because that may provide any name.
+    One whose functions file cannot be read declares nothing, because that file may provide any name.
     """
     return snapshot.once(_found_ways, path)
 
@@ -447,7 +446,7 @@ def _ways_places(
 
 
 def names_bound_at(template: Template, reference: TemplateReference) -> frozenset[str]:
-    """Return the names that the file binds, on all ways or on some, at the place of a reference."""
+    """Return the names that the file binds, always or only in some branches, before a reference."""
     return _bound_at(template.source.root, reference)
 
 
@@ -458,9 +457,9 @@ def _bound_at(chunks: ChunkList, reference: TemplateReference) -> frozenset[str]
 
 
 def request_prefixes(snapshot: Snapshot, path: str) -> tuple[UnstablePrefix, ...]:
-    """Return where the prompt of the file at `path` first changes, and the fixed texts behind that.
+    """Return where the prompt of the file at `path` first changes, and the fixed texts after that.
 
-    First where an input is printed, then where an `if` hangs on one.
+    First where an input is printed, then where an `if` depends on one.
     """
     template = snapshot.template(path)
     if template is None:

@@ -1,4 +1,4 @@
-"""Prompt files on disk: found, read, and known again while they do not change."""
+"""Find and read prompt files on disk, and cache them while they are unchanged."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from promptls.syntax.source import Source
 from promptls.text.packed import is_json_file, unpacked
 
 ENDINGS: Final = (".yml.j2", ".yaml.j2")
-"""How the names of prompt files end."""
+"""The extensions of prompt files."""
 MAX_KEPT: Final = 200
-"""How many templates are held that no editor has open."""
+"""The maximum number of cached templates that are not open in an editor."""
 MAX_BYTES: Final = 20_000_000
-"""Files above this size are left alone: no prompt is that long."""
+"""Larger files are ignored: no prompt is that long."""
 SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "site-packages", "experiments"})
-"""Folders that are never walked, beside hidden ones."""
+"""Folders that are never searched, in addition to hidden ones."""
 
 
 def has_prompt_name(path: str) -> bool:
-    """Return whether a file's name ends as a prompt file's does."""
+    """Return whether a path has the extension of a prompt file."""
     return path.lower().endswith(ENDINGS)
 
 
 def prompt_paths(folder: Path, is_prompt: Callable[[str], bool] = has_prompt_name) -> Iterator[str]:
-    """Yield the absolute paths of the files below `folder` whose names end as a prompt file's, sorted.
+    """Yield the absolute paths of the files below `folder` with the extension of a prompt file, sorted.
 
-    `is_prompt` may choose other paths. Hidden folders and those of package managers are left out;
+    `is_prompt` may select other paths. Hidden folders and those of package managers are left out;
     what cannot be read is skipped.
     """
     for paths in prompt_paths_by_folder(folder, is_prompt=is_prompt):
@@ -41,9 +41,9 @@ def prompt_paths(folder: Path, is_prompt: Callable[[str], bool] = has_prompt_nam
 def prompt_paths_by_folder(
     folder: Path, *, is_shallow: bool = False, is_prompt: Callable[[str], bool] = has_prompt_name
 ) -> Iterator[list[str]]:
-    """Yield the paths of `prompt_paths`, folder by folder: also of those that hold no prompt file.
+    """Yield the paths of `prompt_paths`, folder by folder, including folders without prompt files.
 
-    No deeper than the folders right in it where it `is_shallow`.
+    If `is_shallow`, only direct subfolders are searched.
     """
     for current, folders, files in os.walk(folder):
         is_deepest = is_shallow and Path(current) != folder
@@ -52,7 +52,7 @@ def prompt_paths_by_folder(
 
 
 def is_below(path: str, folders: Iterable[str]) -> bool:
-    """Return whether `prompt_paths` of one of the folders would give the path, were there a file."""
+    """Return whether `prompt_paths` of one of the folders would yield the path if the file existed."""
     return has_prompt_name(path) and any(
         Path(path).is_relative_to(folder)
         and not any(map(_is_skipped, Path(path).relative_to(folder).parts[:-1]))
@@ -67,25 +67,25 @@ def _is_skipped(folder: str) -> bool:
 def text_on_disk(path: str) -> str | None:
     """Return the text of a file, or None if it cannot be read.
 
-    Line ends stay as they are. Bytes that are no UTF-8 become U+FFFD, so that the rest of a
-    damaged file keeps its meaning.
+    Line breaks are unchanged. Bytes that are not valid UTF-8 become U+FFFD, so that the rest of a damaged
+    file can be used.
     """
     try:
         return unpacked(path, read_bytes(path, MAX_BYTES)).decode("utf-8", errors="replace")
-    except (OSError, ValueError):  # of names that no file can have, too
+    except (OSError, ValueError):  # also for invalid file names
         return None
 
 
 def source_of(path: str, text: str) -> Source:
-    """Return the text of the file at `path`; in JSON nothing is Jinja."""
+    """Return the source of the file at `path`; JSON contains no Jinja."""
     return Source.of(text, JSON_FIELDS if is_json_file(path) else JINJA_YAML)
 
 
 class DiskFiles:
-    """Templates read from disk, each kept as long as the file's time and size stay what they were.
+    """Templates read from disk, each cached while the file's modification time and size are unchanged.
 
-    No more than `MAX_KEPT` are held at a time, the oldest go first: a workspace of thousands of
-    files is gone through once, and is not to stay in memory with all its trees.
+    At most `MAX_KEPT` are cached, and the oldest are evicted first: a scan of a workspace with thousands of
+    files should not fill the memory with their trees.
     """
 
     def __init__(self) -> None:

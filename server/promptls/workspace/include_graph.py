@@ -1,4 +1,4 @@
-"""Which file names which others, for all prompt files of the workspace, and how names lead to files."""
+"""The graph of which prompt files of the workspace name which others, and the resolution of names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from promptls.workspace.disk import source_of
 
 
 def parts_of_name(name: str) -> tuple[str, ...] | None:
-    """Return the folders and the file of an include's name, or None if Jinja refuses the name."""
+    """Return the folders and the file of an include's name, or None if Jinja rejects the name."""
     parts = []
     for part in name.split("/"):
         if part == "..":
@@ -24,15 +24,15 @@ def parts_of_name(name: str) -> tuple[str, ...] | None:
 
 
 def path_in(folder: str, name: str) -> str | None:
-    """Return the path that `name` has when the entry template lies in `folder`."""
+    """Return the path of `name` if the entry template is in `folder`."""
     parts = parts_of_name(name)
     return str(Path(folder, *parts)) if parts else None
 
 
 def ancestors(path: str, roots: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the folders around a file, nearest first, up to the workspace root that holds it.
+    """Return the folders around a file, nearest first, up to the workspace root that contains it.
 
-    Outside every root only the file's own folder.
+    Outside of all roots, only the file's own folder.
     """
     folder = Path(path).parent
     found = [str(folder)]
@@ -47,11 +47,11 @@ def ancestors(path: str, roots: tuple[str, ...]) -> tuple[str, ...]:
 _REFERENCE: Final = re.compile(r"\{%[-+]?\s*(?:include|import|from|extends)\b(.{0,1000}?)%\}", re.DOTALL)
 _QUOTED: Final = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
 _COMPUTED: Final = re.compile(r"\{%[-+]?\s*(?:include|extends)\b(?:[^%]*?~|\s*[A-Za-z_{])")
-"""A tag whose name may have to be put together, or to be looked up."""
+"""A tag whose name may be a concatenation or a variable."""
 
 
 def names_of(template: Template) -> tuple[str, ...]:
-    """Return the template names that a file holds, and those that it certainly puts together."""
+    """Return the literal template names in a file, and those that it certainly concatenates."""
     return tuple(
         name
         for reference in leading_references(template)
@@ -61,9 +61,9 @@ def names_of(template: Template) -> tuple[str, ...]:
 
 
 def saved_names(path: str, text: str) -> tuple[str, ...]:
-    """Return the same of a text that is saved at `path`.
+    """Return the same as `names_of` for a text that is saved at `path`.
 
-    Most texts are only looked through, and not parsed.
+    Most texts are only searched, not parsed.
     """
     found = [
         match.group(1) or match.group(2)
@@ -76,10 +76,10 @@ def saved_names(path: str, text: str) -> tuple[str, ...]:
 
 
 class IncludeGraph:
-    """The edges between files: what each names, and who names it.
+    """The edges between files: which files each file names, and which name it.
 
-    A name is taken to mean the first existing file among the folders around the file that
-    holds it, nearest first, because the entry template may lie in any of them.
+    A name refers to the first existing file among the folders around the file that contains it,
+    nearest first, because the entry template may be in any of them.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class IncludeGraph:
 
     @property
     def paths(self) -> Iterable[str]:
-        """The files whose names are known: every prompt file of the workspace, once it is scanned."""
+        """The files whose names are known: after a scan, every prompt file of the workspace."""
         return self._names.keys()
 
     def names(self, path: str) -> tuple[str, ...]:
@@ -103,16 +103,16 @@ class IncludeGraph:
         return self._names.get(path, ())
 
     def with_names(self, path: str, names: tuple[str, ...]) -> IncludeGraph:
-        """Return the graph with what one file names replaced; the same graph where that is no change."""
+        """Return the graph with the names in one file replaced; the same graph if they are unchanged."""
         if self._names.get(path) == names:
             return self
-        # Where no file comes or goes, the names in all other files lead where they led before.
+        # Unless a file is added or removed, the names in all other files resolve as before.
         targets = dict(self._targets) if path in self._names else {}
         targets.pop(path, None)
         return IncludeGraph({**self._names, path: names}, self._roots, targets)
 
     def looked_up_anew(self) -> IncludeGraph:
-        """Return the graph with the same names, which may lead to other files than before."""
+        """Return the graph with the same names, but without cached resolutions."""
         return IncludeGraph(self._names, self._roots)
 
     def without(self, path: str) -> IncludeGraph:
@@ -130,7 +130,7 @@ class IncludeGraph:
         return self._includers.get(path, frozenset())
 
     def entries(self, path: str, exists: Callable[[str], bool]) -> frozenset[str]:
-        """Return the files from which `path` is reached and that no other file names; without itself."""
+        """Return the files from which `path` is reached and that no other file names, except itself."""
         seen = {path}
         entries = set()
         waiting = list(self.includers(path, exists))

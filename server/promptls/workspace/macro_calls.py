@@ -1,4 +1,4 @@
-"""Which macros a file calls, of its own and of files that it imports, and what it hands to them."""
+"""Find which macros a file calls, of its own and of imported files, and what it passes to them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class NamedMacro(NamedTuple):
 
 
 class PathIn(NamedTuple):
-    """A path in the file at `path`; `way` is empty where nobody can follow the value."""
+    """A path in the file at `path`; `way` is empty if the value cannot be followed."""
 
     path: str
     way: Path
 
 
 def imported_macros(snapshot: Snapshot, path: str, around: tuple[str, ...] = ()) -> Macros:
-    """Return the macros of other files, by the words that call them in the file at `path`."""
+    """Return the macros of other files, by the names that call them in the file at `path`."""
     template = snapshot.template(path)
     if template is None or not flow_of(template).passes:
         return {}
@@ -50,7 +50,7 @@ def imported_macros(snapshot: Snapshot, path: str, around: tuple[str, ...] = ())
 
 
 def macro_called(snapshot: Snapshot, path: str, callee: Path) -> NamedMacro | None:
-    """Return the macro that a call in the file at `path` calls; None if it is none that is known."""
+    """Return the macro that a call in the file at `path` calls, or None if it is unknown."""
     template = snapshot.template(path)
     words = callee_words(callee)
     if template is None or not words:
@@ -67,7 +67,7 @@ def macro_called(snapshot: Snapshot, path: str, callee: Path) -> NamedMacro | No
 
 
 def calls_of(snapshot: Snapshot, macro: NamedMacro) -> Iterator[tuple[str, Pass]]:
-    """Yield what calls hand to a macro in its own file and in those that import it, each with the caller."""
+    """Yield the arguments of a macro's calls, in its own file and in importing files, with the caller."""
     for path in (macro.path, *sorted(snapshot.includers(macro.path) - {macro.path})):
         template = snapshot.template(path)
         for each in flow_of(template).passes if template is not None else ():
@@ -76,7 +76,7 @@ def calls_of(snapshot: Snapshot, macro: NamedMacro) -> Iterator[tuple[str, Pass]
 
 
 def above(snapshot: Snapshot, path: str, parameter: Parameter) -> Iterator[PathIn]:
-    """Yield what a parameter of a macro or call block of the file at `path` stands for where it is called."""
+    """Yield the arguments for a parameter of a macro or call block of the file at `path`."""
     names = (parameter.number, parameter.name, "*", "**")
     if parameter.owner.isidentifier():
         for caller, each in calls_of(snapshot, NamedMacro(path, parameter.owner)):
@@ -97,7 +97,7 @@ def above(snapshot: Snapshot, path: str, parameter: Parameter) -> Iterator[PathI
 
 
 def below(snapshot: Snapshot, path: str, handed: Pass) -> Iterator[PathIn]:
-    """Yield the parameters that stand for what a call in the file at `path` hands on."""
+    """Yield the parameters that receive what a call in the file at `path` passes."""
     owner = parameter_of(handed.path)
     if owner is not None and handed.callee == (Step(caller_root(owner.owner)),):
         macro = NamedMacro(path, owner.owner)
@@ -109,7 +109,7 @@ def below(snapshot: Snapshot, path: str, handed: Pass) -> Iterator[PathIn]:
 
 
 def paths_from_inputs(snapshot: Snapshot, path: str, way: Path) -> tuple[PathIn, ...]:
-    """Return what a path means that may begin at a parameter: the paths from inputs that are handed to it."""
+    """Return the paths from inputs that a path means if it begins at a parameter."""
     found: dict[PathIn, None] = {}
     seen: set[PathIn] = set()
     waiting = [PathIn(path, way)]
@@ -130,7 +130,7 @@ def paths_from_inputs(snapshot: Snapshot, path: str, way: Path) -> tuple[PathIn,
 
 
 def _parameter(snapshot: Snapshot, path: str, owner: str, argument: int | str) -> Iterator[PathIn]:
-    """Yield the parameter of a macro or call block that an argument is for, where anything uses it."""
+    """Yield the parameter of a macro or call block that an argument is for, if it is used."""
     template = snapshot.template(path)
     for root in flow_of(template).shapes if template is not None else ():
         parameter = parameter_of((Step(root),))
@@ -139,7 +139,7 @@ def _parameter(snapshot: Snapshot, path: str, owner: str, argument: int | str) -
 
 
 def _imports(snapshot: Snapshot, path: str, template: Template) -> Iterator[tuple[Statement, str]]:
-    """Yield the statements that import, each with the file that it leads to."""
+    """Yield the import statements, each with the file that it resolves to."""
     for reference in template.references:
         if reference.keyword in {"import", "from"}:
             target = snapshot.resolve(path, reference)

@@ -1,4 +1,4 @@
-"""The Python calls that load a template with data, found by reading Python files; nothing of them is run."""
+"""Find the Python calls that load a template with data, by parsing Python files; they are not run."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _MAX_STEPS: Final = 20
 
 
 def given_shape(node: ast.expr, scope: Scope, depth: int = 0) -> Shape:
-    """Return the shape of what an expression gives; unknown where that is not written out.
+    """Return the shape of an expression's value; unknown if it is not literal.
 
-    Of a mapping with keys that are not written out the values are an `element`, which has no shape.
+    Values of a mapping whose keys are not literal are represented by an `element` without a shape.
     """
     if depth > _MAX_STEPS:
         return UNKNOWN
@@ -48,11 +48,11 @@ def given_shape(node: ast.expr, scope: Scope, depth: int = 0) -> Shape:
 
 
 ELSE: Final = "…"
-"""What stands in a text in the place of what is not written out."""
+"""The placeholder in a text for pieces that are not literal."""
 
 
 def _text(pieces: Iterable[str | None]) -> Shape:
-    """Return the shape of a text made of pieces; its value if it has a line break, or if all are known."""
+    """Return the shape of a concatenation, with its value if all of it or a line break is known."""
     known = list(pieces)
     made = "".join(ELSE if piece is None else piece for piece in known)
     return constant(made) if None not in known or "\n" in made else Shape("text")
@@ -64,7 +64,7 @@ def _piece(node: ast.expr, scope: Scope, depth: int) -> str | None:
 
 
 def _joined_text(between: str, items: ast.expr, scope: Scope, depth: int) -> Shape:
-    """Return the shape of `between.join(items)`; of items that are not written out there are several."""
+    """Return the shape of `between.join(items)`; items that are not literal are assumed to be several."""
     if isinstance(items, ast.Name):
         items = scope.constant_of(items.id) or items
     if not isinstance(items, ast.List | ast.Tuple):
@@ -81,14 +81,14 @@ def _of_dict(node: ast.Dict | ast.Call, scope: Scope, depth: int) -> Shape:
     for key, value in _entries(node):
         if isinstance(key, str):
             keys[key] = given_shape(value, scope, depth + 1)
-        else:  # it may also be one of the keys that stand ahead of it
+        else:  # it may also contain any of the preceding keys
             keys = dict.fromkeys(keys, UNKNOWN)
             is_open = True
     return Shape("mapping", keys=tuple(sorted(keys.items())), element=UNKNOWN if is_open else None)
 
 
 def _entries(node: ast.Dict | ast.Call) -> Iterator[tuple[object, ast.expr]]:
-    """Yield the keys of a dict that are written out, with their values; None for any other."""
+    """Yield the literal keys of a dict with their values; None for any other key."""
     if isinstance(node, ast.Call):
         yield from ((keyword.arg, keyword.value) for keyword in node.keywords)
         return
@@ -97,16 +97,16 @@ def _entries(node: ast.Dict | ast.Call) -> Iterator[tuple[object, ast.expr]]:
 
 
 _SAME: Final = frozenset({"str", "Path", "PurePath", "abspath", "realpath", "fspath", "normpath"})
-"""Functions that give back the path that they are given."""
+"""Functions that return the path that is passed to them."""
 _SAME_METHODS: Final = frozenset({"resolve", "absolute", "as_posix", "__str__"})
 
 
 def literal_path(
     node: ast.expr, value_of: Callable[[str], ast.expr | None], file: str, depth: int = 0
 ) -> str | None:
-    """Return the path that an expression in the Python file `file` gives, or None if that is not written out.
+    """Return the path that an expression in the Python file `file` evaluates to, or None if unknown.
 
-    `value_of` gives what a name stands for, or `self.name`.
+    `value_of` returns the value of a name, or of `self.name`.
     """
     if depth > _MAX_STEPS:
         return None
@@ -155,7 +155,7 @@ def _of_call(
 
 def _joined(parts: list[str | None]) -> str | None:
     known = [part for part in parts if part is not None]
-    return os.path.join(*known) if len(known) == len(parts) else None  # noqa: PTH118 - no path of this machine
+    return os.path.join(*known) if len(known) == len(parts) else None  # noqa: PTH118 - not a path of this machine
 
 
 def _parent(path: str | None) -> str | None:
@@ -166,11 +166,11 @@ _ENVIRONMENTS: Final = frozenset(
     {"Environment", "SandboxedEnvironment", "ImmutableSandboxedEnvironment", "NativeEnvironment"}
 )
 _PACKAGE_FOLDER: Final = "templates"
-"""Where a package's templates are for Jinja, unless it is told otherwise."""
+"""The default folder of a package's templates in Jinja."""
 
 
 def is_get_template(node: ast.expr | None) -> bool:
-    """Return whether an expression asks a Jinja environment for a template."""
+    """Return whether an expression is a call that gets a template from a Jinja environment."""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -183,7 +183,7 @@ def is_get_template(node: ast.expr | None) -> bool:
 def loaded_template(node: ast.Call, scope: Scope, file: str) -> str | None:
     """Return the path of the template that a call of `get_template` loads.
 
-    None if its folder is not known.
+    None if its folder is unknown.
     """
     assert isinstance(node.func, ast.Attribute)
     name = literal_path(node.args[0], meaning_in(scope), file)
@@ -197,7 +197,7 @@ def loaded_template(node: ast.Call, scope: Scope, file: str) -> str | None:
 
 
 def value_meant(node: ast.expr, scope: Scope) -> ast.expr | None:
-    """Return what a name, or an attribute of one, stands for; anything else stands for itself."""
+    """Return the value of a name or attribute; any other expression is returned unchanged."""
     if isinstance(node, ast.Name):
         return scope.value_of(node.id)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -210,7 +210,7 @@ def _name(node: ast.Call) -> str:
 
 
 def _folder_of(loader: ast.Call, scope: Scope, file: str) -> str | None:
-    """Return the folder that a loader of files or of a package looks in, where it is one."""
+    """Return the folder that a loader of files or of a package searches; None for other calls."""
     texts: list[str | None] = []
     for each in (*loader.args, *(keyword.value for keyword in loader.keywords if keyword.arg != "encoding")):
         folders = each.elts if isinstance(each, (ast.List, ast.Tuple)) else [each]
@@ -224,20 +224,20 @@ def _folder_of(loader: ast.Call, scope: Scope, file: str) -> str | None:
 
 
 _LOADERS: Final = frozenset({"Prompt"})
-"""The names of what loads a template: Prompt Poet's class."""
+"""Names of classes that load a template: Prompt Poet's class."""
 _MARKS: Final = ("template_path", "raw_template", "promptls", "get_template")
-"""What a file with such a call holds in any case."""
+"""Strings one of which every file with such a call contains."""
 _RAW: Final = "raw_template"
 _LIBRARY: Final = "promptls"
 _UNKNOWN_KEYWORDS: Final = frozenset({"package_name", "template_loader", "from_examples", "raw_template"})
-"""Arguments with which a path or the data means something else."""
+"""Arguments that change the meaning of a path or of the data."""
 
 
 class TemplateCall(NamedTuple):
     """A call in the Python file at `file` that loads the template `template` with data of these keys.
 
-    The path is as it is written, or absolute where it is made from `__file__`. `span` is that of the
-    call's name, in code points; `line` counts from 0.
+    The path is as written, or absolute if it is derived from `__file__`. `span` is that of the
+    call's name, in code points; `line` is zero-based.
     """
 
     file: str
@@ -246,15 +246,15 @@ class TemplateCall(NamedTuple):
     template: str
     keys: frozenset[str]
     given: tuple[tuple[str, Shape], ...] = ()
-    """The values by their keys, as far as they are written out."""
+    """The values by their keys, as far as they are literal."""
     is_jinja: bool = False
-    """Whether Jinja renders the template by itself, without Prompt Poet."""
+    """Whether Jinja renders the template directly, without Prompt Poet."""
 
 
 class RawTemplate(NamedTuple):
-    """The expression of a template that a program gives as a text, the scope that it stands in, and its call.
+    """The expression of a template that a program passes as text, its scope, and its call.
 
-    The call's `template` is empty. It is None if the data of the call cannot be told.
+    The call's `template` is empty. The call is None if its data is unknown.
     """
 
     node: ast.expr
@@ -263,9 +263,9 @@ class RawTemplate(NamedTuple):
 
 
 def python_paths_by_folder(roots: Iterable[str], shallow: Container[str] = ()) -> Iterator[list[str]]:
-    """Yield the Python files below each root, folder by folder; without hidden folders and those of packages.
+    """Yield the Python files below each root, folder by folder, except hidden folders and packages.
 
-    No deeper than the folders right in a root that is `shallow`.
+    Roots that are `shallow` are only searched down to their direct subfolders.
     """
     for root in roots:
         for current, folders, files in os.walk(root):
@@ -281,9 +281,9 @@ def python_paths_by_folder(roots: Iterable[str], shallow: Container[str] = ()) -
 def scanned_calls(
     roots: Iterable[str], calls: dict[str, tuple[TemplateCall, ...]], shallow: Container[str] = ()
 ) -> Iterator[None]:
-    """Fill `calls` with the calls in each Python file below `roots` that has some.
+    """Fill `calls` with the calls in each Python file below `roots` that has any.
 
-    Gives way after each file and each folder, so that a server can do something else in between.
+    Pauses after each file and each folder, so that a server can do other work in between.
     """
     for paths in python_paths_by_folder(roots, shallow):
         for path in paths:
@@ -304,7 +304,7 @@ def calls_in_file(path: str) -> tuple[TemplateCall, ...]:
 
 
 def raw_templates_in(text: str, path: str) -> tuple[RawTemplate, ...]:
-    """Return the templates that calls of Prompt Poet's class in a Python text give as a text."""
+    """Return the templates that calls of Prompt Poet's class in Python source pass as text."""
     if _RAW not in text:
         return ()
     try:
@@ -315,12 +315,12 @@ def raw_templates_in(text: str, path: str) -> tuple[RawTemplate, ...]:
 
 
 def calls_in_text(text: str, path: str) -> tuple[TemplateCall, ...]:
-    """Return the same as `calls_in`, without parsing a text that says nothing of templates."""
+    """Return the result of `calls_in`, without parsing source that does not mention templates."""
     return calls_in(text, path) if any(mark in text for mark in _MARKS) else ()
 
 
 def calls_in(text: str, path: str) -> tuple[TemplateCall, ...]:
-    """Return the calls in a Python text that stands in the file at `path`."""
+    """Return the calls in the Python source of the file at `path`."""
     try:
         tree = ast.parse(text)
         return tuple(_calls(tree, text, path))
@@ -329,9 +329,9 @@ def calls_in(text: str, path: str) -> tuple[TemplateCall, ...]:
 
 
 def data_of(node: ast.Call) -> tuple[ast.expr, ...] | None:
-    """Return the expressions whose keys are the data of a call; the call itself stands for its keywords.
+    """Return the expressions whose keys are the data of a call; the call itself represents its keywords.
 
-    None if the data of the call cannot be told.
+    None if the data of the call is unknown.
     """
     if _python_calls_name(node.func) == "render":
         unpacked = [keyword.value for keyword in node.keywords if keyword.arg is None]
@@ -362,14 +362,14 @@ def _raw_templates(tree: ast.Module, text: str, path: str) -> Iterator[RawTempla
 
 
 def _name_span(node: ast.Call, text: str) -> tuple[Span, int] | None:
-    """Return where the name of a call stands, and its line from 0."""
+    """Return the span of a call's name, and its zero-based line."""
     if node.func.end_col_offset is None:
         return None
     starts = line_starts(text)
     name = _python_calls_name(node.func)
     line = (node.func.end_lineno or node.lineno) - 1
     begin = starts[line] if line < len(starts) else 0
-    # The parser counts bytes, and a name ends where its last byte does.
+    # The parser counts bytes, and a name ends at its last byte.
     before = text[begin:].encode("utf-8", "surrogatepass")[: node.func.end_col_offset]
     end = begin + len(before.decode("utf-8", "replace"))
     return Span(end - len(name), end), line
@@ -382,7 +382,7 @@ def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
     for scope in scopes_of(tree):
         for node in scope.calls:
             template, is_jinja = _template_of(node, scope, loads, path)
-            if is_jinja and ".globals" in text:  # they may give what the call does not
+            if is_jinja and ".globals" in text:  # they may provide what the call does not
                 continue
             data = data_of(node) if template else None
             keys = None if data is None else _keys_of(data, node, scope)
@@ -393,12 +393,12 @@ def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
 
 
 def _python_calls_name(function: ast.expr) -> str:
-    """Return the last name of what is called."""
+    """Return the last component of the called name."""
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 def _template_of(node: ast.Call, scope: Scope, loads: frozenset[str], path: str) -> tuple[str | None, bool]:
-    """Return the path of the template that a call gives data to, and whether Jinja loads it."""
+    """Return the path of the template that a call passes data to, and whether Jinja loads it."""
     load = value_meant(node.func.value, scope) if isinstance(node.func, ast.Attribute) else None
     if _python_calls_name(node.func) == "render" and isinstance(load, ast.Call) and is_get_template(load):
         return loaded_template(load, scope, path), True
@@ -407,9 +407,9 @@ def _template_of(node: ast.Call, scope: Scope, loads: frozenset[str], path: str)
 
 
 def _loaded(node: ast.Call, load: ast.expr | None, loads: frozenset[str]) -> ast.expr | None:
-    """Return the expression of the path of the template that a call gives data to, where it is such a call.
+    """Return the expression for the path of the template that a call passes data to, if it is such a call.
 
-    `load` is what the method that is called belongs to.
+    `load` is the object whose method is called.
     """
     name = _python_calls_name(node.func)
     if name in _LOADERS:
@@ -423,7 +423,7 @@ def _loaded(node: ast.Call, load: ast.expr | None, loads: frozenset[str]) -> ast
 
 
 def _names_of_load(tree: ast.Module) -> frozenset[str]:
-    """Return what a module calls the function `promptls.load`."""
+    """Return the names of the function `promptls.load` in a module."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -434,7 +434,7 @@ def _names_of_load(tree: ast.Module) -> frozenset[str]:
 
 
 def _keys_of(data: tuple[ast.expr, ...], call: ast.Call, scope: Scope) -> frozenset[str] | None:
-    """Return the keys of all the data of a call; None if those of one of them cannot be told."""
+    """Return the keys of all the data of a call, or None if any of them are unknown."""
     found: set[str] = set()
     for each in data:
         keys = (
@@ -449,7 +449,7 @@ def _keys_of(data: tuple[ast.expr, ...], call: ast.Call, scope: Scope) -> frozen
 
 
 def _given(keys: frozenset[str], data: tuple[ast.expr, ...], scope: Scope) -> tuple[tuple[str, Shape], ...]:
-    """Return the values that a call gives, sorted by their keys; unknown where they are not written out."""
+    """Return the values that a call passes, sorted by their keys; unknown if they are not literal."""
     found = dict.fromkeys(sorted(keys), UNKNOWN)
     for each in data:
         value = scope.constant_of(each.id) if isinstance(each, ast.Name) else each
@@ -462,7 +462,7 @@ def _given(keys: frozenset[str], data: tuple[ast.expr, ...], scope: Scope) -> tu
 
 
 def _keys(node: ast.expr | None, scope: Scope) -> frozenset[str] | None:
-    """Return the keys of a dict that is written out, or of a variable that is nothing else.
+    """Return the keys of a literal dict, or of a variable whose only value is one.
 
     None otherwise.
     """

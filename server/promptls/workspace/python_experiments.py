@@ -1,4 +1,4 @@
-"""The experiments, metrics and datasets that Python files define, found by reading the files."""
+"""Find the experiments, metrics and datasets that Python files define, by parsing the files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROMPT_PARAMETERS: Final = frozenset(
 
 
 class PythonName(NamedTuple):
-    """A name that a Python file defines at its top level, with its place in code points."""
+    """A name that a Python file defines at its top level, with its position in code points."""
 
     name: str
     span: Span
@@ -28,7 +28,7 @@ class PythonName(NamedTuple):
 
 
 class RowColumn(NamedTuple):
-    """A column that a function reads of its row: `row["text"]`. The span is that of what is in the quotes."""
+    """A column that a function reads of its row: `row["text"]`. The span is without the quotes."""
 
     name: str
     span: Span
@@ -36,7 +36,7 @@ class RowColumn(NamedTuple):
 
 
 class PythonExperiment(NamedTuple):
-    """An experiment: its parameters behind the row, and what it says of prompts, metrics and columns."""
+    """An experiment: its parameters after the row, and its prompts, metrics and columns."""
 
     file: str
     name: str
@@ -44,34 +44,34 @@ class PythonExperiment(NamedTuple):
     line: int
     parameters: tuple[str, ...]
     required: frozenset[str]
-    """Those of the parameters that have no default."""
+    """The parameters without a default."""
     prompts: frozenset[str]
-    """The texts that look like paths of prompt files: in the function, and of one that takes a prompt, where
-    it has none itself, those of templates outside of all experiments, as in a call of its `arun`."""
+    """The texts that look like paths of prompt files in the function. If there are none and it takes a
+    prompt, the paths of templates outside of all experiments, such as in a call of its `arun`."""
     scores: Mapping[str, str]
     """The columns of its results that a metric of the file fills, with the name of the metric."""
 
     @property
     def prompt_parameter(self) -> str | None:
-        """The parameter that takes the path of a prompt file."""
+        """The parameter for the path of a prompt file."""
         return next((name for name in self.parameters if name in PROMPT_PARAMETERS), None)
 
 
 class PythonFindings(NamedTuple):
-    """What one Python file defines; every tuple in the order of the file."""
+    """What one Python file defines; every tuple is in file order."""
 
     experiments: tuple[PythonExperiment, ...] = ()
     metrics: tuple[PythonName, ...] = ()
     datasets: tuple[PythonName, ...] = ()
     columns: tuple[RowColumn, ...] = ()
     loaded: frozenset[str] = frozenset()
-    """The names of datasets that are loaded by `Dataset.load` or `Dataset.stream`, as they are kept."""
+    """The names of saved datasets that are loaded by `Dataset.load` or `Dataset.stream`."""
 
 
 def scored_columns(node: ast.AST, metrics: set[str]) -> Iterator[tuple[str, str]]:
     """Yield columns of results and their metrics, as in `{"labels_score": labels.score(…).value}`.
 
-    A name in between is followed where the function assigns it once.
+    A variable in between is resolved if the function assigns it once.
     """
     assigned: dict[str, list[ast.expr]] = {}
     for each in ast.walk(node):
@@ -89,7 +89,7 @@ def scored_columns(node: ast.AST, metrics: set[str]) -> Iterator[tuple[str, str]
 
 
 def _scoring(node: ast.expr, assigned: Mapping[str, list[ast.expr]]) -> str | None:
-    """Return the name of the metric whose score an expression is."""
+    """Return the name of the metric whose score an expression is, or None."""
     if isinstance(node, ast.Attribute) and node.attr == "value":
         node = node.value
     if isinstance(node, ast.Name):
@@ -122,7 +122,7 @@ _LOADER: Final = "load_dataset"
 
 
 def findings_in(text: str, path: str) -> PythonFindings:
-    """Return what a Python text in the file at `path` defines; nothing where it is no Python."""
+    """Return what Python source of the file at `path` defines; empty if it cannot be parsed."""
     try:
         tree = ast.parse(text)
         return _Reader(tree, text, path).findings()
@@ -131,7 +131,7 @@ def findings_in(text: str, path: str) -> PythonFindings:
 
 
 class _Reader:
-    """One module, with the names under which it knows those of the two packages."""
+    """One module, with its local names for those of the two packages."""
 
     def __init__(self, tree: ast.Module, text: str, path: str) -> None:
         self._tree = tree
@@ -163,7 +163,7 @@ class _Reader:
         )
 
     def _templates_named_outside(self) -> Iterator[str]:
-        """Yield the texts that end as a template's path does, in all of the module but its experiments."""
+        """Yield the texts that end like a template's path, in the module outside of its experiments."""
         for statement in self._tree.body:
             if self._is_experiment(statement):
                 continue
@@ -209,7 +209,7 @@ class _Reader:
         )
 
     def _is_dataset(self, node: ast.expr | None) -> bool:
-        """Return whether a call makes or loads a dataset."""
+        """Return whether a call creates or loads a dataset."""
         if not isinstance(node, ast.Call):
             return False
         function = node.func
@@ -271,7 +271,7 @@ class _Reader:
     def _text_span(self, node: ast.Constant) -> Span | None:
         """Return the span of the text in the quotes.
 
-        None for one that is written with escapes or in pieces.
+        None if it has escapes or consists of several literals.
         """
         if node.end_lineno != node.lineno or node.end_col_offset is None:
             return None
@@ -298,7 +298,7 @@ class _Reader:
                 yield PythonName(target.id, Span(start, start + len(target.id)), target.lineno - 1)
 
     def _offset(self, line: int, column: int) -> int:
-        """Return the offset of a place as the parser gives it: a line from 1, and bytes."""
+        """Return the offset of a position in the syntax tree (line from 1, column in bytes)."""
         before = self._lines[line - 1].encode("utf-8", "surrogatepass")[:column]
         return self._starts[line - 1] + len(before.decode("utf-8", "replace"))
 
@@ -311,9 +311,9 @@ class _Reader:
         )
 
     def _meaning(self, node: ast.expr) -> str | None:
-        """Return what of the two packages an expression names: `experiment`, `Dataset`, ….
+        """Return the name in the two packages that an expression refers to: `experiment`, `Dataset`, ….
 
-        None for all else.
+        None for anything else.
         """
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             return self._imported.get(node.value)
@@ -325,7 +325,7 @@ class _Reader:
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the names that a module has of the two packages, with what they are called there."""
+    """Yield the names that a module imports from the two packages, with their original names."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and not node.level and _is_of_package(node.module):
             yield from ((each.asname or each.name, each.name) for each in node.names)
@@ -355,11 +355,11 @@ def _required(arguments: ast.arguments) -> list[str]:
 
 
 def experiments_for(found: Mapping[str, PythonFindings], prompt: str) -> tuple[PythonExperiment, ...]:
-    """Return the experiments that can be run on a prompt file: those that name it, or take one near by.
+    """Return the experiments that can be run on a prompt file: those that name it, or a nearby one.
 
-    One that names prompts is for these alone. One that takes a prompt, and whose file names none, is for
-    those in the folder of its file and below; where that folder holds no template, also for those in the
-    folders beside it.
+    An experiment that names prompts is only for these. One that takes a prompt, and whose file names none, is
+    for those in the folder of its file and below; if that folder contains no template, also for those in
+    sibling folders.
     """
     return tuple(
         experiment
@@ -372,7 +372,7 @@ def experiments_for(found: Mapping[str, PythonFindings], prompt: str) -> tuple[P
 def scanned_experiments(
     roots: Iterable[str], found: dict[str, PythonFindings], shallow: Container[str] = ()
 ) -> Iterator[None]:
-    """Fill `found` with what each Python file below `roots` defines; gives way after each file."""
+    """Fill `found` with what each Python file below `roots` defines; pauses after each file."""
     for paths in python_paths_by_folder(roots, shallow):
         for path in paths:
             findings = findings_in_file(path)
@@ -384,13 +384,13 @@ def scanned_experiments(
 
 @kept_by_file(256)
 def findings_in_file(path: str) -> PythonFindings:
-    """Return what the file at `path` defines; nothing where it cannot be read."""
+    """Return what the file at `path` defines; empty if it cannot be read."""
     text = text_on_disk(path)
     return findings_in_text(text, path) if text is not None else PythonFindings()
 
 
 def findings_in_text(text: str, path: str) -> PythonFindings:
-    """Return the same as `findings_in`, without parsing a text that names neither package."""
+    """Return the result of `findings_in`, without parsing source that mentions neither package."""
     return findings_in(text, path) if any(package in text for package in PACKAGES) else PythonFindings()
 
 

@@ -1,4 +1,4 @@
-"""The functions and names of a Python file, found by reading it; nothing of it is run."""
+"""Find the functions and names of a Python file by parsing it; it is not run."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from promptls.workspace.disk import text_on_disk
 
 
 class PythonFunction(NamedTuple):
-    """A function at the top level of a file: its signature, its docstring, and its line from 0.
+    """A function at the top level of a file: its signature, its docstring, and its zero-based line.
 
-    `parameters` is empty where `signature` is; `decorators` are the names of what decorates it, and
-    `metric_name` is the text that one of them is given as `name`.
+    `parameters` is empty if `signature` is; `decorators` are the names of its decorators, and
+    `metric_name` is the text that is passed to one of them as `name`.
     """
 
     name: str
@@ -29,10 +29,10 @@ class PythonFunction(NamedTuple):
 
 @kept_by_file(64)
 def functions_in(path: str) -> tuple[PythonFunction, ...] | None:
-    """Return the functions that the file at `path` offers; None if it cannot be read or parsed.
+    """Return the functions that the file at `path` offers, or None if it cannot be read or parsed.
 
-    Names that the file assigns count as well, because they may hold functions; their signature
-    is unknown and left empty. A written-out `__all__` adds what the file imports.
+    Variables that the file assigns are included, because they may be functions; their signature
+    is unknown and left empty. A literal `__all__` adds imported names.
     """
     text = text_on_disk(path)
     if text is None:
@@ -106,7 +106,7 @@ def _taken(argument: ast.arg, default: ast.expr | None, kind: TakenKind) -> Take
 
 
 def _exported(tree: ast.Module) -> list[str]:
-    """Return the names in the file's `__all__`, as far as they are written out."""
+    """Return the names in the file's `__all__`, as far as they are literal."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and any(
             isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets
@@ -121,17 +121,16 @@ def _exported(tree: ast.Module) -> list[str]:
 
 
 _UNSEEN: Final = frozenset({"globals", "exec", "setattr"})
-"""Functions that bind names which are not written out."""
+"""Functions that bind names dynamically."""
 _DATA: Final = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.JoinedStr)
-"""Expressions that give no function."""
+"""Expressions whose value is not a function."""
 
 
 @kept_by_file(64)
 def names_of_module(path: str) -> frozenset[str] | None:
-    """Return the names that importing the file at `path` would bind; None if they cannot all be known.
+    """Return the names that importing the file at `path` would bind, or None if they cannot all be known.
 
-    That is where the file cannot be read or parsed, imports with a star, or makes names in a way
-    that only running it shows.
+    That is the case if the file cannot be read or parsed, has a star import, or binds names dynamically.
     """
     text = text_on_disk(path)
     if text is None:
@@ -149,7 +148,7 @@ def names_of_module(path: str) -> frozenset[str] | None:
 
 @kept_by_file(64)
 def plain_names(path: str) -> frozenset[str]:
-    """Return the names that importing the file at `path` certainly binds to a class, or to plain data."""
+    """Return the names that the file at `path` certainly binds to a class, or to plain data."""
     text = text_on_disk(path)
     try:
         tree = ast.parse(text or "")
@@ -166,7 +165,7 @@ def plain_names(path: str) -> frozenset[str]:
 
 
 def _bound(body: list[ast.stmt]) -> Iterator[str]:
-    """Yield the names that statements bind; `*` for a star import, and for names that are not written out."""
+    """Yield the names that statements bind; `*` for a star import and for names bound dynamically."""
     for node in body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield node.name

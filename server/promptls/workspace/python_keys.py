@@ -1,4 +1,4 @@
-"""Where the keys of a template's data stand in a Python call that writes them out."""
+"""Locate the keys of a template's data in a Python call that contains them literally."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _TEXT: Final = re.compile(r"""[rRuU]?('|"|\'{3}|"{3})(\w+)\1""")
 
 
 def key_spans(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> tuple[Span, ...]:
-    """Return the places of one key in the data of a call, without quotes; `text` is that of the call's file.
+    """Return the positions of one key in the data of a call, without quotes; `text` is the file's text.
 
-    `keys` are those of the dicts that lead to it, itself last; None stands for any, and lists in
-    between count as none. None if the text is another one than that in which the call was found.
+    `keys` are those of the enclosing dicts, outermost first, and the key itself; None matches any key, and
+    lists in between are ignored. Empty if the text is no longer the one in which the call was found.
     """
     if keys[0] is not None and keys[0] not in call.keys:
         return ()
@@ -31,7 +31,7 @@ def key_spans(text: str, call: TemplateCall, keys: tuple[str | None, ...]) -> tu
 
 
 def _data(text: str, call: TemplateCall, places: _Places) -> Iterator[tuple[ast.expr, Scope]]:
-    """Yield the expressions of the data of a call, with the scope that the call stands in."""
+    """Yield the expressions of the data of a call, with the scope of the call."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
@@ -47,7 +47,7 @@ def _data(text: str, call: TemplateCall, places: _Places) -> Iterator[tuple[ast.
 def _keys(
     data: ast.expr, scope: Scope, places: _Places, keys: tuple[str | None, ...], *, is_data: bool = False
 ) -> Iterator[Span]:
-    """Yield the places of a key in an expression, as far as it is written out."""
+    """Yield the positions of a key in an expression, as far as it is literal."""
     written = scope.constant_of(data.id) if isinstance(data, ast.Name) else data
     if isinstance(written, ast.Dict):
         for key, value in zip(written.keys, written.values, strict=True):
@@ -77,7 +77,7 @@ def _is_dict(call: ast.Call) -> bool:
 
 
 class _Places:
-    """The offsets, in code points, of what Python's parser places by lines and bytes."""
+    """Converts the line and byte positions of Python's parser to offsets in code points."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -93,7 +93,7 @@ class _Places:
         return self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
 
     def inside_quotes(self, node: ast.expr, name: str) -> Span | None:
-        """Return the span of a text's letters, where they are written as they are."""
+        """Return the span of a text inside its quotes, if it is written without escapes."""
         start = self.offset(node.lineno, node.col_offset)
         written = self._text[start : self.end_of(node)]
         match = _TEXT.fullmatch(written)

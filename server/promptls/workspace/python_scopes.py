@@ -1,4 +1,4 @@
-"""Names and attributes in a Python file that refer to one value throughout a function or a class."""
+"""Resolve names and attributes in a Python file that have one value throughout a function or class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class AttributeValue(NamedTuple):
-    """The value that code in `scope` gives to `name.attribute`; None if that is not one expression."""
+    """The value that code in `scope` assigns to `name.attribute`; None if that is not one expression."""
 
     scope: Scope
     name: str
@@ -19,21 +19,21 @@ class AttributeValue(NamedTuple):
 
 @dataclass(slots=True)
 class Scope:
-    """A function, a class or the module: its own calls, and what its names are bound to."""
+    """A function, a class or the module: its own calls, and the values of its names."""
 
     outer: Scope | None
     calls: list[ast.Call] = field(default_factory=list)
     values: dict[str, list[ast.expr | None]] = field(default_factory=dict)
-    """What each name is assigned, None if it is bound in another way."""
+    """The values that are assigned to each name; None if it is bound in a different way."""
     touched: set[str] = field(default_factory=set)
-    """Names whose value may change, here or further inside: all that are used but as a keyword's value."""
+    """Names whose value may change, here or further inside: all that are used except as keyword values."""
     node: ast.AST | None = None
     inner: list[Scope] = field(default_factory=list)
     attributes: list[AttributeValue] = field(default_factory=list)
     """Of a module: what any of its code assigns to attributes of names."""
 
     def value_of(self, name: str) -> ast.expr | None:
-        """Return what a name stands for, where it is bound once; else None."""
+        """Return the value of a name if it is bound once, else None."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.values:
@@ -43,9 +43,9 @@ class Scope:
         return None
 
     def constant_of(self, name: str) -> ast.expr | None:
-        """Return what a name stands for, where it is bound once and nothing can change its value.
+        """Return the value of a name if it is bound once and nothing can change the value.
 
-        Else None.
+        Otherwise None.
         """
         scope: Scope | None = self
         while scope is not None:
@@ -56,7 +56,7 @@ class Scope:
 
 
 def scopes_of(tree: ast.Module) -> list[Scope]:
-    """Return the scopes of a module, the module's own first."""
+    """Return the scopes of a module; the module's own scope is first."""
     found: list[Scope] = []
     _visit_scope(tree, None, found)
     return found
@@ -106,7 +106,7 @@ def _visit(node: ast.AST, scope: Scope, found: list[Scope]) -> None:
     _note_name(node, scope)
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.keyword) and isinstance(child.value, ast.Name):
-            continue  # handing a value on by keyword leaves the name's value as it was
+            continue  # passing a value by keyword leaves the name's value unchanged
         if isinstance(child, ast.Name) and _is_rendering(node):
             continue  # and so does rendering with it
         _visit(child, scope, found)
@@ -140,10 +140,10 @@ def _note_name(node: ast.AST, scope: Scope) -> None:
 
 
 def attribute_value(scope: Scope, name: str, attribute: str) -> ast.expr | None:
-    """Return the one expression that `name.attribute` stands for in a scope; None if there is none.
+    """Return the one expression that `name.attribute` refers to in a scope, or None.
 
-    `name` is what a method calls its instance or class, or the name of a class. The expression means the
-    same wherever it stands: what it reads is bound in the module.
+    `name` is the name of a class, or a method's name for its instance or class. The expression has the same
+    meaning in any scope: the names that it reads are bound in the module.
     """
     module = _chain(scope)[-1]
     owner = _class_meant(scope, name)
@@ -167,7 +167,7 @@ def attribute_value(scope: Scope, name: str, attribute: str) -> ast.expr | None:
 
 
 def meaning_in(scope: Scope) -> Callable[[str], ast.expr | None]:
-    """Return what a name, or `self.name`, stands for in a scope."""
+    """Return a function that returns the value of a name, or of `self.name`, in a scope."""
 
     def meaning(name: str) -> ast.expr | None:
         owner, dot, attribute = name.partition(".")
@@ -184,7 +184,7 @@ def _chain(scope: Scope) -> list[Scope]:
 
 
 def _class_meant(scope: Scope, name: str) -> ast.ClassDef | None:
-    """Return the class that a name is an instance of, or stands for itself."""
+    """Return the class that a name refers to, or is an instance of."""
     for each in _chain(scope):
         if name not in each.values:
             continue
@@ -202,7 +202,7 @@ def _class_meant(scope: Scope, name: str) -> ast.ClassDef | None:
 
 
 def _named_class(module: Scope, name: str) -> ast.ClassDef | None:
-    """Return the class of this name, where the module gives the name nothing else."""
+    """Return the class of this name if the module binds the name to nothing else."""
     if module.values.get(name) != [None] or not isinstance(module.node, ast.Module):
         return None
     named = (node for node in module.node.body if isinstance(node, ast.ClassDef) and node.name == name)
@@ -210,7 +210,7 @@ def _named_class(module: Scope, name: str) -> ast.ClassDef | None:
 
 
 def _family(module: Scope, owner: ast.ClassDef) -> list[ast.ClassDef]:
-    """Return the class, those of the module that it is derived from, and those that are derived from it."""
+    """Return the class, its base classes in the module, and the classes that are derived from it."""
     body = module.node.body if isinstance(module.node, ast.Module) else []
     classes = [node for node in body if isinstance(node, ast.ClassDef)]
     above, below = [owner], [owner]
@@ -233,7 +233,7 @@ def _body_of(module: Scope, owner: ast.ClassDef) -> Scope | None:
 
 
 def _means_the_same(value: ast.expr, where: Scope, scope: Scope, module: Scope) -> bool:
-    """Return whether every name in an expression is one of the module's in both scopes."""
+    """Return whether every name in an expression is bound by the module in both scopes."""
     for node in ast.walk(value):
         if isinstance(node, ast.Name):
             for start in (where, scope):

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 MAX_CHARACTERS: Final = 200_000
 """Settings files with more characters are not read."""
 MAX_LEVELS: Final = 64
-"""How many names may lead to a setting, and how deep lists and tables may be nested.
+"""The maximum number of names in the path of a setting, and of nested lists and tables.
 
 `tomllib` takes quadratic time and memory for the names of one key, and is recursive.
 """
 _TOKEN: Final = re.compile(
     r"""(?P<space>[ \t]+)|(?P<comment>\#[^\r\n]*)|(?P<line>\r\n|\r|\n)"""
     r"""|(?P<string>\"{3}.*?\"{3}|'{3}.*?'{3}|(?!\"{3})"(?:[^"\\\r\n]|\\.)*"|(?!'{3})'[^'\r\n]*')"""
-    # A backslash goes with the character behind it, so that an unclosed quote is looked at once a line.
+    # A backslash is consumed with the next character, so that an unclosed quote is scanned once per line.
     r"""|(?P<word>[\w+-]+)|(?P<sign>\\.|.)""",
     re.DOTALL,
 )
@@ -47,9 +47,9 @@ TomlKeys = tuple[str | int, ...]
 
 
 class TomlName(NamedTuple):
-    """A key, or a text in quotes, at `span` without the quotes.
+    """A key or a quoted text; `span` is without the quotes.
 
-    `keys` lead to it from the file's root, with the numbers of items in lists; those of a key end with it.
+    `keys` lead to it from the root, with the indexes of items in lists; for a key, they include it.
     """
 
     keys: TomlKeys
@@ -59,7 +59,7 @@ class TomlName(NamedTuple):
 
 
 class TooLargeTomlError(Exception):
-    """The text is longer or nested deeper than settings may be, from `offset` on."""
+    """The text is longer or nested deeper than allowed for settings, from `offset` on."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
@@ -67,16 +67,16 @@ class TooLargeTomlError(Exception):
 
 
 def toml_names(text: str) -> Iterator[TomlName]:
-    """Yield every key of a TOML text and every text in it that stands on one line without escapes, in order.
+    """Yield every key and every single-line text without escapes of a TOML text, in order.
 
-    The names end where the text is longer or nested deeper than settings may be.
+    Stops where the text is longer or nested deeper than allowed for settings.
     """
     with suppress(TooLargeTomlError):
         yield from _Reader(text).names()
 
 
 def check_size(text: str) -> None:
-    """Raise TooLargeTomlError for a text that `tomllib` would take too long for."""
+    """Raise TooLargeTomlError for a text that would take `tomllib` too long."""
     for _ in _Reader(text).names():
         pass
 
@@ -88,7 +88,7 @@ def _check_levels(levels: int, offset: int) -> None:
 
 
 class _Open:
-    """A list or a table in line: the keys that lead to it, and the number of the item that is read."""
+    """A list or inline table: the keys that lead to it, and the index of the current item."""
 
     def __init__(self, sign: str, keys: TomlKeys) -> None:
         self.sign: Final = sign
@@ -97,7 +97,7 @@ class _Open:
 
 
 class _Reader:
-    """Reads a text from its beginning; `_keys` are those of the line or item that is read."""
+    """Reads a text from its beginning; `_keys` are those of the current line or item."""
 
     def __init__(self, text: str) -> None:
         self._text: Final = text
@@ -171,13 +171,13 @@ MAX_SETTINGS_BYTES: Final = 1_000_000
 """The size above which a settings file is not read."""
 _UNQUOTED_LIST: Final = re.compile(r"(?<=should be a list: )`\[(.*?)\]`", re.DOTALL)
 _LIST_OF_TEXT: Final = r"""`["\1"]`"""
-"""A list of one text as TOML has it."""
+"""A list of one text in TOML syntax."""
 _TOOL_KEYS: Final = ("tool", "promptls")
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsProblem:
-    """A mistake in the settings, with what is wrong in `message`; the editor's settings have no place."""
+    """A mistake in the settings, described in `message`; the editor's settings have no position."""
 
     place: FilePlace | None
     message: str
@@ -187,8 +187,8 @@ class SettingsProblem:
 class ProjectFile:
     """Settings and where they come from.
 
-    `root` is the folder of the settings file, or the folder of the prompt file where `path` is None
-    because there is no settings file. What `problems` names has its default value.
+    `root` is the folder of the settings file, or of the prompt file if `path` is None because there is no
+    settings file. Settings with `problems` have their default value.
     """
 
     root: Path
@@ -196,14 +196,14 @@ class ProjectFile:
     settings: Project
     problems: tuple[SettingsProblem, ...] = ()
     text: str = ""
-    """What stands in the file at `path`."""
+    """The text of the file at `path`."""
 
     def includes(self, path: str) -> bool:
-        """Return whether the settings say that the file is a prompt file, whatever it looks like."""
+        """Return whether the settings declare that the file is a prompt file, regardless of its text."""
         return self._matches(path, self.settings.include)
 
     def excludes(self, path: str) -> bool:
-        """Return whether the settings say that the file is to be left alone."""
+        """Return whether the settings exclude the file."""
         return self._matches(path, self.settings.exclude)
 
     def _matches(self, path: str, globs: list[str]) -> bool:
@@ -219,7 +219,7 @@ class ProjectFile:
 
 
 def _spellings(glob: str) -> tuple[str, ...]:
-    """Return the glob, and the one in which `**/` stands for no folder, as it may."""
+    """Return the glob, and its variant in which `**/` matches no folder."""
     shorter = glob.replace("/**/", "/").removeprefix("**/")
     return (glob,) if shorter == glob else (glob, shorter)
 
@@ -227,8 +227,8 @@ def _spellings(glob: str) -> tuple[str, ...]:
 def find_project(path: Path, editor_settings: Mapping[str, object] | None = None) -> ProjectFile:
     """Return the project of the file at `path`, searched in its folder and every folder above.
 
-    The nearest settings file counts; `promptls.toml` goes before `pyproject.toml`. The editor's
-    settings lie over it, key by key. Never raises on a bad file: its problems are part of the
+    The nearest settings file is used; `promptls.toml` takes precedence over `pyproject.toml`. The editor's
+    settings override it, key by key. Never raises on a bad file: its problems are part of the
     result.
     """
     from promptls.settings.project import Project
@@ -255,12 +255,12 @@ def project_folder(path: Path) -> Path | None:
 
 
 def folder_to_trust(path: Path) -> Path:
-    """Return the folder on whose trust a file or folder depends: that of its project, else its own."""
+    """Return the folder that must be trusted for a file or folder: that of its project, else its own."""
     return project_folder(path) or (path if path.is_dir() else path.parent)
 
 
 def _under_editor(project: ProjectFile, editor_settings: Mapping[str, object] | None) -> ProjectFile:
-    """Return the project with the editor's settings over it; mappings such as `rules` are laid key by key."""
+    """Return the project overridden by the editor's settings; mappings such as `rules` are merged by key."""
     if not editor_settings:
         return project
     values = project.settings.model_dump(exclude_unset=True)
@@ -274,13 +274,13 @@ def _under_editor(project: ProjectFile, editor_settings: Mapping[str, object] | 
 def edited_project(
     project: ProjectFile, text: str, editor_settings: Mapping[str, object] | None = None
 ) -> ProjectFile:
-    """Return the project as it is with another text in its file."""
+    """Return the project with the text of its file replaced."""
     found = project_in(project.path, text) if project.path is not None else None
     return project if found is None else _under_editor(found, editor_settings)
 
 
 def _read(file: Path) -> ProjectFile | None:
-    """Return the project in `file`, or None when `file` is not there or says nothing of promptls."""
+    """Return the project in `file`, or None if `file` does not exist or has no settings of promptls."""
     from promptls.settings.project import Project
 
     try:
@@ -298,7 +298,7 @@ def _read(file: Path) -> ProjectFile | None:
 def project_in(file: Path, text: str) -> ProjectFile | None:
     """Return the project that a settings file with this text declares.
 
-    None if it says nothing of promptls.
+    None if it has no settings of promptls.
     """
     from promptls.settings.project import Project
 
@@ -327,7 +327,7 @@ def project_in(file: Path, text: str) -> ProjectFile | None:
 
 
 def _misplaced(file: Path, text: str, values: dict[str, Any]) -> SettingsProblem | None:
-    """Return what is wrong with the name of the table that is meant for promptls; None if no table is."""
+    """Return the problem of a table that is meant for promptls but has a wrong name, or None."""
     tool = values.get("tool")
     names = tool if isinstance(tool, dict) else {}
     typo = next((name for name in names if is_typo(name, "promptls") and isinstance(names[name], dict)), None)
@@ -343,7 +343,7 @@ def _misplaced(file: Path, text: str, values: dict[str, Any]) -> SettingsProblem
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    # The standard library has the parser from Python 3.11 on; before, its origin is installed.
+    # The standard library includes the parser since Python 3.11; before, `tomli` is installed.
     check_size(text)
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     values: dict[str, Any] = toml.loads(text.removeprefix("\ufeff"))
@@ -381,7 +381,7 @@ def _validated(
 
 
 def _written(values: Any, path: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """As much of `path` as leads to something: a name that is missing stands nowhere."""
+    """Return the longest prefix of `path` that exists: a missing name has no position."""
     for length, name in enumerate(path):
         if not (isinstance(values, dict) and name in values):
             return path[:length]
@@ -408,10 +408,10 @@ def _message(found: Invalid, file: Path | None) -> str:
 
 
 def place_of_setting(project: ProjectFile, location: tuple[str | int, ...]) -> FilePlace | None:
-    """Return where a setting stands in the project's file; None for one that only the editor sets.
+    """Return where a setting is in the project's file, or None if only the editor sets it.
 
-    A number at the end of `location` leads to an item of a list, which is its key's where it is no text
-    on one line.
+    An index at the end of `location` leads to an item of a list, or to the list's key if the item is not a
+    text on one line.
     """
     if project.path is None:
         return None
@@ -422,7 +422,7 @@ def place_of_setting(project: ProjectFile, location: tuple[str | int, ...]) -> F
 
 
 def _nearest_place(file: Path, text: str, location: tuple[str | int, ...]) -> FilePlace:
-    """Return the place of as much of `location` as stands in the file."""
+    """Return the position of the longest prefix of `location` that is in the file."""
     written = _written_places(text, file.name)
     around = (location[:length] for length in range(len(location), 0, -1))
     found = next((written[each] for each in around if each in written), (None, None))

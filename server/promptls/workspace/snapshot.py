@@ -1,4 +1,4 @@
-"""Included files whose lines are text of a prompt: prose, lists and markup, and no YAML of their own."""
+"""Snapshots of the workspace: open files, files on disk, includes and settings at one moment."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 _MAX_INCLUDERS: Final = 40
-"""How many includers are looked at; a file that more of them include is judged by these."""
+"""How many includers are examined; a file that is included more often is judged by these."""
 _ELSEWHERE: Final = frozenset({"set", "macro", "call"})
-"""Blocks whose text is printed where nobody sees from here."""
+"""Blocks whose text is printed in a different place, which is not known here."""
 
 
 def is_text_section(snapshot: Snapshot, path: str) -> bool:
     """Return whether the file at `path` is included where its lines are text.
 
-    That is: inside a content, or by a file that is such a text. In a `set`, a macro or a `call`, and where
-    only macros are imported from it, it counts as one unless it looks like a list of parts. Such a list is a
-    text only where every place that includes it says so.
+    That is: inside a content, or by a file that is such a text. If it is included in a `set`, a macro or a
+    `call`, or only macros are imported from it, it counts as text unless it looks like a list of parts. Such
+    a list is text only if every include of it is in a text.
     """
     return _is_text(snapshot, path, frozenset())
 
@@ -102,16 +102,16 @@ def _place_in(chunk: Chunk, offset: int, keyword: str) -> str:
     start = chunk.line_starts[line]
     indent = offset - start - len(chunk.text[start:offset].lstrip(" \t"))
     for content in chunk_contents(chunk):
-        # A block scalar whose last lines are nothing but tags ends, as YAML has it, ahead of them.
+        # A block scalar whose last lines contain only tags ends before them, according to YAML.
         is_inside = start <= content.key.start or indent > column_of(chunk, content.key.start)
         if is_inside and content.value.span.start <= offset < content.end:
             return "text"
-    # What stands around the place cannot be told while the YAML there is broken.
+    # The context is unknown while the YAML there is broken.
     return "elsewhere" if indent and chunk_yaml(chunk).problems else "frame"
 
 
 def read_included(snapshot: Snapshot, path: str) -> None:
-    """Read all texts that the file at `path` is rendered from, for whoever records what is read."""
+    """Read all texts that the file at `path` is rendered from, for the current recording."""
     for included in snapshot.included(path):
         snapshot.template(included)
 
@@ -123,7 +123,7 @@ def section_kind(snapshot: Snapshot, path: str) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class OpenFile:
-    """A file that an editor holds open: its unsaved text counts, and the editor's version of it."""
+    """A file that is open in an editor: its unsaved text, and the editor's version number."""
 
     template: Template
     version: int
@@ -131,10 +131,10 @@ class OpenFile:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What has been looked up on disk and among the includes.
+    """Cached lookups of files on disk and includes.
 
-    Typing does not change it: it is handed from one snapshot to the next until a file is
-    opened, closed, made, written or removed, names other files, or settings change.
+    Edits do not invalidate it: it is passed from one snapshot to the next until a file is opened, closed,
+    created, written or removed, names other files, or settings change.
     """
 
     templates: dict[str, Template | None] = field(default_factory=dict)
@@ -144,12 +144,12 @@ class Known:
     folders: dict[str, tuple[str, ...]] = field(default_factory=dict)
     projects: dict[str, ProjectFile] = field(default_factory=dict)
     callers: dict[str, tuple[TemplateCall, ...]] = field(default_factory=dict)
-    """The Python calls that load each template; empty until somebody asks."""
+    """The Python calls that load each template; filled on the first query."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Open files, files on disk, includes and settings, all as of one `revision`.
+    """Open files, files on disk, includes and settings at one `revision`.
 
     `roots` are the folders that the editor opened, without a trailing separator.
     """
@@ -163,26 +163,26 @@ class Snapshot:
     trusted: bool = False
     """Whether code of the roots may run."""
     trusted_outside: frozenset[str] | None = None
-    """Of files outside of the roots, the folders whose code may run; None: as `trusted` says."""
+    """For files outside of the roots, the folders whose code may run; None: as in `trusted`."""
     editor_models: tuple[str, ...] = ()
     """The models that the editor offers, as `<vendor>/<family>`."""
     projects: dict[str, ProjectFile] = field(default_factory=dict)
-    """Settings by folder, kept from one snapshot to the next until settings change."""
+    """Settings by folder, cached until settings change."""
     known: Known = field(default_factory=Known)
     calls: Mapping[str, tuple[TemplateCall, ...]] = field(default_factory=dict)
-    """The calls that load templates, by the Python file that they stand in."""
+    """The calls that load templates, by Python file."""
     held: Mapping[str, OpenFile] = field(default_factory=dict)
-    """Programs and files of data that an editor holds open; `open_files` are the prompts and the settings."""
+    """Programs and data files that are open in an editor; `open_files` are the prompts and the settings."""
     written: Mapping[str, PythonFindings] = field(default_factory=dict)
-    """The experiments, metrics and datasets that Python files define, by the file."""
+    """The experiments, metrics and datasets that Python files define, by file."""
 
     @cached_property
     def derived(self) -> dict[object, object]:
-        """What functions of this room have worked out of the snapshot, by the function and its argument."""
+        """Cached results of functions of the snapshot, by function and argument."""
         return {}
 
     def once(self, find: Callable[[Snapshot, str], Found], path: str) -> Found:
-        """Return `find(self, path)`, computed once; what it read is noted each time."""
+        """Return `find(self, path)`, computed once; its reads are recorded on every call."""
         known = self.derived.get((find, path))
         if known is None:
             with recording(self.reads_about(path)) as reads:
@@ -194,7 +194,7 @@ class Snapshot:
         return found
 
     def reads_about(self, path: str) -> Reads:
-        """Return what records the reads of a computation about the file at `path`."""
+        """Return a recording for a computation about the file at `path`."""
         with ignoring_reads():
             template = self.template(path)
         if template is None:
@@ -205,8 +205,8 @@ class Snapshot:
     def file_scope(self) -> FileScope:
         """The folders whose files may be read.
 
-        Everything if all open files are trusted; else the roots, and the folders of open files outside of
-        them.
+        Everything if all open files are trusted; otherwise the roots, and the folders of open files
+        outside of them.
         """
         if self.trusted and all(map(self.trusts, self.open_files)):
             return ANYWHERE
@@ -214,7 +214,7 @@ class Snapshot:
         return _scope_of(tuple(dict.fromkeys([*self.roots, *folders])))
 
     def template(self, path: str) -> Template | None:
-        """Return the file at `path`, as edited where it is open; None if there is none."""
+        """Return the file at `path`, with unsaved edits if it is open, or None if it does not exist."""
         note(Snapshot.text_version, (path,), self.text_version(path))
         opened = self._open_file(path)
         if opened:
@@ -228,7 +228,7 @@ class Snapshot:
         return known[path]
 
     def text_version(self, path: str) -> int | Stamp | None:
-        """Return what is equal as long as the file at `path` has the same text; None if there is no file."""
+        """Return a value that is equal as long as the file's text is, or None if it does not exist."""
         opened = self._open_file(path)
         if opened:
             return opened.template.serial
@@ -239,7 +239,7 @@ class Snapshot:
         return known[path]
 
     def open_file(self, path: str) -> OpenFile | None:
-        """Return the file at `path`, of whichever kind, as an editor holds it open; None if none does."""
+        """Return the file at `path`, of any kind, as it is open in an editor, or None if it is not."""
         note(Snapshot.text_version, (path,), self.text_version(path))
         return self._open_file(path)
 
@@ -253,7 +253,7 @@ class Snapshot:
 
     @question
     def exists(self, path: str) -> bool:
-        """Return whether there is a file at `path`, saved or not."""
+        """Return whether the file at `path` exists, saved or unsaved."""
         if path in self.open_files:
             return True
         known = self.known.exists.get(path)
@@ -276,14 +276,14 @@ class Snapshot:
         return str(Path(path).parent) in self.trusted_outside
 
     def has_below_roots(self, path: str) -> bool:
-        """Return whether the file at `path` lies in one of the roots."""
+        """Return whether the file at `path` is in one of the roots."""
         return _is_below(path, self.roots)
 
     # -- settings -------------------------------------------------------------
 
     @question
     def project(self, path: str) -> ProjectFile:
-        """Return the settings that hold for the file at `path`, the editor's over the project's."""
+        """Return the settings for the file at `path`; the editor's override the project's."""
         known = self.known.projects.get(path)
         if known is None:
             folder = str(Path(path).parent)
@@ -326,7 +326,7 @@ class Snapshot:
         return chosen_kind(template.source) if settings.includes(path) else Kind.OTHER
 
     def _leads_to_parts(self, path: str, seen: set[str]) -> bool:
-        """Return whether a file is a parts template by its own text, or by nothing but what it includes."""
+        """Return whether a file is a parts template by its own text, or consists only of such includes."""
         template = self.template(path)
         if template is None or template.source.refusal is not None or path in seen:
             return False
@@ -361,18 +361,18 @@ class Snapshot:
 
     @question
     def entries(self, path: str) -> tuple[str, ...]:
-        """Return the entry templates through which `path` is reached: itself where nothing names it."""
+        """Return the entry templates that reach `path`; the path itself if no file names it."""
         found = self.graph.entries(path, self.exists)
         return tuple(sorted(found)) or (path,)
 
     def resolve(self, path: str, reference: TemplateReference) -> str | None:
-        """Return the file that a reference in the file at `path` leads to, or None if there is none."""
+        """Return the file that a reference in the file at `path` resolves to, or None."""
         names = reference.alternatives or ((reference.name,) if reference.name else ())
         return self._target(path, names)
 
     @question
     def _target(self, path: str, names: tuple[str, ...]) -> str | None:
-        """Return the first file that one of the names leads to from the file at `path`."""
+        """Return the first file that one of the names resolves to from the file at `path`."""
         key = (path, names)
         if key not in self.known.targets:
             candidates = (path_in(folder, name) for name in names for folder in self.search_folders(path))
@@ -383,10 +383,10 @@ class Snapshot:
 
     @question
     def search_folders(self, path: str) -> tuple[str, ...]:
-        """Return the folders that an include in the file at `path` may count from, likeliest first.
+        """Return the folders that an include in the file at `path` may be relative to, most likely first.
 
-        Those of its entry templates, those of the setting `template_paths`, and the folders
-        around it, because a program may load a template that nothing in the workspace names.
+        Those of its entry templates, those of the setting `template_paths`, and the folders around it,
+        because a program may load a template that no file in the workspace names.
         """
         known = self.known.folders.get(path)
         if known is None:
@@ -399,7 +399,7 @@ class Snapshot:
 
     @question
     def included(self, path: str) -> tuple[str, ...]:
-        """Return every file that rendering the file at `path` may read, itself first, each once."""
+        """Return every file that rendering the file at `path` may read, each once, itself first."""
         known = self._included.get(path)
         if known is None:
             known = self._included[path] = self._find_included(path)
@@ -428,5 +428,5 @@ _scope_of = lru_cache(maxsize=16)(scope_of)
 
 @lru_cache(maxsize=1024)
 def _is_below(path: str, roots: tuple[str, ...]) -> bool:
-    file = Path(os.path.abspath(path))  # noqa: PTH100 - takes `..` out, and follows no link
+    file = Path(os.path.abspath(path))  # noqa: PTH100 - removes `..` without following links
     return any(file.is_relative_to(root) for root in roots)

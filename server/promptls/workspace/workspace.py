@@ -1,4 +1,4 @@
-"""The workspace as it changes: the one place where anything about it is replaced."""
+"""The mutable workspace: the only place where its state is replaced."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 
 
 class Workspace:
-    """Holds the current snapshot, and swaps it for a new one at every change.
+    """Holds the current snapshot, and replaces it with a new one at every change.
 
-    Belongs to one thread. Snapshots handed out stay as they are. A scan of the roots that are `shallow`
-    reads no deeper than the folders right in them.
+    Must be used from one thread. Snapshots are immutable. A scan of the roots that are `shallow` is limited
+    to their direct subfolders.
     """
 
     def __init__(
@@ -45,18 +45,18 @@ class Workspace:
     # -- documents ------------------------------------------------------------
 
     def open(self, path: str, text: str, version: int) -> None:
-        """Take `text` for the file at `path` until it is closed."""
+        """Use `text` for the file at `path` until it is closed."""
         self.put(path, source_of(path, text), version)
 
     def edit(self, path: str, version: int, edits: Iterable[tuple[Span, str]]) -> None:
-        """Apply edits, each to the text that the one before it left."""
+        """Apply edits in order, each to the result of the previous one."""
         source = self.snapshot.open_files[path].template.source
         for span, text in edits:
             source = source.edited(span, text)
         self.put(path, source, version)
 
     def put(self, path: str, source: Source, version: int) -> None:
-        """Take `source` for the file at `path`, opened before or not."""
+        """Use `source` for the file at `path`, whether or not it was opened before."""
         template = Template(source)
         opened = {**self.snapshot.open_files, path: OpenFile(template, version)}
         names = names_of(template)
@@ -65,20 +65,20 @@ class Workspace:
         self._swap(open_files=opened, graph=graph, known=self.snapshot.known if is_typing else Known())
 
     def hold(self, path: str, text: str, version: int) -> None:
-        """Take `text` for a program or a file of data until it is let go; it is read as no prompt."""
+        """Use `text` for a program or data file until it is released; it is not read as a prompt."""
         held = OpenFile(Template(Source.of(text, PLAIN_TEXT)), version)
         self._swap(held={**self.snapshot.held, path: held})
         if path.endswith(".py"):
             self.python_changed(path)
 
     def let_go(self, path: str) -> None:
-        """Take a program or a file of data from the disk again."""
+        """Read a program or data file from disk again."""
         self._swap(held={key: value for key, value in self.snapshot.held.items() if key != path})
         if path.endswith(".py"):
             self.python_changed(path)
 
     def close(self, path: str) -> None:
-        """Take the file at `path` from the disk again."""
+        """Read the file at `path` from disk again."""
         opened = {key: value for key, value in self.snapshot.open_files.items() if key != path}
         self._swap(open_files=opened)
         self.file_changed(path)
@@ -86,9 +86,9 @@ class Workspace:
     # -- disk -----------------------------------------------------------------
 
     def file_changed(self, path: str) -> None:
-        """Look again at a file that was written, made or removed by somebody else.
+        """Update a file that was written, created or removed by another program.
 
-        What a scan would not find is no part of the workspace when it is not open.
+        A file that a scan would not find is not part of the workspace unless it is open.
         """
         if path in self.snapshot.open_files:
             return
@@ -98,11 +98,11 @@ class Workspace:
         self._swap(graph=graph.without(path) if text is None else graph.with_names(path, names))
 
     def disk_changed(self) -> None:
-        """Look again at whatever was looked up on disk, where it is asked for next."""
+        """Discard all cached lookups on disk."""
         self._swap(graph=self.snapshot.graph.looked_up_anew())
 
     def scan(self) -> int:
-        """Read which templates name which, for every prompt file below the roots; how many there are."""
+        """Read which templates each prompt file below the roots names; return the number of files."""
         names: dict[str, tuple[str, ...]] = {}
         for _ in scanned(self.snapshot.roots, names, self._shallow):
             pass
@@ -110,7 +110,7 @@ class Workspace:
         return len(names)
 
     def take_scan(self, names: Mapping[str, tuple[str, ...]]) -> None:
-        """Take what `scanned` found, but for open files what their unsaved text names."""
+        """Store the result of `scanned`, except for open files, whose unsaved text is used."""
         graph = self.snapshot.graph
         opened = {path: graph.names(path) for path in self.snapshot.open_files}
         self._swap(graph=IncludeGraph({**names, **opened}, self.snapshot.roots))
@@ -120,7 +120,7 @@ class Workspace:
     def scan_calls(self, *around: str) -> None:
         """Read the Python calls that load templates, in every Python file below the roots.
 
-        Of the folders `around` the roots, the files right in them and in their folders are read.
+        In the folders `around` the roots, the files directly in them and in their direct subfolders are read.
         """
         calls: dict[str, tuple[TemplateCall, ...]] = {}
         for _ in scanned_calls([*self.snapshot.roots, *around], calls, self._shallow.union(around)):
@@ -132,12 +132,12 @@ class Workspace:
         self.take_written(written)
 
     def take_written(self, written: Mapping[str, PythonFindings]) -> None:
-        """Take what `scanned_experiments` found, but for held files what their unsaved text defines."""
+        """Store the result of `scanned_experiments`, except for held files, whose unsaved text is used."""
         self._swap(written=dict(written))
         self._read_held()
 
     def take_calls(self, calls: Mapping[str, tuple[TemplateCall, ...]]) -> None:
-        """Take what `scanned_calls` found, but for held files the calls in their unsaved text."""
+        """Store the result of `scanned_calls`, except for held files, whose unsaved text is used."""
         self._swap(calls=dict(calls))
         self._read_held()
 
@@ -147,7 +147,7 @@ class Workspace:
                 self.python_changed(path)
 
     def python_changed(self, path: str) -> None:
-        """Look again at a Python file that was written, made, removed or edited."""
+        """Update a Python file that was written, created, removed or edited."""
         held = self.snapshot.held.get(path)
         text = held.template.source.text if held is not None else None
         findings = findings_in_file(path) if text is None else findings_in_text(text, path)
@@ -161,21 +161,21 @@ class Workspace:
     # -- settings -------------------------------------------------------------
 
     def set_roots(self, roots: Iterable[Path]) -> None:
-        """Replace the folders of the workspace; `scan` reads them."""
+        """Replace the folders of the workspace; they are read by `scan`."""
         folders = tuple(str(root.absolute()) for root in roots)
         opened = {path: self.snapshot.graph.names(path) for path in self.snapshot.open_files}
         self._swap(roots=folders, graph=IncludeGraph(opened, folders))
 
     def set_editor_settings(self, settings: Mapping[str, object] | None) -> None:
-        """Lay the editor's settings over the projects'."""
+        """Override the projects' settings with those of the editor."""
         self._swap(editor_settings=settings, projects={})
 
     def settings_changed(self) -> None:
-        """Read the projects' settings again, where they are asked for next."""
+        """Discard the cached settings of all projects."""
         self._swap(projects={})
 
     def set_editor_models(self, models: tuple[str, ...]) -> None:
-        """Say which models the editor offers, as `<vendor>/<family>`."""
+        """Set which models the editor offers, as `<vendor>/<family>`."""
         self._swap(editor_models=models)
 
     def set_trusted(self, *, trusted: bool, outside: frozenset[str] | None = None) -> None:
@@ -192,7 +192,7 @@ def scanned(
 ) -> Iterator[None]:
     """Fill `names` with which templates each prompt file below `roots` names, as saved.
 
-    Gives way after each file and each folder, so that a server can do something else in between.
+    Pauses after each file and each folder, so that a server can do other work in between.
     """
     for root in roots:
         for paths in prompt_paths_by_folder(Path(root), is_shallow=root in shallow):

@@ -1,4 +1,4 @@
-"""Blocks that are never closed, closed by the wrong tag, or never opened."""
+"""Find blocks that are never closed, closed by the wrong tag, or never opened."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from promptls.syntax.source import Source
 from promptls.text.positions import Span
 
 _MAX_CHUNKS: Final = 8
-"""How many chunks are looked through for the tag that a block lacks; such tags stand close to it."""
+"""How many chunks are searched for the missing tag of a block; such tags are close to it."""
 
 
 def misspelt_opening(
     source: Source, keywords: Container[str], end: int, behind: int, taken: Container[int]
 ) -> int | None:
-    """Return where the unknown tag begins that is the misspelt opening of a block with one of the `keywords`.
+    """Return the offset of the unknown tag that is a misspelled opening of a block of these `keywords`.
 
-    It stands a little ahead of the offset `end`, not ahead of `behind`, and is none of the `taken`.
+    It is shortly before the offset `end`, not before `behind`, and not one of `taken`.
     """
     offset = end
     for _ in range(_MAX_CHUNKS):
@@ -45,7 +45,7 @@ def misspelt_opening(
 
 
 def lacks_end(source: Source, keyword: str, opening: Span, before: int | None = None) -> bool:
-    """Return whether an unknown tag a little after a block's opening is its misspelt end."""
+    """Return whether an unknown tag shortly after a block's opening is its misspelled end."""
     offset = opening.start
     for _ in range(_MAX_CHUNKS):
         located = source.located(offset)
@@ -63,7 +63,7 @@ def lacks_end(source: Source, keyword: str, opening: Span, before: int | None = 
 
 @chunk_fact
 def _unknown(chunk: Chunk) -> tuple[tuple[int, str], ...]:
-    """Return the tags of a chunk with words that are no tags of Jinja: where each begins, and its word."""
+    """Return the offset and keyword of each tag of a chunk that Jinja does not know."""
     found = []
     for tag in chunk.tags:
         if tag.kind == "statement" and not tag.unclosed:
@@ -74,16 +74,16 @@ def _unknown(chunk: Chunk) -> tuple[tuple[int, str], ...]:
 
 
 _MAX_CLOSING_CHUNKS: Final = 50
-"""How far behind a block that nothing closes the one is looked for that has taken its end."""
+"""How many chunks after an unclosed block are searched for the one that has taken its end."""
 
 _FEW: Final = 20
-"""Where more blocks than this are never closed, each is looked at in its own chunk alone."""
+"""If more blocks than this are never closed, each is examined in its own chunk only."""
 
 
 def block_problems(source: Source) -> list[SyntaxProblem]:
     """Return the blocks of the file that are never closed, closed by the wrong tag, or never opened.
 
-    A misspelt tag that opens or ends a block says so itself, and its partner is right.
+    A misspelled tag that opens or ends a block is reported itself, and its partner is not.
     """
     matching = _Matching(source)
     for tag in loose_tags(source.root):
@@ -98,7 +98,7 @@ def block_problems(source: Source) -> list[SyntaxProblem]:
 
 
 class _Crossed(NamedTuple):
-    """A block that has another block's end tag, and the number of the problem that says so."""
+    """A block with the end tag of a different block, and the index of its problem."""
 
     opening: BlockTag
     closing: BlockTag
@@ -107,7 +107,7 @@ class _Crossed(NamedTuple):
 
 @dataclass(slots=True)
 class _Matching:
-    """The tags without a partner in their piece, matched one by one; `typos` are misspelt openings."""
+    """Matches the tags without a partner in their piece; `typos` are misspelled openings."""
 
     source: Source
     problems: list[SyntaxProblem | None] = field(default_factory=list)
@@ -118,7 +118,7 @@ class _Matching:
     typos: set[int] = field(default_factory=set)
 
     def divide(self, tag: BlockTag) -> None:
-        """Take a tag that divides the innermost block, which takes note of its `else`."""
+        """Process a tag that divides the innermost block, and record an `else`."""
         problem = _divided(tag, self.stack[-1] if self.stack else None)
         if problem is None:
             if tag.keyword == "else":
@@ -127,7 +127,7 @@ class _Matching:
             self.problems.append(problem)
 
     def close(self, tag: BlockTag) -> None:
-        """Take a tag that ends a block."""
+        """Process a tag that ends a block."""
         if self.stack and self.stack[-1].keyword == tag.keyword:
             self.stack.pop()
         elif (typo := self._typo(tag, (tag.keyword,))) is not None:
@@ -149,7 +149,7 @@ class _Matching:
             self.problems.append(SyntaxProblem("jinja", tag.span, message))
 
     def end(self) -> None:
-        """Take what is still open as never closed."""
+        """Report all open blocks as never closed."""
         for opening in self.stack:
             stray = next((each for each in self.strays if each.opening.span == opening.span), None)
             if stray is not None:
@@ -159,20 +159,20 @@ class _Matching:
                 self.problems.append(_never_closed(self.source, opening, max_chunks))
 
     def _typo(self, tag: BlockTag, keywords: Container[str]) -> int | None:
-        """Return where the misspelt opening of the tag's block begins, inside of the innermost open block."""
+        """Return the offset of the misspelled opening of the tag's block, inside the innermost open block."""
         behind = self.stack[-1].span.start if self.stack else 0
         return misspelt_opening(self.source, keywords, tag.span.start, behind, self.typos)
 
 
 def _divided(tag: BlockTag, inner: BlockTag | None) -> SyntaxProblem | None:
-    """Return what is wrong with a tag that divides the innermost open block."""
+    """Return the problem of a tag that divides the innermost open block."""
     if inner is None or inner.keyword not in MIDDLES[tag.keyword]:
         return _stray_middle(tag, inner)
     return _behind_else(tag, inner) if inner.action == "else" else None
 
 
 def _taken(crossed: list[_Crossed], which: Callable[[_Crossed], BlockTag], tag: BlockTag) -> _Crossed | None:
-    """Return the first of the crossed blocks with a tag of this keyword, taken out of them."""
+    """Remove and return the first of the crossed blocks with a tag of this keyword."""
     found = next((each for each in crossed if which(each).keyword == tag.keyword), None)
     if found is not None:
         crossed.remove(found)
@@ -187,7 +187,7 @@ def _not_closed(opening: BlockTag, closing: BlockTag) -> SyntaxProblem:
 
 
 def _in_wrong_order(crossed: _Crossed, late: BlockTag) -> SyntaxProblem:
-    """Return the problem of two blocks that overlap: the one that opens last is to close first."""
+    """Return the problem of two overlapping blocks: the one that opens last must close first."""
     outer = crossed.closing.keyword
     message = f"`end{late.keyword}` stands behind `end{outer}`: expected it before, because this opens inside"
     related = (
@@ -198,7 +198,7 @@ def _in_wrong_order(crossed: _Crossed, late: BlockTag) -> SyntaxProblem:
 
 
 def _wrong_end(crossed: _Crossed) -> SyntaxProblem:
-    """Return the problem of an end tag with the name of the block around the one that it is to close."""
+    """Return the problem of an end tag whose name is that of an outer block."""
     opening, closing = crossed.opening, crossed.closing
     message = f"expected `end{opening.keyword}` instead of `end{closing.keyword}`"
     related = Related(opening.span, f"this `{opening.keyword}` is open here")
@@ -221,16 +221,16 @@ def _behind_else(middle: BlockTag, opening: BlockTag) -> SyntaxProblem:
 def _never_closed(source: Source, opening: BlockTag, max_chunks: int) -> SyntaxProblem | None:
     """Return the problem of a block that no tag closes.
 
-    None if a tag that is still written has taken its end, or may turn out to be no block.
+    None if an unfinished tag has taken its end, or may turn out not to be a block.
 
-    Of two blocks of which only one is closed, the one is to blame that begins in the middle of a line, or
-    further to the right than the end.
+    If two blocks share one end tag, the one that is reported begins in the middle of a line, or further
+    to the right than the end tag.
     """
     located = source.located(opening.span.start)
     inside = opening.span.start - located.start
     own = next(tag for tag in located.chunk.tags if tag.span.start <= inside < tag.span.end)
     if own.unclosed and opening.keyword == "set":
-        return None  # with `=` in it, it will be no block
+        return None  # with a `=` added, it will not be a block
     lead = _lead(located.chunk, own.span.start)
     message = f"`{opening.keyword}` is never closed: expected `end{opening.keyword}`"
     for start, chunk, pair in _pairs_behind(source, opening, max_chunks):
@@ -248,7 +248,7 @@ def _never_closed(source: Source, opening: BlockTag, max_chunks: int) -> SyntaxP
 
 
 def _pairs_behind(source: Source, opening: BlockTag, max_chunks: int) -> Iterator[tuple[int, Chunk, Pair]]:
-    """Yield later blocks of the same keyword that lie in one chunk each, with their offsets."""
+    """Yield later blocks of the same keyword that are each inside one chunk, with their offsets."""
     located = source.located(opening.span.start)
     for each in islice(source.root.placed(located.index), max_chunks):
         for pair in chunk_blocks(each.chunk).pairs:
@@ -258,5 +258,5 @@ def _pairs_behind(source: Source, opening: BlockTag, max_chunks: int) -> Iterato
 
 
 def _lead(chunk: Chunk, offset: int) -> str:
-    """Return what stands ahead of a place on its line."""
+    """Return the text before an offset on its line."""
     return chunk.text[max(chunk.text.rfind("\n", 0, offset), chunk.text.rfind("\r", 0, offset)) + 1 : offset]

@@ -1,7 +1,7 @@
-"""Which tag closes which, within chunks and across them.
+"""Match the tags that open, divide and close blocks, within chunks and across them.
 
-The pairs of a piece, a chunk or a group of chunks, are matched once and kept with it; only
-tags whose partner is elsewhere are looked at again from further up.
+The pairs of a piece, a chunk or a group of chunks, are matched once and cached in it; only
+tags whose partner is elsewhere are processed further up.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _block_tags(chunk: Chunk) -> Iterator[BlockTag]:
             yield BlockTag("open", keyword, span, index)
         elif keyword in MIDDLES:
             behind = tag.text[statement.keyword_span.end : tag.inner_end].split(maxsplit=1)[:1]
-            is_elif = keyword == "else" and behind == ["if"]  # as other languages write it
+            is_elif = keyword == "else" and behind == ["if"]  # as in other languages
             yield BlockTag("middle", "elif" if is_elif else keyword, span, index)
         elif keyword in _CLOSERS:
             yield BlockTag("close", _CLOSERS[keyword], span, index)
@@ -72,7 +72,7 @@ def _block_tags(chunk: Chunk) -> Iterator[BlockTag]:
 
 @chunk_fact
 def chunk_blocks(chunk: Chunk) -> ChunkBlocks:
-    """Return the chunk's own blocks, and what it leaves open or closes of others."""
+    """Return the chunk's own blocks, and the tags whose partner is elsewhere."""
     pairs: list[Pair] = []
     loose = _match(block_tags(chunk), pairs)
     return ChunkBlocks(tuple(sorted(pairs, key=lambda pair: pair.opening)), loose)
@@ -83,7 +83,7 @@ def loose_tags(piece: Piece) -> tuple[BlockTag, ...]:
     if isinstance(piece, Chunk):
         return chunk_blocks(piece).loose
     if not _loose_words(piece):
-        return ()  # the tags inside move with every letter, and need not be placed to know this
+        return ()  # the positions of inner tags change with every edit, and are not needed to know this
     return _loose_in_file(piece)
 
 
@@ -98,7 +98,7 @@ def _loose_in_file(chunks: ChunkList) -> tuple[BlockTag, ...]:
 
 
 def spanning_blocks(chunks: Iterable[Chunk]) -> list[tuple[int, int]]:
-    """Return the blocks that begin in one of the chunks and end in another, by the numbers of both."""
+    """Return the blocks that begin in one of the chunks and end in a later one, by the indexes of both."""
     loose = [(number, tag) for number, chunk in enumerate(chunks) for tag in chunk_blocks(chunk).loose]
     pairs: list[Pair] = []
     _match([tag._replace(place=place) for place, (_, tag) in enumerate(loose)], pairs)
@@ -108,7 +108,7 @@ def spanning_blocks(chunks: Iterable[Chunk]) -> list[tuple[int, int]]:
 def _match(tags: Iterable[BlockTag], pairs: list[Pair]) -> tuple[BlockTag, ...]:
     """Return the tags that have no partner among the others, in order.
 
-    `pairs` gets the blocks of those that do.
+    The blocks of those that do are added to `pairs`.
     """
     loose: list[BlockTag] = []
     stack: list[tuple[BlockTag, list[BlockTag]]] = []
@@ -143,9 +143,9 @@ def _joined_words(pieces: list[tuple[tuple[str, str], ...]]) -> tuple[tuple[str,
 
 
 _loose_words: Final = summary(lambda chunk: _words(chunk_blocks(chunk).loose), _joined_words)
-"""What the tags of a piece whose partner is outside of it do, and to which blocks, without their places."""
+"""The effects of the tags of a piece whose partner is outside of it, and on which blocks, without spans."""
 
 
 def _divides(middle: BlockTag, opening: BlockTag, before: list[BlockTag]) -> bool:
-    """Return whether the tag may divide the block, behind the tags that divide it already."""
+    """Return whether the tag may divide the block after the preceding dividing tags."""
     return opening.keyword in MIDDLES[middle.keyword] and not (before and before[-1].keyword == "else")

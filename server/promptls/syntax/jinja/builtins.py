@@ -23,7 +23,7 @@ _LANGUAGES: Final = {"jinja": "jinja", "html+jinja": "jinja", "python": "python"
 
 
 def markdown(docstring: str | None) -> str:
-    """Return the docstring in Markdown, without its notes on versions; empty for none."""
+    """Return the docstring in Markdown, without its notes on versions; empty if there is none."""
     if not docstring:
         return ""
     blocks = _blocks(inspect.cleandoc(docstring).splitlines())
@@ -76,7 +76,7 @@ def _paragraph(lines: list[str], index: int) -> tuple[str, int]:
 
 
 def _indented(lines: list[str], index: int, *, blank: bool = True) -> tuple[list[str], int]:
-    """Return the lines from `index` on that are indented, without the indentation, and what follows them."""
+    """Return the indented lines from `index` on, without the indentation, and the index after them."""
     taken: list[str] = []
     while index < len(lines) and (
         lines[index].startswith((" ", "\t")) or (blank and not lines[index].strip())
@@ -96,10 +96,10 @@ TakenKind = Literal["any", "place", "keyword", "rest", "named"]
 
 
 class Taken(NamedTuple):
-    """One parameter: its name, its text with default, and how arguments reach it.
+    """A parameter: its name, its text with default, and how arguments are matched to it.
 
-    `rest` takes all further arguments, `named` all further keyword arguments; `keyword` is reached
-    by its name alone, and `place` by its place alone.
+    `rest` accepts all further arguments, `named` all further keyword arguments; `keyword` can only be passed
+    by keyword, and `place` only by position.
     """
 
     name: str
@@ -126,9 +126,9 @@ class Signature:
         return any(parameter.is_required for parameter in self.parameters)
 
     def active(self, commas: int, keyword: str) -> int | None:
-        """Return the index of the parameter that an argument behind so many commas reaches.
+        """Return the index of the parameter that an argument after so many commas is passed to.
 
-        `keyword` is its name where it has one. None if there is no such parameter.
+        `keyword` is its keyword, if any. None if there is no such parameter.
         """
         for index, parameter in enumerate(self.parameters):
             if keyword and parameter.name == keyword and parameter.kind in {"any", "keyword"}:
@@ -151,10 +151,10 @@ _KINDS: dict[Any, TakenKind] = {
 
 
 def python_signature(name: str, function: Callable[..., Any]) -> Signature:
-    """Return the signature of a Python function; without parameters for one that does not say."""
+    """Return the signature of a Python function; without parameters if they are unknown."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # some functions in C
+    except (TypeError, ValueError):  # some C functions
         return Signature(name)
     return Signature(name, tuple(map(_taken, parameters)))
 
@@ -168,7 +168,7 @@ def _taken(parameter: inspect.Parameter) -> Taken:
 
 
 def _shown(value: Any) -> str:
-    """Return a default as Jinja writes it."""
+    """Return a default in Jinja syntax."""
     return str(value).lower() if value is None or isinstance(value, bool) else repr(value)
 
 
@@ -176,7 +176,7 @@ FILTERS: Final = frozenset(_FILTERS)
 """The names of Jinja's filters."""
 
 TESTS: Final = frozenset(_TESTS)
-"""The names of Jinja's tests, operators such as `==` among them."""
+"""The names of Jinja's tests, including operators such as `==`."""
 
 FUNCTIONS: Final[dict[str, tuple[Signature, str]]] = {
     "range": (
@@ -228,7 +228,7 @@ LOOP: Final = {
     "nextitem": "The element of the turn behind; undefined in the last.",
     "changed": "`loop.changed(value)`: whether the value is another one than at the last call.",
 }
-"""What `loop` knows in the body of a `for`."""
+"""The attributes of `loop` in the body of a `for`."""
 
 
 _PASSED: Final = frozenset({"environment", "env", "context", "eval_ctx"})
@@ -236,25 +236,25 @@ _PASSED: Final = frozenset({"environment", "env", "context", "eval_ctx"})
 
 @lru_cache(maxsize=256)
 def filter_signature(name: str) -> Signature:
-    """Return what a filter takes beside the value that stands before the `|`."""
+    """Return the parameters of a filter, without the value before the `|`."""
     return _signature(name, _FILTERS.get(name))
 
 
 @lru_cache(maxsize=256)
 def test_signature(name: str) -> Signature:
-    """Return what a test takes beside the value that stands before the `is`."""
+    """Return the parameters of a test, without the value before the `is`."""
     return _signature(name, _TESTS.get(name))
 
 
 @lru_cache(maxsize=256)
 def filter_documentation(name: str) -> str:
-    """Return what a filter does, in Markdown, out of jinja2's own docstring."""
+    """Return the documentation of a filter in Markdown, from jinja2's docstring."""
     return markdown(getattr(_FILTERS.get(name), "__doc__", ""))
 
 
 @lru_cache(maxsize=256)
 def test_documentation(name: str) -> str:
-    """Return what a test asks, in Markdown, out of jinja2's own docstring."""
+    """Return the documentation of a test in Markdown, from jinja2's docstring."""
     return markdown(getattr(_TESTS.get(name), "__doc__", ""))
 
 
@@ -262,7 +262,7 @@ def _signature(name: str, function: Any) -> Signature:
     if function is None:
         return Signature(name)
     whole = python_signature(name, function)
-    # jinja2 passes the environment or context ahead of the value: neither is the template's to give.
+    # jinja2 passes the environment or context before the value; templates do not pass either.
     own = (
         whole.parameters[1:]
         if whole.parameters[:1] and whole.parameters[0].name in _PASSED

@@ -1,4 +1,4 @@
-"""What may be written at a place inside a Jinja tag, found from the tokens before it."""
+"""Find what can be written at a position inside a Jinja tag, from the tokens before it."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ What = Literal[
 BY_ELEMENTS_KEY: Final = frozenset({"selectattr", "rejectattr", "groupby"})
 """Filters whose first argument names a key of each element."""
 OPERATORS: Final = ("if", "else", "and", "or", "not in", "in", "is", "is not")
-"""The words that may stand behind an operand."""
+"""The keywords that may follow an operand."""
 
 
 class Expected(NamedTuple):
-    """What may stand at a place; spans and offsets count from the start of the tag.
+    """What can be written at a position; spans and offsets count from the start of the tag.
 
     `what` is `tag` (a tag's name), `expression` (with a `target` one that it is compared with), `operator`
-    (a word such as `if` behind an operand), `attribute` or `key` (of `target`), `filter`, `test`, `value`
+    (a keyword such as `if` after an operand), `attribute` or `key` (of `target`), `filter`, `test`, `value`
     (a text that `target` is compared with), `path` (inside the quotes of a template's name), `template`
     (such a name, with its quotes), `imported` (a name of the template `template`), `block` (a block's
-    name), `target` (a variable that is set), `element` (a key that the elements of the list `target` have),
-    or `words` (nothing but one of `words`).
-    `word` is what stands there already, to the left and the right of the place.
+    name), `target` (a variable that is set), `element` (a key of the elements of the list `target`),
+    or `words` (only one of `words`).
+    `word` is the text that is already there, left and right of the position.
     """
 
     what: What
@@ -62,11 +62,11 @@ class Expected(NamedTuple):
     template: str = ""
     quote: str = ""
     calls: bool = False
-    """Whether the place is an argument's beginning, where `name=` may stand too."""
+    """Whether the position is the beginning of an argument, where `name=` is also possible."""
 
 
 def expected_behind(text: str, inner_start: int, before: list[Token]) -> Expected | None:
-    """Return what may stand behind the tag's tokens `before`, its word a span of nothing."""
+    """Return what can be written after the tag's tokens `before`, with an empty span as its word."""
     if text.startswith("{{"):
         return _expression(text, inner_start, before, "output", OPERATORS)
     if not before:
@@ -80,7 +80,7 @@ def expected_behind(text: str, inner_start: int, before: list[Token]) -> Expecte
 def _expression(
     text: str, inner_start: int, before: list[Token], keyword: str, operators: tuple[str, ...]
 ) -> Expected | None:
-    """Return what may stand behind tokens that are an expression's beginning."""
+    """Return what can be written after tokens that are the beginning of an expression."""
     nowhere = Span(0, 0)
     if not before:
         return Expected("expression", nowhere, keyword)
@@ -182,7 +182,7 @@ def _end_of_block(_text: str, _inner_start: int, rest: list[Token]) -> Expected 
 
 
 def _template(text: str, inner_start: int, rest: list[Token], behind: tuple[str, ...]) -> Expected | None:
-    """Return the template's name, which any expression may give; `behind` are the words that may follow."""
+    """Return the template's name, which can be any expression; `behind` are keywords that may follow."""
     if not rest or rest[-1].text in {"[", ","}:
         return Expected("template", Span(0, 0))
     if is_operand_end(rest):
@@ -191,7 +191,7 @@ def _template(text: str, inner_start: int, rest: list[Token], behind: tuple[str,
 
 
 def _context(rest: list[Token], *others: str) -> Expected | None:
-    """Return what may stand behind a template's name, once one of the words has been written."""
+    """Return what can be written after a template's name, once one of the keywords has been written."""
     last = rest[-1].text
     if last in {"with", "without"}:
         return _words("context")
@@ -253,7 +253,7 @@ _BY_KEYWORD: Final[dict[str, Callable[[str, int, list[Token]], Expected | None]]
 def expected_in_string(
     text: str, inner_start: int, inner_end: int, place: int, tokens: list[Token]
 ) -> Expected | None:
-    """Return the candidates at `place`, where the last of `tokens` is an unclosed quote."""
+    """Return what can be written at `place` if the last of `tokens` is an unclosed quote."""
     quote = tokens[-1]
     before = tokens[:-1]
     start = quote.start + 1
@@ -294,7 +294,7 @@ def _filtered_by_key(text: str, inner_start: int, before: list[Token]) -> Expres
 
 
 def _is_template_place(before: list[Token]) -> bool:
-    """Return whether a text behind these tokens names a template: the first operand, or one of its list."""
+    """Return whether text after these tokens names a template: the first operand, or an item of its list."""
     return not any(token.kind == "name" for token in before[1:])
 
 
@@ -312,9 +312,9 @@ _WORD: Final = re.compile(r"\w*")
 
 
 def expected_in_tag(text: str, inner_start: int, inner_end: int, place: int) -> Expected | None:
-    """Return what may stand at `place` in an output or statement tag; None if nothing can be named.
+    """Return what can be written at `place` in an output or statement tag, or None if nothing can.
 
-    `text` is the tag's, `inner_start` and `inner_end` bound what stands between its delimiters.
+    `text` is the tag's, `inner_start` and `inner_end` bound the text between its delimiters.
     """
     tokens = tokenize(text, inner_start, place)[:-1]
     opened = next((i for i, token in enumerate(tokens) if token.kind == "unknown"), None)

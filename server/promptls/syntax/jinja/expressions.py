@@ -1,4 +1,4 @@
-"""Parse expressions inside a Jinja tag, with spans and without ever failing."""
+"""Parse expressions inside a Jinja tag, with spans and error recovery."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from promptls.text.positions import Span
 class TokenCursor:
     """A position in the tokens of one tag, and the problems found so far.
 
-    The position only ever moves forward, so that every loop ends.
+    The position only moves forward, so that every loop ends.
     """
 
     def __init__(self, tokens: list[Token]) -> None:
@@ -49,46 +49,46 @@ class TokenCursor:
 
     @property
     def previous_end(self) -> int:
-        """The offset behind the token before the position."""
+        """The offset after the token before the position."""
         return self.tokens[self.position - 1].end if self.position else self.token.start
 
     def advance(self) -> Token:
-        """Move behind the token at the position, and return it; the end token stays."""
+        """Move past the token at the position, and return it; the end token is never passed."""
         token = self.token
         if token.kind != "end":
             self.position += 1
         return token
 
     def at_operator(self, *texts: str) -> bool:
-        """Return whether one of these operators stands at the position."""
+        """Return whether the token is one of these operators."""
         return self.token.kind == "operator" and self.token.text in texts
 
     def at_name(self, *texts: str) -> bool:
-        """Return whether one of these words stands at the position; any name where none are given."""
+        """Return whether the token is one of these names; any name if none are passed."""
         return self.token.kind == "name" and (not texts or self.token.text in texts)
 
     def skip_operator(self, text: str) -> bool:
-        """Move behind the operator `text` when it stands at the position; whether it did."""
+        """Move past the operator `text` if it is at the position; return whether it was."""
         if self.at_operator(text):
             self.position += 1
             return True
         return False
 
     def skip_name(self, *texts: str) -> bool:
-        """Move behind one of these words when it stands at the position; whether it did."""
+        """Move past one of these names if it is at the position; return whether it was."""
         if self.at_name(*texts):
             self.position += 1
             return True
         return False
 
     def problem(self, span: Span, message: str, expected: str = "", opened: Span | None = None) -> None:
-        """Note what is wrong; of two problems at one place the first is kept."""
+        """Report a problem; of two problems at one position only the first is reported."""
         if span.start not in self._problem_starts:
             self._problem_starts.add(span.start)
             self.problems.append(Problem(span, message, expected, opened))
 
     def expect(self, text: str, opened: Token | None = None) -> None:
-        """Move behind the operator `text`, or note that it is missing."""
+        """Move past the operator `text`, or report that it is missing."""
         if self.skip_operator(text):
             return
         found = f"`{self.token.text}`" if self.token.kind != "end" else "the end of the tag"
@@ -98,7 +98,7 @@ class TokenCursor:
         self.problem(span, f"expected `{text}`{behind}, found {found}", text, place)
 
     def missing(self, expected: str) -> Missing:
-        """Return a node for an expression that is not there, with its problem."""
+        """Report a missing expression and return a node for it."""
         span = Span(self.previous_end, max(self.token.start, self.previous_end))
         before = self.tokens[self.position - 1] if self.position else self.token
         if before.kind == self.token.kind == "operator" and before.end == self.token.start:
@@ -114,7 +114,7 @@ class TokenCursor:
 
 
 def number_value(token: Token) -> int | float:
-    """Return the number; infinity where it has more digits than Python reads."""
+    """Return the number; infinity if it has more digits than Python can parse."""
     text = token.text.replace("_", "")
     try:
         return float(text) if token.kind == "float" else int(text, 0) if text.strip("0") else 0
@@ -123,7 +123,7 @@ def number_value(token: Token) -> int | float:
 
 
 def string_value(text: str) -> str:
-    """Return the text between the quotes, with its escapes read; as it stands where one of them is wrong."""
+    """Return the text between the quotes with escapes resolved; unchanged if an escape is invalid."""
     try:
         value = ast.literal_eval(text.replace("\n", "\\n").replace("\r", "\\r"))
     except (ValueError, SyntaxError):
@@ -136,7 +136,7 @@ _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 
 
 class OperandParser(TokenCursor, ABC):
-    """Reads the operands at the cursor's position; what stands inside their brackets is for `expression`."""
+    """Parses the operands at the cursor's position; `expression` parses the contents of brackets."""
 
     @abstractmethod
     def expression(self, *, conditional: bool = True) -> Expression:
@@ -150,7 +150,7 @@ class OperandParser(TokenCursor, ABC):
     def tuple_or_expression(
         self, *, conditional: bool = True, stops: tuple[str, ...] = (), empty: bool = False
     ) -> Expression:
-        """Return one expression, or several between commas as a tuple; `stops` are words that end it."""
+        """Return one expression, or several between commas as a tuple; `stops` are keywords that end it."""
 
     def primary(self) -> Expression:
         """Return a name, a constant, or something between brackets."""
@@ -255,7 +255,7 @@ class OperandParser(TokenCursor, ABC):
         return Slice(Span(start, self.previous_end), tuple(bounds))
 
     def arguments(self) -> tuple[Expression, ...]:
-        """Return the arguments of a call, filter or test, from its parenthesis to the closing one."""
+        """Return the arguments of a call, filter or test, including both parentheses."""
         opened = self.advance()
         found: list[Expression] = []
         while not self.at_operator(")") and self.token.kind != "end":
@@ -281,7 +281,7 @@ class OperandParser(TokenCursor, ABC):
         return following.kind == "operator" and following.text == text
 
     def filters(self, node: Expression) -> Expression:
-        """`node` with the filters, tests and calls behind it."""
+        """Return `node` with the filters, tests and calls after it."""
         while True:
             if self.at_operator("|"):
                 self.position += 1
@@ -297,7 +297,7 @@ class OperandParser(TokenCursor, ABC):
                 return node
 
     def filter(self, target: Expression | None) -> Expression:
-        """Return the filter whose name stands at the position, applied to `target`."""
+        """Return the filter whose name is at the position, applied to `target`."""
         start = target.span.start if target else self.token.start
         if self.at_operator("|"):
             here = Span(self.token.start, self.token.end)
@@ -346,12 +346,12 @@ class OperandParser(TokenCursor, ABC):
 _COMPARISONS: Final = {"==", "!=", "<", "<=", ">", ">="}
 _BINARY_LEVELS: Final = ({"+", "-"}, {"~"}, {"*", "/", "//", "%"})
 MAX_DEPTH: Final = 30
-"""How deep brackets may nest: each level takes some sixteen frames of Python's thousand here, and
-about as many in jinja2's own parser."""
+"""The maximum nesting depth of brackets: each level takes about sixteen of Python's thousand stack frames
+here, and about as many in jinja2's own parser."""
 
 
 class ExpressionParser(OperandParser):
-    """Reads expressions at the cursor's position."""
+    """Parses expressions at the cursor's position."""
 
     def __init__(self, tokens: list[Token]) -> None:
         super().__init__(tokens)
@@ -367,7 +367,7 @@ class ExpressionParser(OperandParser):
 
     @contextmanager
     def nested(self) -> Iterator[bool]:
-        """One level deeper; False, with a problem noted and the rest skipped, where that is too deep."""
+        """Enter a nesting level; yield False if it is too deep, with a problem reported and the rest skipped."""
         if self._depth >= MAX_DEPTH:
             span = Span(self.token.start, self.token.end)
             self.problem(span, f"nested more than {MAX_DEPTH} levels deep", "a shallower expression")
@@ -383,7 +383,7 @@ class ExpressionParser(OperandParser):
     def tuple_or_expression(
         self, *, conditional: bool = True, stops: tuple[str, ...] = (), empty: bool = False
     ) -> Expression:
-        """Return one expression, or several between commas as a tuple; `stops` are words that end it."""
+        """Return one expression, or several between commas as a tuple; `stops` are keywords that end it."""
         start = self.token.start
         if empty and self._at_tuple_end(stops):
             return Collection(Span(start, start), "tuple", ())

@@ -1,4 +1,4 @@
-"""The blocks of a file with all their tags, within chunks and across them, and the errors of `block` tags."""
+"""The blocks of a file with all their tags, within chunks and across them, and errors of `block` tags."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from promptls.text.positions import Span
 
 
 class FileBlock(NamedTuple):
-    """A block: its keyword, and the spans of its tags, of which the first opens it.
+    """A block: its keyword, and the spans of its tags, the first of which opens it.
 
-    `keywords` are the spans of the keywords in these tags, `if`, `elif`, `endif`. A block that is
-    not closed has no closing tag.
+    `keywords` are the spans of the keywords in these tags, `if`, `elif`, `endif`. An unclosed block has no
+    closing tag.
     """
 
     keyword: str
@@ -33,7 +33,7 @@ class FileBlock(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """From the opening tag to behind the last one."""
+        """From the start of the opening tag to the end of the last one."""
         return Span(self.tags[0].start, self.tags[-1].end)
 
     def shifted(self, by: int) -> FileBlock:
@@ -61,9 +61,9 @@ def _keyword(tag: Tag) -> Span:
 
 
 def with_ends_of_blocks(chunk: Chunk, span: Span) -> Span:
-    """Return the span with the closing tags behind it of blocks that are opened in it.
+    """Return the span extended by the closing tags after it of blocks that are opened in it.
 
-    A YAML value ends with its last text; `{% endif %}` behind that belongs to it all the same.
+    A YAML value ends with its last text; an `{% endif %}` after that is part of the value nevertheless.
     """
     blank = _blank_until(chunk, span.end)
     blocks = blocks_inside(chunk)
@@ -78,7 +78,7 @@ def _start(block: FileBlock) -> int:
 
 
 def _blank_until(chunk: Chunk, start: int) -> int:
-    """Return the place behind the last tag that nothing but tags and white space leads to from `start`."""
+    """Return the end of the last tag that follows `start` with only tags and white space in between."""
     index = bisect_right(chunk.tags, start, key=lambda tag: tag.span.end)
     position = start
     for tag in chunk.tags[index:]:
@@ -89,7 +89,7 @@ def _blank_until(chunk: Chunk, start: int) -> int:
 
 
 class _Level(NamedTuple):
-    """The blocks that reach over chunks, and the tags left over, each with its whole span."""
+    """The blocks that span several chunks, and the unmatched tags, each with its whole span."""
 
     blocks: tuple[FileBlock, ...]
     loose: tuple[tuple[BlockTag, Span], ...]
@@ -97,7 +97,7 @@ class _Level(NamedTuple):
 
 @placed_fact
 def _level(chunks: ChunkList) -> _Level:
-    """Return pairs what belongs together beyond doubt; what a wrong tag stands between is left over."""
+    """Match the tags that certainly belong together; those around a wrong tag remain unmatched."""
     blocks: list[FileBlock] = []
     loose: list[tuple[BlockTag, Span]] = []
     stack: list[list[tuple[BlockTag, Span]]] = []
@@ -120,7 +120,7 @@ def _level(chunks: ChunkList) -> _Level:
 
 
 def _left_over(source: Source) -> list[FileBlock]:
-    """Return the blocks of the tags that are left over in the end: closed by a tag further out, or never."""
+    """Return the blocks of the unmatched tags: closed by a tag further out, or never."""
     found: list[FileBlock] = []
     stack: list[list[tuple[BlockTag, Span]]] = []
     for tag, span in _level(source.root).loose:
@@ -143,18 +143,18 @@ def _block(tags: list[tuple[BlockTag, Span]], *, is_closed: bool) -> FileBlock:
 
 
 def blocks_across(source: Source) -> tuple[FileBlock, ...]:
-    """Return the blocks that reach over chunks, and those that are never closed, in order."""
+    """Return the blocks that span several chunks, and those that are never closed, in order."""
     found = [*_left_over(source), *_level(source.root).blocks]
     return tuple(sorted(found, key=lambda block: block.tags))
 
 
 def blocks_around(source: Source, offset: int) -> tuple[FileBlock, ...]:
-    """Return those blocks of `blocks_across` that `offset` stands in, or right behind, in order."""
+    """Return the blocks of `blocks_across` that contain `offset` or end there, in order."""
     return tuple(block for block in blocks_across(source) if block.span.contains(offset))
 
 
 def block_at(source: Source, offset: int) -> FileBlock | None:
-    """Return the block of which a tag's keyword stands at `offset`."""
+    """Return the block with a tag whose keyword is at `offset`."""
     located = source.located(offset)
     inside = offset - located.start
     if not any(tag.span.contains(inside) for tag in block_tags(located.chunk)):
@@ -167,7 +167,7 @@ def block_at(source: Source, offset: int) -> FileBlock | None:
 
 
 class BlockName(NamedTuple):
-    """A `block` or `endblock` tag: its name, which an end may lack, and where that stands in the chunk."""
+    """A `block` or `endblock` tag: its name, which an end tag may lack, and its span in the chunk."""
 
     opens: bool
     name: str
@@ -190,10 +190,10 @@ def block_names(chunk: Chunk) -> tuple[BlockName, ...]:
 
 @chunk_fact
 def _filled_blocks(chunk: Chunk) -> tuple[tuple[Span, bool], ...]:
-    """Return the names of the `required` blocks with something in them, which Jinja refuses.
+    """Return the names of the `required` blocks that are not empty, which Jinja rejects.
 
-    With each, whether the block is blank as far as the chunk goes, which does not end it: whatever chunk is
-    behind it fills it.
+    With each, whether the block is blank up to the end of the chunk but not closed there: then any following
+    chunk fills it.
     """
     found = []
     for number, tag in enumerate(chunk.tags):
@@ -208,7 +208,7 @@ def _filled_blocks(chunk: Chunk) -> tuple[tuple[Span, bool], ...]:
 
 
 def _is_blank(chunk: Chunk, number: int) -> bool | None:
-    """Return whether nothing but white space and comments stands behind a tag, up to a block's end.
+    """Return whether there are only white space and comments between a tag and the end of its block.
 
     None if the chunk ends first.
     """
@@ -231,7 +231,7 @@ has_blocks: Final = summary(lambda chunk: bool(block_names(chunk)), any)
 
 
 def named_block_problems(source: Source) -> Iterator[SyntaxProblem]:
-    """Yield the blocks with a duplicate name or too much content, and the wrong names of end tags."""
+    """Yield the problems of `block` tags: duplicate names, content in required blocks, wrong end names."""
     if not has_blocks(source.root):
         return
     first: dict[str, Span] = {}

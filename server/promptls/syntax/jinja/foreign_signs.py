@@ -1,4 +1,4 @@
-"""Signs and constants of other languages, and what Jinja has in their place."""
+"""Operators, quotes and constants of other languages, and their equivalents in Jinja."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _SIGNS: Final = {
     "`": '; a text stands in `"`',
     "“": '; a text stands in `"`',
     "”": '; a text stands in `"`',
-    "‘": "; a text stands in `'`",  # noqa: RUF001 - the sign that is meant
-    "’": "; a text stands in `'`",  # noqa: RUF001 - the sign that is meant
+    "‘": "; a text stands in `'`",  # noqa: RUF001 - this character is intended
+    "’": "; a text stands in `'`",  # noqa: RUF001 - this character is intended
 }
 
 _PAIRS: Final = {
@@ -32,27 +32,27 @@ FOREIGN_CONSTANTS: Final = {
     "TRUE": "true",
     "FALSE": "false",
 }
-"""Constants of other languages, which are names to Jinja, each with what Jinja writes for it."""
+"""Constants of other languages, which are variables in Jinja, each with its equivalent in Jinja."""
 STEPS: Final = frozenset({"++", "--", "+=", "-=", "*=", "/=", "~="})
-"""What counts a variable on in other languages."""
+"""Operators that increment or update a variable in other languages."""
 
 
 def shown(sign: str) -> str:
-    """Return a sign as messages name it."""
+    """Return a sign as displayed in messages."""
     return "a backtick" if sign == "`" else f"`{sign}`"
 
 
 def advice_on_pair(signs: str) -> str | None:
-    """Return the end of a message on two signs side by side that other languages take for one.
+    """Return the end of a message about two adjacent signs that are one operator in other languages.
 
-    None for others.
+    None for any other signs.
     """
     return _PAIRS.get(signs)
 
 
 def advice_on_sign(sign: str) -> str:
-    """Return the end of a message on a sign that cannot stand where it does.
+    """Return the end of a message about a sign in an invalid position.
 
-    Empty where nothing is known of it.
+    Empty if there is no specific advice.
     """
     return _SIGNS.get(sign, "")

@@ -1,4 +1,4 @@
-"""The words that name tags, and what each tag is for."""
+"""The keywords of tags, and the purpose of each tag."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The tree of one Jinja tag.
 
-Every node has a span that counts from the start of its tag, so that a tag's tree depends
-on nothing but the tag's text. `Missing` stands where an expression was expected.
+Every node has a span that counts from the start of its tag, so that a tag's tree only depends
+on the tag's text. `Missing` represents an expression that was expected but is missing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from promptls.text.positions import NOWHERE, Span
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A variable that is read, or a target that is written."""
+    """A variable that is read, or a target that is assigned."""
 
     span: Span
     name: str
@@ -31,7 +31,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """The place of an expression that is not there."""
+    """The position of a missing expression."""
 
     span: Span
 
@@ -124,7 +124,7 @@ class Conditional:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A list, tuple or dict display; a dict's keys and values stand in turn."""
+    """A list, tuple or dict display; a dict's keys and values alternate."""
 
     span: Span
     kind: str
@@ -161,8 +161,8 @@ class Statement:
     """A tag, by its keyword; `output` for `{{ … }}`.
 
     `targets` are the names that the tag binds (`set`, `for`, `with`, an import's alias);
-    `expressions` what it reads, in source order; `name` what it defines (`macro`, `block`) or ends
-    (`endblock`), or the import's alias; `template` what it includes, imports or extends.
+    `expressions` are those that it reads, in source order; `name` is what it defines (`macro`, `block`) or
+    ends (`endblock`), or the import's alias; `template` is what it includes, imports or extends.
     """
 
     keyword: str
@@ -182,9 +182,9 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong in a tag, and where; `expected` names what would have been right.
+    """An error in a tag and its span; `expected` describes what would be correct.
 
-    `opened` is the place of the bracket that is to be closed there.
+    `opened` is the span of the bracket that must be closed there.
     """
 
     span: Span
@@ -195,7 +195,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class TagTree:
-    """What one tag says: its statement and the problems in it."""
+    """A parsed tag: its statement and its problems."""
 
     statement: Statement
     problems: tuple[Problem, ...]
@@ -229,7 +229,7 @@ def children(node: Expression) -> tuple[Expression, ...]:
 
 
 def walk(node: Expression) -> Iterator[Expression]:
-    """`node` and everything inside it, outside first, in source order."""
+    """Yield `node` and everything inside it in source order, parents first."""
     stack = [node]
     while stack:
         current = stack.pop()
@@ -238,7 +238,7 @@ def walk(node: Expression) -> Iterator[Expression]:
 
 
 def height(node: Expression) -> int:
-    """Return how many nodes stand one inside the other at the deepest place of `node`."""
+    """Return the maximum nesting depth of nodes in `node`."""
     deepest = 0
     stack = [(node, 1)]
     while stack:

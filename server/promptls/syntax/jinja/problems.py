@@ -1,4 +1,4 @@
-"""The syntax errors inside the tags of a chunk."""
+"""Find the syntax errors inside the tags of a chunk."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CONSTANTS: Final = frozenset({"true", "false", "none", "True", "False", "None"})
 
 @lru_cache(maxsize=4096)
 def refusal(text: str, inner_start: int, inner_end: int) -> Problem | None:
-    """Return the first such error of a tag, with a span that counts from the tag's start, or None."""
+    """Return the first error that only jinja2 reports, with a span from the tag's start, or None."""
     return next(_refusals(parse_tag(text, inner_start, inner_end).statement), None)
 
 
@@ -83,7 +83,7 @@ def _in_parameters(statement: Statement) -> Iterator[Problem]:
 
 
 def refused_arguments(arguments: tuple[Expression, ...]) -> Iterator[Problem]:
-    """Yield the arguments that stand where none of their kind can, or are given twice by name."""
+    """Yield the arguments that are not allowed in their position, or are passed twice by keyword."""
     seen: set[str] = set()
     for each in arguments:
         if not isinstance(each, Keyword):
@@ -109,7 +109,7 @@ _EXTENSIONS: Final = frozenset({"do", "break", "continue", "trans", "pluralize",
 
 
 def meant_tag(keyword: str) -> str | None:
-    """Return the tag that an unknown one probably stands for: one of the same letters, or the nearest."""
+    """Return the tag that an unknown tag probably means: one with the same letters, or a similar one."""
     if keyword in _OTHER_TAGS:
         return _OTHER_TAGS[keyword]
     letters = sorted(keyword)
@@ -118,7 +118,7 @@ def meant_tag(keyword: str) -> str | None:
 
 
 def advice_on_tag(keyword: str, behind: str) -> str:
-    """Return the end of a message on an unknown tag with the text behind its keyword."""
+    """Return the end of a message about an unknown tag with the text after its keyword."""
     if keyword in _EXTENSIONS:
         return ": it belongs to an extension of Jinja, and Prompt Poet loads none"
     if keyword == "end":
@@ -132,7 +132,7 @@ def advice_on_tag(keyword: str, behind: str) -> str:
 
 
 _NEAR: Final = 8
-"""How many characters behind a tag may be spaces ahead of what it is taken to run into."""
+"""How many characters after an unclosed tag may be spaces before the text that it seems to run into."""
 _OPENED: Final = {"}}": "{{", "%}": "{%", "#}": "{#", "{% endraw %}": "{% raw %}"}
 _NAMES: Final = {"output": "expression", "statement": "tag", "comment": "comment", "raw": "raw block"}
 
@@ -143,7 +143,7 @@ def tag_tree(tag: Tag) -> TagTree:
 
 
 def expressions_in(chunk: Chunk) -> Iterator[tuple[int, Expression]]:
-    """Yield every expression in the chunk's tags, the inner ones too, each with the start of its tag."""
+    """Yield every expression in the chunk's tags, including nested ones, each with the start of its tag."""
     for tag in chunk.tags:
         if tag.kind in {"output", "statement"}:
             start = tag.span.start
@@ -153,7 +153,7 @@ def expressions_in(chunk: Chunk) -> Iterator[tuple[int, Expression]]:
 
 @lru_cache(maxsize=4096)
 def _expressions(text: str, inner_start: int, inner_end: int) -> tuple[Expression, ...]:
-    """Return every expression in a tag, kept by the tag's text as its tree is."""
+    """Return every expression in a tag; cached by the tag's text, like its tree."""
     statement = parse_tag(text, inner_start, inner_end).statement
     tests = () if statement.loop_test is None else (statement.loop_test,)
     return tuple(node for expression in (*statement.expressions, *tests) for node in walk(expression))
@@ -161,7 +161,7 @@ def _expressions(text: str, inner_start: int, inner_end: int) -> tuple[Expressio
 
 @chunk_fact
 def tag_problems(chunk: Chunk) -> tuple[SyntaxProblem, ...]:
-    """Return the errors inside the chunk's tags, one a tag at most, in their order."""
+    """Return the errors inside the chunk's tags, at most one per tag, in order."""
     return tuple(_problems(chunk))
 
 
@@ -221,7 +221,7 @@ def _inside(tag: Tag) -> SyntaxProblem | None:
 
 
 def _visible(tag: Tag, offset: int) -> Span:
-    """Return a span of at least one character for a problem at a place where something is missing."""
+    """Return a span of at least one character for a problem at a position where something is missing."""
     if offset < len(tag.text):
         return Span(offset, min(offset + 2, len(tag.text)))
     return Span(max(len(tag.text) - 2, 0), len(tag.text))

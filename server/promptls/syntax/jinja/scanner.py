@@ -1,4 +1,4 @@
-"""The Jinja tags of a text: where each begins and ends."""
+"""Find the Jinja tags of a text: where each begins and ends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from promptls.text.positions import NOWHERE, Span
 
 RAW_BEGIN: Final = re.compile(r"\{%[-+]?\s*raw\s*(-?)%\}")
 _SIMPLE: Final = re.compile(r"[\w \t.,|=<>:~*/]+")
-"""An inside of a tag in which nothing could open or close anything."""
+"""The inside of a tag in which nothing could open or close anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,8 @@ class Tag:
     """One Jinja tag: `{{ … }}`, `{% … %}`, `{# … #}`, or a whole raw block.
 
     `span` counts from the start of the scanned text; `inner_start` and `inner_end` bound
-    what stands between the delimiters, counted from the start of the tag. `body` is the
-    literal text of a raw block, counted like `span`. `unclosed` names the delimiter that is
-    missing.
+    the text between the delimiters, counted from the start of the tag. `body` is the
+    literal text of a raw block, counted like `span`. `unclosed` is the missing delimiter.
     """
 
     kind: str
@@ -53,9 +52,9 @@ class Tag:
 
 
 def retyped(tag: Tag, edited: Span, text: str) -> Tag | None:
-    """Return the tag with a span of its inside replaced by `text`; None if it may end elsewhere then.
+    """Return the tag with a span of its inside replaced by `text`, or None if its end may change.
 
-    Where no quote, bracket or sign stands inside, the closing delimiter is the first one, as before.
+    If there are no quotes, brackets or signs inside, the first closing delimiter ends the tag, as before.
     The span counts as `tag.span` does.
     """
     begin, end = edited.start - tag.span.start, edited.end - tag.span.start
@@ -81,7 +80,7 @@ def retyped(tag: Tag, edited: Span, text: str) -> Tag | None:
 
 
 OPENING: Final = r"\{\{|\{%|\{#"
-"""The pattern of what begins a tag."""
+"""A pattern for the opening delimiters of tags."""
 _NEXT_OR_LINE_END: Final = re.compile(OPENING + r"|[\r\n]")
 _INSIDE: Final = re.compile(r"[-+]?%\}|-?\}\}|" + OPENING + r"|[\[({\])}'\"]")
 _STRING: Final = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|['"]""", re.DOTALL)
@@ -92,10 +91,10 @@ _COMMENT_END: Final = re.compile(r"[-+]?#\}")
 _RAW_END: Final = re.compile(r"\{%([-+]?)\s*endraw\s*([-+]?)%\}")
 
 MAX_OPENINGS: Final = 32
-"""How many beginnings of other tags may stand in the quotes of a tag."""
+"""How many opening delimiters may appear in the quotes of a tag."""
 _BEYOND: Final = re.compile(rf"(?:(?:(?!{OPENING}).)*(?:{OPENING})){{{MAX_OPENINGS}}}", re.DOTALL)
 UNSEEN: Final = 1 << 60
-"""An offset behind every text."""
+"""An offset after the end of any text."""
 
 
 class _Close(NamedTuple):
@@ -107,8 +106,8 @@ class _Close(NamedTuple):
 def read_tag(text: str, at: int, base: int, missing: set[re.Pattern[str]]) -> tuple[Tag, int]:
     """Return the tag that opens at `at`, and the offset up to which the text was read to find its end.
 
-    Its spans count from `base`. `missing` remembers, from one tag of the text to the next, which ends
-    were looked for and stand nowhere further on.
+    Its spans count from `base`. `missing` caches across the tags of a text which closing delimiters were
+    searched for and do not appear any more.
     """
     opening = text[at : at + 2]
     if opening == "{#":
@@ -137,12 +136,12 @@ def read_tag(text: str, at: int, base: int, missing: set[re.Pattern[str]]) -> tu
 
 
 def _inner_start(text: str, at: int, inner_end: int) -> int:
-    """Behind the delimiter and its sign; a `-` that is all there is belongs to the closing one."""
+    """Return the offset after the delimiter and its sign; a lone `-` belongs to the closing delimiter."""
     return 3 if text[at + 2 : at + 3] in {"-", "+"} and at + 3 <= inner_end else 2
 
 
 def _close(text: str, at: int) -> tuple[_Close | None, int]:
-    """Return where the tag closes, or None; and how far the text was looked at."""
+    """Return where the tag closes, or None; and the offset up to which the text was read."""
     brackets: list[str] = []
     position = at + 2
     doubtful = False
@@ -207,7 +206,7 @@ def _unclosed(text: str, at: int, base: int, kind: str) -> Tag:
 def _search(
     pattern: re.Pattern[str], text: str, at: int, missing: set[re.Pattern[str]]
 ) -> re.Match[str] | None:
-    """Return the next match; an end that was looked for in vain is not looked for again further on."""
+    """Return the next match; a pattern that was not found is not searched again further on."""
     if pattern in missing:
         return None
     match = pattern.search(text, at)
@@ -277,10 +276,10 @@ _ITEM_BEHIND_ANY_LINE_END: Final = re.compile(r"[\n\r]-(?=[ \t\r\n]|\Z)")
 
 
 class Scan(NamedTuple):
-    """The tags up to `end`, and how far the text was looked at to know them.
+    """The tags up to `end`, and the offset up to which the text was read to find them.
 
-    `seen` lies behind `end` where a tag is not closed: text up to `seen` could still close
-    it. It is `UNSEEN` where all of the text was looked at, and more text could matter.
+    `seen` is greater than `end` if a tag is not closed: text up to `seen` could still close it. It is
+    `UNSEEN` if the whole text was read, and more text could matter.
     """
 
     tags: tuple[Tag, ...]
@@ -289,16 +288,16 @@ class Scan(NamedTuple):
 
 
 def items_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern of a line end with a list item behind it, the quickest that the text allows."""
+    """Return a pattern for a line break followed by a list item, the fastest that the text allows."""
     return _ITEM_BEHIND_ANY_LINE_END if "\r" in text else _ITEM
 
 
 def scan(text: str, start: int, *, next_start: Callable[[int], int], missing: set[re.Pattern[str]]) -> Scan:
     """Return the tags of `text` from `start` on, their spans counted from `start`.
 
-    The scan ends at the first offset outside every tag that `next_start` returns for an offset ahead of it.
-    `missing` remembers, from one scan of the text to the next, which ends of tags were searched for and are
-    nowhere further on.
+    The scan ends at the first offset outside of all tags that `next_start` returns for a preceding offset.
+    `missing` caches across scans of a text which closing delimiters were searched for and do not appear any
+    more.
     """
     tags: list[Tag] = []
     position = start
@@ -319,7 +318,7 @@ def scan(text: str, start: int, *, next_start: Callable[[int], int], missing: se
 
 
 def next_tag(text: str, start: int) -> tuple[Tag, bool] | None:
-    """Return the next tag of `text` from `start` on, and whether later text could not change it."""
+    """Return the next tag of `text` from `start` on, and whether it is independent of later text."""
     match = _NEXT.search(text, start)
     if match is None:
         return None
@@ -328,9 +327,9 @@ def next_tag(text: str, start: int) -> tuple[Tag, bool] | None:
 
 
 def _raw_until(text: str, at: int, behind: int) -> int:
-    """Return where the text ends that a raw block which is never closed was probably to hold.
+    """Return where the intended content of an unclosed raw block probably ends.
 
-    That is the text as far as it is indented like the line of the tag: what looks like a tag in it is none.
+    It is the text that is indented at least as far as the tag's line; tags in it are ignored.
     """
     line = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
     lead = text[line:at]

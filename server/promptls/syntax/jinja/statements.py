@@ -25,7 +25,7 @@ from promptls.text.positions import Span
 
 
 def read_parameters(parser: ExpressionParser) -> tuple[Parameter, ...]:
-    """Return the parameters of a macro or of a `call` block, from their parenthesis to the closing one."""
+    """Return the parameters of a macro or of a `call` block, including both parentheses."""
     opened = parser.token
     parser.expect("(")
     found: list[Parameter] = []
@@ -43,7 +43,7 @@ def read_parameters(parser: ExpressionParser) -> tuple[Parameter, ...]:
 def read_defined_name(parser: ExpressionParser, expected: str) -> tuple[str, Span]:
     """Return the name that the tag defines.
 
-    Where none stands, an empty one and a problem: what is `expected`.
+    If it is missing, return an empty name and report what is `expected`.
     """
     token = parser.token
     if token.kind != "name":
@@ -54,9 +54,9 @@ def read_defined_name(parser: ExpressionParser, expected: str) -> tuple[str, Spa
 
 
 def read_target(parser: ExpressionParser, *, stops: tuple[str, ...] = (), single: bool = False) -> Expression:
-    """Return what is assigned to: a name, an attribute, or several between commas as a tuple.
+    """Return the target of an assignment: a name, an attribute, or several between commas as a tuple.
 
-    `stops` are words that end it; of a `single` one, a comma does.
+    `stops` are keywords that end it; if `single`, a comma does too.
     """
     start = parser.token.start
     names = [_target_name(parser, stops)]
@@ -89,20 +89,20 @@ def _target_name(parser: ExpressionParser, stops: tuple[str, ...]) -> Expression
 
 
 def read_include(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    """`include`, with what it hands on of the context."""
+    """Return an `include`, with its context modifier."""
     statement = read_extends(parser, keyword, span)
     ignored = parser.skip_name("ignore") and parser.skip_name("missing")
     return replace(statement, ignore_missing=ignored, with_context=_context(parser, default=True))
 
 
 def read_extends(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    """Return `extends`, and what the other tags begin with: the template that is named."""
+    """Return `extends`, or the common beginning of the other tags: the name of the template."""
     template = parser.expression()
     return Statement(keyword, span, expressions=(template,), template=template)
 
 
 def read_import(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    """`import … as …`."""
+    """Return an `import … as …`."""
     statement = read_extends(parser, keyword, span)
     if not parser.skip_name("as"):
         parser.missing("`as`")
@@ -112,7 +112,7 @@ def read_import(parser: ExpressionParser, keyword: str, span: Span) -> Statement
 
 
 def read_from(parser: ExpressionParser, keyword: str, span: Span) -> Statement:
-    """`from … import …`, with the names that it imports and what they are called here."""
+    """Return a `from … import …`, with the imported names and their aliases."""
     statement = read_extends(parser, keyword, span)
     if not parser.skip_name("import"):
         parser.missing("`import`")
@@ -178,7 +178,7 @@ def parse_tag(text: str, inner_start: int, inner_end: int) -> TagTree:
 def _shallow(statement: Statement) -> Statement:
     """Return the statement.
 
-    Without its expressions where one of them is a chain that Python cannot descend.
+    Its expressions are dropped if one of them is nested too deep for recursion in Python.
     """
     read = (*statement.expressions, *([statement.loop_test] if statement.loop_test else []))
     if all(height(expression) <= _MAX_HEIGHT for expression in read):

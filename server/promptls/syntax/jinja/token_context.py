@@ -1,4 +1,4 @@
-"""What the tokens before a place say about it: open brackets, complete operands, the call being written."""
+"""The context of a position by the tokens before it: open brackets, complete operands, the current call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OPERANDS: Final = (Name, Attribute, Item, Call, Constant, Collection)
 
 
 def open_brackets(tokens: Sequence[Token]) -> list[int]:
-    """Return the indexes of the brackets that are open behind the tokens, outermost first."""
+    """Return the indexes of the brackets that are open after the tokens, outermost first."""
     stack: list[int] = []
     for index, token in enumerate(tokens):
         if token.kind != "operator":
@@ -30,7 +30,7 @@ def open_brackets(tokens: Sequence[Token]) -> list[int]:
 
 
 def is_called(before: list[Token]) -> bool:
-    """Return whether a parenthesis behind these tokens begins arguments."""
+    """Return whether a parenthesis after these tokens begins arguments."""
     last = before[-1]
     if last.kind == "name":
         return last.text not in _OPERAND_FOLLOWS or is_test_name(before)
@@ -46,7 +46,7 @@ def is_test_name(before: Sequence[Token]) -> bool:
 
 
 def is_operand_end(before: Sequence[Token]) -> bool:
-    """Return whether an operand is complete behind the tokens."""
+    """Return whether an operand is complete after the tokens."""
     if not before:
         return False
     last = before[-1]
@@ -58,7 +58,7 @@ def is_operand_end(before: Sequence[Token]) -> bool:
 
 
 def operand_before(text: str, inner_start: int, end: int) -> Expression | None:
-    """Return the operand that ends at `end` of a tag, without white space: `a.b` of `x + a.b`, `f(a.b`."""
+    """Return the operand of a tag that ends at `end`: `a.b` of `x + a.b`, `f(a.b`."""
     end = len(text[:end].rstrip())
     if end <= inner_start:
         return None
@@ -80,7 +80,7 @@ def operand_before(text: str, inner_start: int, end: int) -> Expression | None:
 
 
 def _group_start(tokens: Sequence[Token]) -> int | None:
-    """Return where the parentheses begin that the last token closes; None if they are those of a call."""
+    """Return where the parentheses begin that the last token closes, or None if they are those of a call."""
     if not tokens or tokens[-1].text != ")":
         return None
     depth = 0
@@ -94,7 +94,7 @@ def _group_start(tokens: Sequence[Token]) -> int | None:
 
 
 def compared_before(text: str, inner_start: int, before: list[Token]) -> Expression | None:
-    """Return what the value behind these tokens is compared with."""
+    """Return the operand that the value after these tokens is compared with."""
     if not before or before[-1].text not in {"==", "!="}:
         return None
     return operand_before(text, inner_start, before[-1].start)
@@ -103,7 +103,7 @@ def compared_before(text: str, inner_start: int, before: list[Token]) -> Express
 def looked_for_before(
     text: str, inner_start: int, before: list[Token], brackets: Sequence[int]
 ) -> Expression | None:
-    """Return what is looked for in the list that is being written: `tone` of `tone not in ['dry', `."""
+    """Return the operand that is searched in the list being written: `tone` of `tone not in ['dry', `."""
     opening = brackets[-1] if brackets else 0
     if opening == 0 or before[opening].text not in {"[", "("} or before[opening - 1].text != "in":
         return None
@@ -112,7 +112,7 @@ def looked_for_before(
 
 
 def last_at_depth_zero(tokens: Sequence[Token], *texts: str) -> int | None:
-    """Return the index of the last of these words or operators outside every bracket."""
+    """Return the index of the last of these keywords or operators outside of all brackets."""
     depth, found = 0, None
     for index, token in enumerate(tokens):
         if token.kind == "operator" and token.text in CLOSING_OF:
@@ -125,11 +125,11 @@ def last_at_depth_zero(tokens: Sequence[Token], *texts: str) -> int | None:
 
 
 class OpenCall(NamedTuple):
-    """A call whose parenthesis is open at a place.
+    """A call whose parenthesis is open at a position.
 
     `kind` is `function`, `filter`, `test` or `definition` (the parameters of a `macro` or `call` tag);
-    `target` is what is called, or what a method is called of. `arguments` says how many commas stand
-    before the place, `keyword` which argument is named there; `start` is the parenthesis.
+    `target` is what is called, or the object of a method. `arguments` is the number of commas before the
+    position, `keyword` the name of the argument there; `start` is the offset of the parenthesis.
     """
 
     kind: str
@@ -142,7 +142,7 @@ class OpenCall(NamedTuple):
 
 
 def open_call(text: str, inner_start: int, place: int) -> OpenCall | None:
-    """Return the innermost call that is open at `place` in a tag; None if there is none."""
+    """Return the innermost call that is open at `place` in a tag, or None if there is none."""
     tokens = tokenize(text, inner_start, place)[:-1]
     quote = next((i for i, token in enumerate(tokens) if token.kind == "unknown"), None)
     tokens = tokens if quote is None else tokens[:quote]
@@ -171,7 +171,7 @@ def _call_kind(before: list[Token], *, is_statement: bool) -> str:
 
 
 def _arguments(tokens: list[Token]) -> tuple[int, str, list[str]]:
-    """Return the commas, the name of the last argument, and the names of all that have one."""
+    """Return the number of commas, the name of the last argument, and all keyword names."""
     depth = commas = 0
     keyword, given = "", []
     for index, token in enumerate(tokens):

@@ -1,7 +1,7 @@
 """The tokens inside one Jinja tag, with their offsets.
 
-The rules are those of jinja2 3.1's lexer (names are Python identifiers, strings may hold
-line breaks, numbers may hold underscores); a character that fits nothing becomes a token
+The rules are those of jinja2 3.1's lexer (names are Python identifiers, strings may contain
+line breaks, numbers may contain underscores); a character that does not match becomes a token
 of kind `unknown` instead of an error.
 """
 
@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 
 
 class Token(NamedTuple):
-    """One token: its kind, its text and where it begins, counted from the start of the tag."""
+    """A token: its kind, its text and its offset from the start of the tag."""
 
     kind: str
     text: str
@@ -33,12 +33,12 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The offset behind the last character."""
+        """The offset after the last character."""
         return self.start + len(self.text)
 
 
 def tokenize(text: str, start: int, end: int) -> list[Token]:
-    """Return the tokens of `text[start:end]`, without white space, closed by a token of kind `end`."""
+    """Return the tokens of `text[start:end]`, without white space, followed by a token of kind `end`."""
     tokens = [
         Token(match.lastgroup or "unknown", match.group(), match.start())
         for match in _TOKEN.finditer(text, start, end)

@@ -1,8 +1,7 @@
-"""What jinja2 itself says of one tag.
+"""Validate a tag with jinja2 itself.
 
-promptls parses tags on its own for the sake of positions; whether a tag is right is for
-the real parser to say. A tag is handed to it inside the smallest template in which such
-a tag can stand.
+promptls parses tags on its own to get positions; whether a tag is valid is decided by jinja2's
+parser. The tag is passed to it inside the smallest template in which such a tag is allowed.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _AROUND: Final = {
 
 @lru_cache(maxsize=8192)
 def jinja_objection(tag: str, keyword: str, *, opens_block: bool) -> str:
-    """jinja2's complaint about the tag, or an empty string where it has none."""
+    """Return jinja2's error message for the tag, or an empty string if it is valid."""
     before, behind = _AROUND.get(keyword, ("", ""))
     if opens_block:
         behind = f"{{% end{keyword} %}}"

@@ -1,4 +1,4 @@
-"""The comments of YAML: what stands behind a `#` that is no part of a text."""
+"""Find the comments of YAML: the text after a `#` that is not part of a scalar."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from promptls.text.positions import Span, line_end
 def yaml_comments(chunk: Chunk) -> tuple[Span, ...]:
     """Return the comments in the chunk, in order, each from its `#` to the end of its line.
 
-    A `#` inside a text, a quoted value or a Jinja tag begins none. Of a chunk whose YAML is broken, those
-    behind what can still be read.
+    A `#` inside a text, a quoted value or a Jinja tag does not begin a comment. If the chunk's YAML is
+    broken, only comments in the readable part are found.
     """
     roots: tuple[Node, ...] | None = None
     found = []
@@ -57,9 +57,9 @@ def _roots(chunk: Chunk) -> tuple[Node, ...]:
 
 
 def _is_in_text(chunk: Chunk, node: Node, offset: int) -> bool:
-    """Return whether a scalar of the node holds the offset.
+    """Return whether a scalar of the node contains the offset.
 
-    A block scalar holds none on the line of its `|`.
+    The line of a block scalar's `|` is not part of it.
     """
     start, end = node.span
     if not start <= offset < end:

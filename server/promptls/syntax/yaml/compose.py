@@ -1,4 +1,4 @@
-"""libyaml's view of a projection: a tree, or the first error as a problem at its place."""
+"""Parse a projection with libyaml: a tree, or the first error as a problem with its position."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.text.positions import Span, line_end
 
 _BEGINS: Final = re.compile(r"(?:(?:^|[\r\n])[ \t]*|[:,\-?][ \t]+|[\[{][ \t]*)\Z")
-"""What stands ahead of a quote that opens a value."""
+"""The text before a quote that opens a value."""
 _MAX: Final = 10_000
-"""How many characters ahead of an error the quote is looked for."""
+"""How many characters before an error the quote is searched."""
 _MAX_INDENT: Final = 200
-"""How many blanks may stand ahead of a quote."""
+"""How many blanks may precede a quote."""
 
 
 def quote_opened_above(text: str, offset: int) -> int | None:
-    """Return where the quote stands that was left open on a line above an error at `offset`.
+    """Return the offset of the quote that was left open on a line above an error at `offset`.
 
-    None if none was.
-
-    The quote right ahead of the error was to open a value, and closed that one instead.
+    None if there is none. The quote directly before the error was meant to open a value, and closed that
+    quote instead.
     """
     start = max(offset - _MAX, 0)
     closing = len(text[start:offset].rstrip(" \t")) + start - 1
@@ -45,25 +44,25 @@ def quote_opened_above(text: str, offset: int) -> int | None:
 
 
 def _is_opening(text: str, place: int) -> bool:
-    """Return whether a quote at a place stands where a value begins."""
+    """Return whether a quote is at the beginning of a value."""
     return _BEGINS.search(text, max(place - _MAX_INDENT, 0), place) is not None
 
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_DEPTH: Final = 100
-"""How deep YAML may nest; libyaml ends the process at some 30,000 levels."""
+"""The maximum nesting depth; libyaml crashes the process at about 30,000 levels."""
 _MAX_NODES: Final = 1_000_000
-"""How many nodes a file may have with its aliases written out: a few lines can make billions."""
+"""The maximum number of nodes with aliases expanded: a few lines can expand to billions."""
 _NESTING: Final = re.compile(rf"(?:[-?:][ \t]+){{{MAX_DEPTH}}}")
 _DASHED: Final = re.compile(r"-[A-Za-z_]\w*[ ]*:(?=[ \r\n]|\Z)")
-"""A key right behind the dash of what was to be a list item."""
+"""A key directly after the dash of an intended list item."""
 _SPACELESS: Final = re.compile(r"[ ]*(?:-[ ]+)?([A-Za-z_][\w-]*):(?=[^\s:/])[^:\r\n]*$", re.MULTILINE)
-"""A key whose colon has no space behind it, so that the line is a text."""
+"""A key whose colon lacks the following space, so that the line is a plain scalar."""
 _ALIAS: Final = re.compile(r"\*(\S+)")
 _MAX_BEHIND_BRACKET: Final = 10_000
-"""How many characters behind its bracket an error of a list or mapping in brackets is looked for."""
+"""How many characters after its bracket an error of a flow list or mapping is searched."""
 _WORDS_OF_LINE: Final = re.compile(r"^(?!-)[^\s#].*", re.MULTILINE)
-"""What begins in the first column and is neither a comment nor an item of a list."""
+"""Text that begins in the first column and is neither a comment nor a list item."""
 _AT_CONTEXT: Final = (
     "could not find expected ':'",
     "found unexpected end of stream",
@@ -95,9 +94,9 @@ _PLAIN_WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class YamlError:
-    """What libyaml refuses; offsets count in the text that was composed.
+    """An error of libyaml; offsets count in the text that was parsed.
 
-    `is_at_end` says that it was found at the end of the text, so that more text could correct it.
+    `is_at_end` is True if it was found at the end of the text, so that more text could correct it.
     """
 
     offset: int
@@ -108,9 +107,9 @@ class YamlError:
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """The tree of a text, or the error that ended the reading; neither for an empty text.
+    """The tree of a text, or the error that stopped parsing; neither for an empty text.
 
-    `has_aliases` says that some of its nodes stand in it twice.
+    `has_aliases` is True if some of its nodes occur in it twice.
     """
 
     root: Node | None
@@ -119,12 +118,12 @@ class Composed:
 
 
 def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[Span], bool]) -> Composed:
-    """Return the tree of `text`, its spans made by `span` and its dynamic scalars told by `is_dynamic`."""
+    """Return the tree of `text`; `span` maps its spans, `is_dynamic` decides which scalars are dynamic."""
     if _NESTING.search(text) or nests_too_deep(text):
         return Composed(None, YamlError(0, f"nested more than {MAX_DEPTH} levels deep"))
     marks = len(text) - len(text.lstrip("\ufeff"))
     if marks:
-        # libyaml takes a mark for no character, and counts from behind it.
+        # libyaml does not count a byte order mark as a character.
         composed = compose(text[marks:], lambda start, end: span(start + marks, end + marks), is_dynamic)
         if composed.error is None:
             return composed
@@ -148,7 +147,7 @@ def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[S
 
 
 def is_one_entry(text: str) -> bool:
-    """Return whether a text is a mapping with one entry, and no error in it."""
+    """Return whether a text is a valid mapping with one entry."""
     if text.startswith("\ufeff") or _NESTING.search(text) or nests_too_deep(text) or _may_be_large(text):
         root = compose(text, Span, lambda _span: False).root
         return isinstance(root, Mapping) and len(root.entries) == 1
@@ -160,7 +159,7 @@ def is_one_entry(text: str) -> bool:
 
 
 def _composed(text: str) -> yaml.Node | None:
-    """Return the tree of libyaml; of JSON, also where a character is written in two halves."""
+    """Return the tree of libyaml, also for JSON with characters escaped as surrogate pairs."""
     try:
         return yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
@@ -172,12 +171,12 @@ def _composed(text: str) -> yaml.Node | None:
 
 
 def _may_be_large(text: str) -> bool:
-    """Return whether there may be very many nodes: by aliases, or by as many characters as nodes take."""
+    """Return whether there may be too many nodes, judging by aliases and the length of the text."""
     return "*" in text or len(text) >= _MAX_NODES // 2
 
 
 def _size(node: yaml.Node, known: dict[int, int]) -> int:
-    """Return how many nodes there are with every alias written out; one inside itself counts once."""
+    """Return the number of nodes with all aliases expanded; one inside itself counts once."""
     if id(node) not in known:
         known[id(node)] = 1
         inside = node.value if isinstance(node, yaml.CollectionNode) else ()
@@ -187,14 +186,14 @@ def _size(node: yaml.Node, known: dict[int, int]) -> int:
 
 
 def nests_too_deep(text: str) -> bool:
-    """Return whether brackets stand in one another deeper than is read."""
+    """Return whether brackets are nested too deep to be parsed."""
     return nesting_of(text) > MAX_DEPTH
 
 
 def nesting_of(text: str) -> int:
-    """Return how deep brackets stand in one another at most.
+    """Return an upper bound of the nesting depth of brackets.
 
-    More than that, as long as that is not too deep.
+    It is exact if there are more than `MAX_DEPTH` brackets.
     """
     brackets = text.count("[") + text.count("{")
     if brackets <= MAX_DEPTH:
@@ -207,7 +206,7 @@ def nesting_of(text: str) -> int:
 
 
 def _placed(error: yaml.MarkedYAMLError, text: str) -> YamlError:
-    """Return the error as it is reported."""
+    """Return the error with the position at which it is reported."""
     is_at_end = error.problem_mark is None or error.problem_mark.index >= len(text.rstrip())
     return replace(_located(error, text), is_at_end=is_at_end)
 
@@ -242,9 +241,9 @@ def _located(error: yaml.MarkedYAMLError, text: str) -> YamlError:
 
 
 def _bracket_above(text: str, offset: int) -> int:
-    """Return where the bracket stands that is open at `offset`, if that is on a line above; else `offset`.
+    """Return the offset of the bracket that is open at `offset`, if it is on a line above; else `offset`.
 
-    What follows in the next lines is not wrong by itself: the bracket is not closed.
+    The lines after it are not wrong themselves: the bracket is not closed.
     """
     depth = 0
     for place in range(offset - 1, max(offset - _MAX_BEHIND_BRACKET, 0) - 1, -1):
@@ -258,27 +257,27 @@ def _bracket_above(text: str, offset: int) -> int:
 
 
 def _value_above(text: str, offset: int) -> int:
-    """Return where the last line begins that is no item, ahead of `offset`; `offset` where there is none."""
+    """Return the start of the last line before `offset` that is not an item; `offset` if there is none."""
     starts = [match.start() for match in _WORDS_OF_LINE.finditer(text, 0, offset)]
     return starts[-1] if starts else offset
 
 
 def _line_at(text: str, offset: int) -> int:
-    """Return where the wrong line begins: the one at `offset`, or the one above that its dash spoils."""
+    """Return the start of the wrong line: the one at `offset`, or one above it with a broken dash."""
     start = text.rfind("\n", 0, offset) + 1
     above = text.rfind("\n", 0, max(start - 1, 0)) + 1
     return above if _DASHED.match(text, above) else start
 
 
 def _spaceless_above(text: str, line: int) -> int | None:
-    """Return where the key begins in the line above, if its colon has no space behind it; else None."""
+    """Return the start of the key in the line above if its colon lacks the following space; else None."""
     above = text.rfind("\n", 0, max(line - 1, 0)) + 1
     match = _SPACELESS.match(text, above, max(line - 1, 0)) if above < line else None
     return match.start(1) if match else None
 
 
 class _Conversion:
-    """Nodes of libyaml in our form; an alias gives the anchor's node again."""
+    """Converts nodes of libyaml to ours; an alias becomes the anchor's node."""
 
     def __init__(self, span: Callable[[int, int], Span], is_dynamic: Callable[[Span], bool]) -> None:
         self._span = span
@@ -288,7 +287,7 @@ class _Conversion:
         self.has_aliases = False
 
     def convert(self, node: yaml.Node) -> Node:
-        """Return the node with all that is in it."""
+        """Return the node with all its children."""
         known = self._known
         if id(node) in known:
             self.has_aliases = True
@@ -300,9 +299,9 @@ class _Conversion:
             made = Scalar(placed, node.value, node.style or "", tag, self._is_dynamic(placed))
             known[id(node)] = made
             return made
-        known[id(node)] = Scalar(placed, "", "", "null", dynamic=False)  # what a node inside itself becomes
+        known[id(node)] = Scalar(placed, "", "", "null", dynamic=False)  # the value of a node inside itself
         self._depth += 1
-        if self._depth > MAX_DEPTH:  # by indentation, which `nests_too_deep` does not see
+        if self._depth > MAX_DEPTH:  # by indentation, which `nests_too_deep` does not check
             raise RecursionError(f"nested more than {MAX_DEPTH} levels deep")
         if isinstance(node, yaml.MappingNode):
             entries = [Entry(self.convert(key), self.convert(value)) for key, value in node.value]
@@ -317,9 +316,9 @@ class _Conversion:
 
 
 def yaml_problem(chunk: Chunk, projection: Projection, error: YamlError) -> tuple[SyntaxProblem, ...]:
-    """Return the error of what a chunk gives, where it stands in the chunk.
+    """Return the error of a chunk's projection, at its position in the chunk.
 
-    None if a printed value may mend it.
+    Empty if a printed value may correct it.
     """
     if _is_unsure(chunk, projection, error):
         return ()
@@ -332,7 +331,7 @@ def yaml_problem(chunk: Chunk, projection: Projection, error: YamlError) -> tupl
 
 
 def _text_before(text: str, offset: int) -> tuple[int, int]:
-    """Return the last line with text at or before `offset`, for errors that libyaml places behind the end."""
+    """Return the last line with text at or before `offset`, for errors that libyaml reports after the end."""
     end = len(text[:offset].rstrip())
     begin = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
     begin += len(text[begin:end]) - len(text[begin:end].lstrip())
@@ -340,7 +339,7 @@ def _text_before(text: str, offset: int) -> tuple[int, int]:
 
 
 def _is_unsure(chunk: Chunk, projection: Projection, error: YamlError) -> bool:
-    """Return whether a printed value on the error's line could be what makes it right, such as a quote."""
+    """Return whether a printed value on the error's line could correct it, such as with a quote."""
     line_start = projection.text.rfind("\n", 0, error.offset) + 1
     origin = projection.origin(line_start)
     end = projection.origin(error.offset)

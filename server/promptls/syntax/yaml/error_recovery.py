@@ -1,6 +1,6 @@
-"""What can still be read of broken YAML: the keys of a list item or of a mapping, one after the other.
+"""Recover what can be read of broken YAML: the keys of a list item or of a mapping, one by one.
 
-Each key with the lines below it is read by itself, so that an error in one value hides no other.
+Each key is parsed separately with the lines below it, so that an error in one value does not hide others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from promptls.text.positions import Span
 _ITEM: Final = re.compile(r"-(?P<space>[ ]+)(?=[^\s#])", re.MULTILINE)
 _KEY: Final = re.compile(r"(?P<key>[A-Za-z_][\w-]*)[ ]*:(?=[ \r\n]|\Z)")
 TOP_KEY: Final = re.compile(r"^(?=[^\s#-])", re.MULTILINE)
-"""Where a key of the outermost mapping begins."""
+"""The beginning of a key of the outermost mapping."""
 _DECIDING_KEY: Final = re.compile(
     r"\W*(?:instruction|input_keys|output_key|functions|infer_cfg|ice_template|prompt_template|retriever)\b"
 )
@@ -33,14 +33,14 @@ _FLOW_ITEM: Final = re.compile(r"[ ]*-[ ]+(?=[{\[])")
 _BEGUN_INNER_KEY: Final = re.compile(r"[ ]+[A-Za-z_]\w*:?[^ ]*")
 _BEGUN_KEY: Final = re.compile(r"[A-Za-z_]\w*[ ]*(?::|$)", re.MULTILINE)
 _WAITING: Final = re.compile(r"(?::|(?:^|[ ])-|[: ][|>][-+0-9]*)\s*\Z", re.MULTILINE)
-"""How a line ends whose value stands below it."""
+"""The end of a line whose value is below it."""
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 
 
 class RecoveredItem(NamedTuple):
-    """The entries of a broken item, in order, with its span; `broken` is where the first error stands.
+    """The entries of a broken item, in order, with its span; `broken` is the offset of the first error.
 
-    The value of an entry that cannot be read counts as printed by Jinja: nobody knows it.
+    The value of an entry that cannot be read is treated as printed by Jinja, because it is unknown.
     """
 
     span: Span
@@ -50,7 +50,7 @@ class RecoveredItem(NamedTuple):
 
 @chunk_fact
 def recovered_item(chunk: Chunk) -> RecoveredItem | None:
-    """Return what can be read of the chunk's list item; None if the chunk begins with none."""
+    """Return what can be read of the chunk's list item, or None if the chunk does not begin with one."""
     projection = project(chunk)
     item = _ITEM.match(projection.text)
     if item is None:
@@ -59,7 +59,7 @@ def recovered_item(chunk: Chunk) -> RecoveredItem | None:
     broken: int | None = None
     for start, end in _segments(projection.text, item.end()):
         if projection.text.startswith("-", start) and start > item.end():
-            # What follows is another item, whose dash lacks its space.
+            # What follows is a different item, whose dash lacks its space.
             broken = projection.origin(start) if broken is None else broken
             break
         found = _read(chunk, projection, start, end)
@@ -80,20 +80,19 @@ def recovered_item(chunk: Chunk) -> RecoveredItem | None:
 
 
 def may_be_left_out(key: str, above: str) -> bool:
-    """Return whether the broken text is a key by itself that does not affect the others.
+    """Return whether the broken text is a key that does not affect the others.
 
-    A key that decides what others mean may be left out as long as it has no value yet.
+    A key that determines the meaning of others may be left out as long as it has no value yet.
     """
     is_key = _BEGUN_KEY.match(key) and (not _DECIDING_KEY.match(key) or _BARE_KEY.fullmatch(key))
     return bool(is_key) and not _WAITING.search(above)
 
 
 def corrected_key(block: str) -> str | None:
-    """Return the broken text of a key that decides what others mean, with what it lacks put in; else None.
+    """Return the broken text of a key that determines the meaning of others, completed; None if not possible.
 
-    Quotes and brackets that are open are closed at the end of its text, and nowhere else: all other
-    characters keep their places. Of a key with one line for each thing, the values of those lines that are
-    broken become blank.
+    Open quotes and brackets are closed at the end of its text, and nowhere else: all other characters keep
+    their positions. If the key has one line per entry, broken values on these lines become spaces.
     """
     if not _DECIDING_KEY.match(block):
         return None
@@ -124,14 +123,14 @@ def _closing(text: str) -> str:
 
 
 def _without_broken_values(block: str) -> str:
-    """Return the lines of a block with spaces for those values that are broken by themselves."""
+    """Return the lines of a block with spaces in place of broken values."""
     head, *lines = block.splitlines(keepends=True)
     return "".join([head, *map(_without_broken_value, lines)])
 
 
 @lru_cache(maxsize=16_384)
 def _without_broken_value(line: str) -> str:
-    """Return a line with spaces for its value where that is broken by itself."""
+    """Return a line with spaces in place of its value if that is broken."""
     key = _INNER_KEY.match(line) or _FLOW_ITEM.match(line)
     text = line.rstrip("\r\n")
     if key is None and _BEGUN_INNER_KEY.fullmatch(text):
@@ -144,7 +143,7 @@ def _without_broken_value(line: str) -> str:
 class _Stretch(NamedTuple):
     """The lines from one key in the first column to the next, and the entries that can be read there.
 
-    `is_lost` says that a key that decides what others mean cannot be read, or what may be its value.
+    `is_lost` is True if a key that determines the meaning of others, or possibly its value, cannot be read.
     """
 
     text: str
@@ -173,15 +172,15 @@ def _stretches(chunk: Chunk) -> tuple[_Stretch, ...]:
 def recovered_mapping(chunk: Chunk) -> Mapping | None:
     """Return the keys of a chunk's mapping that can be read.
 
-    None if a key that decides what others mean cannot be, or if what is broken may be the value that the key
-    above it waits for.
+    None if a key that determines the meaning of others cannot be read, or if the broken text may be the
+    missing value of the key above it.
     """
     return _mapping([(0, _stretches(chunk))])
 
 
 @placed_fact
 def recovered_file(chunks: ChunkList) -> Mapping | None:
-    """Return the same of a mapping that is cut into chunks."""
+    """Return the result of `recovered_mapping` for a mapping that is cut into chunks."""
     groups: list[list[tuple[Chunk, int]]] = []
     for chunk, start in zip(chunks.chunks, chunks.starts, strict=False):
         if chunk.role is Role.BLOCK or not groups:
@@ -198,7 +197,7 @@ def recovered_file(chunks: ChunkList) -> Mapping | None:
 
 
 def _mapping(groups: list[tuple[int, tuple[_Stretch, ...]]]) -> Mapping | None:
-    """Return the mapping of stretches, each with the place that its spans count from."""
+    """Return the mapping of stretches, each with the offset that its spans count from."""
     entries: list[Entry] = []
     above = ""
     for start, stretches in groups:
@@ -213,7 +212,7 @@ def _mapping(groups: list[tuple[int, tuple[_Stretch, ...]]]) -> Mapping | None:
 
 
 def _segments(text: str, first: int) -> Iterator[tuple[int, int]]:
-    """Yield the stretches from one key of the item to the next; a line that is no key is one by itself."""
+    """Yield the ranges from one key of the item to the next; a line that is not a key is its own range."""
     column = first
     start = position = first
     while position < len(text):
@@ -231,9 +230,9 @@ def _segments(text: str, first: int) -> Iterator[tuple[int, int]]:
 def _read(
     chunk: Chunk, projection: Projection, start: int, end: int, corrected: str | None = None
 ) -> tuple[Entry, ...]:
-    """Return the entries in a stretch, or in what it was corrected to, read by itself.
+    """Return the entries in a range, or in its corrected text, parsed separately.
 
-    None if it cannot be.
+    Empty if it cannot be parsed.
     """
     column = start - (projection.text.rfind("\n", 0, start) + 1)
     padding = " " * column

@@ -1,4 +1,4 @@
-"""What may be written at a place of the YAML, by indentation, keys and brackets alone."""
+"""Find what can be written at a position in YAML, by indentation, keys and brackets alone."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Final, Literal, NamedTuple
 from promptls.text.positions import Span
 
 ITEM: Final = "-"
-"""Stands in a path for an item of a list."""
+"""Represents an item of a list in a path."""
 
 
 class YamlPlace(NamedTuple):
-    """What may stand at a place: a `key`, a `value`, or `text` inside a block scalar or quoted text.
+    """What can be written at a position: a `key`, a `value`, or `text` in a block scalar or quoted text.
 
-    `path` leads to the mapping of a key, or to a value or text itself; `-` is a list item. `word` is
-    what stands there already, left and right of the place. `column` is where the key begins, and
-    `indent` how far its line is indented: they differ behind a dash. `is_first` says that the place
+    `path` leads to the mapping of a key, or to a value or text itself; `-` is a list item. `word` is the
+    text that is already there, left and right of the position. `column` is where the key begins, and
+    `indent` is the indentation of its line: they differ after a dash. `is_first` is True if the position
     is the beginning of the value, so that a list item or mapping could begin as well.
     """
 
@@ -34,7 +34,7 @@ class YamlPlace(NamedTuple):
 
 
 def scalar_end(text: str, offset: int, quote: str, stops: str) -> int:
-    """Return where the scalar at a place ends: on the same line, before what could not belong to it."""
+    """Return where the scalar at a position ends: on the same line, before what cannot belong to it."""
     line = re.compile(r"[^\n\r]*").match(text, offset)
     rest = line.group() if line else ""
     if quote:
@@ -50,11 +50,11 @@ def scalar_end(text: str, offset: int, quote: str, stops: str) -> int:
 _LATER_KEY: Final = re.compile(r"[,{]\s*[\"']?([\w.$-]+)[\"']?\s*:")
 _COLON: Final = re.compile(r"[\"']?[ \t]*:(?=[ \t\r\n]|\Z)")
 _MAX_BEHIND: Final = 1000
-"""How many characters behind the place are looked at for keys of the same flow mapping."""
+"""How many characters after the position are searched for keys of the same flow mapping."""
 
 
 class _Level:
-    """One open bracket: the keys of a mapping so far, and the one whose value is being written."""
+    """An open bracket: the keys of a mapping so far, and the one whose value is being written."""
 
     __slots__ = ("key", "keys", "opening")
 
@@ -108,9 +108,9 @@ class _FlowScan:
 def flow_place(
     text: str, begin: int, offset: int, path: tuple[str, ...], column: int, indent: int
 ) -> YamlPlace | None:
-    """Return what may stand at `offset` in the flow collection that begins at `begin`.
+    """Return what can be written at `offset` in the flow collection that begins at `begin`.
 
-    `path` leads to the collection; `column` and `indent` are those of the line that holds the place.
+    `path` leads to the collection; `column` and `indent` are those of the line with the position.
     """
     scan = _FlowScan(text, begin, offset)
     if scan.is_over or not scan.levels:
@@ -160,11 +160,11 @@ _TOP_KEY: Final = re.compile(r"^([\w.$-]+)[ \t]*:(?=\s|$)", re.MULTILINE)
 _FLOW: Final = re.compile(r"[^\[{#]*?(?::|-)\s+([\[{])")
 _WORD: Final = re.compile(r"[\w.$-]*")
 _MAX_BELOW: Final = 200
-"""How many lines below the place are looked at for keys that stand there already."""
+"""How many lines below the position are searched for existing keys."""
 
 
 class _Line(NamedTuple):
-    """One line: where its dashes and its content begin, and its key and value where it has one."""
+    """A line: where its dashes and its content begin, and its key and value if it has one."""
 
     indent: int
     dashes: tuple[int, ...]
@@ -175,9 +175,9 @@ class _Line(NamedTuple):
 
 
 def yaml_place(text: str, offset: int) -> YamlPlace | None:
-    """Return what may stand at `offset` of a text of YAML.
+    """Return what can be written at `offset` of YAML text.
 
-    None in a comment and where nothing can be named.
+    None in a comment, and if there is nothing to suggest.
     """
     start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
     head = text[start:offset]
@@ -221,7 +221,7 @@ def _line(text: str) -> _Line:
 
 
 def _lines_above(text: str, start: int) -> Iterator[str]:
-    """Yield the lines above the one that begins at `start`, nearest first, without their line ends."""
+    """Yield the lines above the one that begins at `start`, nearest first, without their line breaks."""
     while start > 0:
         end = start - 1
         if text[end] == "\n" and text[end - 1 : end] == "\r":
@@ -233,9 +233,9 @@ def _lines_above(text: str, start: int) -> Iterator[str]:
 def _above(
     lines: Iterable[str], need: int, limit: int, *, from_dash: bool
 ) -> tuple[tuple[str, ...], frozenset[str], str | None]:
-    """Return the path to the place, the keys beside it, and the value text of the key that it hangs under.
+    """Return the path to the position, the keys of the same mapping, and the value text of the parent key.
 
-    `need` is the column that ancestors begin before; a list may begin in the column of its key.
+    `need` is the column that ancestors must begin before; a list may begin in the column of its key.
     """
     path: list[str] = []
     siblings: set[str] = set()
@@ -277,7 +277,7 @@ def _above(
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether a line can be neither a key nor the item of a list."""
+    """Return whether a line can be neither a key nor a list item."""
     return text[0] != "-" and ":" not in text
 
 
@@ -286,7 +286,7 @@ def _is_block(value: str) -> bool:
 
 
 def _opens_text(value: str) -> bool:
-    """Return whether a key has a value on its own line, so that what hangs under it goes on with that."""
+    """Return whether a key has a value on its own line, so that lines below continue that value."""
     return not _PROPERTY.match(value)
 
 
@@ -296,7 +296,7 @@ def _has_comment(content: str) -> bool:
 
 
 def _word(text: str, offset: int) -> Span:
-    """Return the word at a place in running text."""
+    """Return the word at a position in running text."""
     start = offset
     while start and (text[start - 1].isalnum() or text[start - 1] in "_<|{"):
         start -= 1
@@ -310,7 +310,7 @@ def _key(
     typed = line.content
     quote = typed[:1] if typed[:1] in {'"', "'"} else ""
     if not quote and re.search(r"\s", typed):
-        return None  # a sentence, and no key
+        return None  # a sentence, not a key
     match = _WORD.match(text, offset)
     end = match.end() if match else offset
     colon = re.compile(r"[ \t]*:(?=[ \t\r\n]|\Z)").match(text, end)
@@ -327,7 +327,7 @@ def _key(
 
 
 def _below(text: str, offset: int, column: int) -> frozenset[str]:
-    """Return the keys of the same mapping below the place."""
+    """Return the keys of the same mapping below the position."""
     found = set()
     following = re.split(r"\r\n|\n|\r", text[offset : offset + 80 * _MAX_BELOW])[1 : _MAX_BELOW + 1]
     for each in following:
@@ -366,7 +366,7 @@ def _value(text: str, offset: int, line: _Line, path: tuple[str, ...]) -> YamlPl
 
 
 def _flow_begin(text: str, line_start: int) -> int:
-    """Return where the flow collection begins that goes on in the line."""
+    """Return where the flow collection begins that continues in the line."""
     end = line_start
     for each in _lines_above(text, line_start):
         end = text.rindex(each, 0, end) if each else end - 1

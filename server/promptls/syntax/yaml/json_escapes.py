@@ -1,7 +1,7 @@
-r"""Escapes of JSON that YAML refuses: `"\ud83d\ude00"`, a character beyond U+FFFF in two halves.
+r"""Support escapes of JSON that YAML rejects: `"\ud83d\ude00"`, a character beyond U+FFFF as two surrogates.
 
-Python writes JSON so. The halves are read as characters for private use, one for one, which are put
-together again in what was read; offsets stay as they are.
+Python's `json` writes them. Each surrogate is replaced with a private use character for parsing, and the
+pairs are combined in the result; offsets do not change.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Final
 import yaml
 
 REFUSED: Final = "found invalid Unicode character escape code"
-"""What libyaml says of a half."""
+"""The message of libyaml for a surrogate."""
 _ESCAPE: Final = re.compile(r"\\(?:u([dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
 _HIGH, _LOW, _END = 0xE000, 0xE400, 0xE800
 _PAIR: Final = re.compile(f"[{chr(_HIGH)}-{chr(_LOW - 1)}][{chr(_LOW)}-{chr(_END - 1)}]")
 
 
 def is_json(text: str) -> bool:
-    """Return whether the text begins as JSON does that holds more than one value."""
+    """Return whether the text begins like JSON with more than one value."""
     return text.lstrip()[:1] in {"{", "["}
 
 
 def readable(text: str) -> str:
-    """Return the text with its halves as characters that YAML takes, as long as before."""
+    """Return the text with surrogates replaced by characters that YAML accepts; its length is unchanged."""
     return _ESCAPE.sub(_whole_escape, text)
 
 
@@ -33,7 +33,7 @@ def _whole_escape(match: re.Match[str]) -> str:
 
 
 def join(node: yaml.Node | None) -> None:
-    """Put the halves in the scalars below `node` together."""
+    """Combine the surrogates in the scalars below `node`."""
     if isinstance(node, yaml.ScalarNode):
         node.value = _PAIR.sub(_character, node.value)
     elif isinstance(node, yaml.MappingNode):

@@ -1,8 +1,8 @@
 """The YAML of a mapping that is cut into chunks, from the YAML of its chunks.
 
-Chunks are composed by themselves. Their trees are put together as long as each of them is *sound*: it is
-complete, and belongs to a list or mapping that is open behind the chunks above. The first chunk that is not
-sound is read again in its context, because its error may depend on what is around it.
+Chunks are parsed separately. Their trees are combined as long as each of them is *sound*: it is complete,
+and belongs to a list or mapping that is open after the preceding chunks. The first chunk that is not sound
+is parsed again in context, because its error may depend on what surrounds it.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _MAPPING: Final = "mapping"
 _OUTERMOST: Final = (_MAPPING, 0)
 _LIST: Final = "list"
 _MISSING: Final = "missing"
-"""The value of a key in this column: a list may follow."""
+"""The value of a key in this column is missing: a list may follow."""
 _END: Final = ("end", 0)
 """The end of a JSON object."""
 
 
 class Sound(NamedTuple):
-    """What a sound chunk does to the mapping.
+    """The effect of a sound chunk on the mapping.
 
-    Its nodes belong to the list or mapping `of`. `open` are the lists and mappings that are open behind it,
-    each in the last entry of the one before it, from that one on.
+    Its nodes belong to the list or mapping `of`. `open` are the lists and mappings that are open after it,
+    starting with that one, each in the last entry of the previous one.
     """
 
     of: Level | None
@@ -48,7 +48,7 @@ class Sound(NamedTuple):
 
 @chunk_fact
 def sound(chunk: Chunk) -> Sound | None:
-    """Return what the chunk does to the mapping; None if its YAML is not complete by itself."""
+    """Return the effect of the chunk on the mapping, or None if its YAML is not complete."""
     if chunk.role in {Role.JSON_MEMBERS, Role.JSON_ELEMENTS}:
         return _sound_json(chunk)
     yaml = chunk_yaml(chunk)
@@ -72,20 +72,20 @@ def column_of(chunk: Chunk) -> int:
 
 
 def has_entries(chunk: Chunk) -> bool:
-    """Return whether the chunk is sound and holds a part of the mapping."""
+    """Return whether the chunk is sound and contains a part of the mapping."""
     found = sound(chunk)
     return found is not None and found.has_entries
 
 
 def trims_behind(chunk: Chunk) -> bool:
-    """Return whether the last tag takes the line end away that ends the chunk."""
+    """Return whether the last tag strips the line break at the end of the chunk."""
     return (
         bool(chunk.tags) and chunk.tags[-1].trims_after and not chunk.text[chunk.tags[-1].span.end :].strip()
     )
 
 
 def _open_in(chunk: Chunk, root: Node) -> tuple[Level, ...]:
-    """Return the lists and mappings that are open behind a tree; none if it is not in block style."""
+    """Return the lists and mappings that are open after a tree; empty if it is not in block style."""
     levels: list[Level] = []
     node = root
     while True:
@@ -107,7 +107,7 @@ _ELEMENTS: Final = ("elements", 0)
 
 
 def _sound_json(chunk: Chunk) -> Sound | None:
-    """Return what a chunk of a JSON object does to it; it must end with a comma if more is to follow."""
+    """Return the effect of a chunk of a JSON object; it must end with a comma unless it is the last one."""
     yaml, is_open = json_chunk(chunk)
     if yaml.is_broken:
         return None
@@ -130,7 +130,7 @@ def _sound_json(chunk: Chunk) -> Sound | None:
 
 
 def _behind(above: tuple[Level, ...], found: Sound) -> tuple[Level, ...] | None:
-    """Return what is open behind a chunk, if `above` is open above it; None if it does not belong there."""
+    """Return what is open after a chunk if `above` is open before it; None if it does not belong there."""
     if found.of is None:
         return None if above else ()
     if not above:
@@ -148,9 +148,9 @@ def _behind(above: tuple[Level, ...], found: Sound) -> tuple[Level, ...] | None:
 
 
 def first_unsound(chunks: Row[Chunk], start: int = 0, *, is_end: bool = True) -> int | None:
-    """Return the number of the first chunk, from `start` on, that is not sound where it is.
+    """Return the index of the first chunk, from `start` on, that is not sound in its position.
 
-    The chunks above it are sound. `is_end` says that the last chunk is the last one of the file.
+    The preceding chunks must be sound. `is_end` is True if the last chunk is the last one of the file.
     """
     above = open_above(chunks, start)
     for number, found in enumerate(fact_values(sound, chunks[start:]), start):
@@ -163,7 +163,7 @@ def first_unsound(chunks: Row[Chunk], start: int = 0, *, is_end: bool = True) ->
 
 
 def open_above(chunks: Row[Chunk], number: int) -> tuple[Level, ...]:
-    """Return what is open above a chunk; the chunks above it are sound."""
+    """Return what is open before a chunk; the preceding chunks must be sound."""
     first = number
     while first and (first == number or chunks[first].role not in {Role.BLOCK, Role.JSON_MEMBERS}):
         first -= 1
@@ -177,10 +177,10 @@ def open_above(chunks: Row[Chunk], number: int) -> tuple[Level, ...]:
 
 
 def in_context(chunks: Row[Chunk], number: int) -> tuple[int, ChunkYaml]:
-    """Return the YAML of a chunk that is not sound, read below the sound ones, and where the reading starts.
+    """Return the YAML of a chunk that is not sound, parsed after the sound ones, and where parsing starts.
 
-    As many of the chunks below are read as the first error takes; all of them if there is none. The reading
-    starts at that chunk, or at an entry above if it has to do with that. Spans count from there.
+    As many of the following chunks are parsed as the first error requires; all of them if there is none.
+    Parsing starts at that chunk, or at an earlier entry if the chunk depends on it. Spans count from there.
     """
     chunk = chunks[number]
     if chunk.role in {Role.JSON_MEMBERS, Role.JSON_ELEMENTS}:
@@ -205,7 +205,7 @@ def in_context(chunks: Row[Chunk], number: int) -> tuple[int, ChunkYaml]:
 
 
 def _context(above: tuple[Level, ...], chunk: Chunk) -> str | None:
-    """Return lines that open what a chunk belongs to by its first line; None if that is not open above."""
+    """Return lines that open what a chunk belongs to by its first line, or None if that is not open."""
     column = column_of(chunk)
     of = (_LIST if chunk.role is Role.ELEMENTS else _MAPPING, column)
     if of in above:
@@ -246,13 +246,13 @@ _aliases: Final = placed_items(
 
 
 def mapping_of(chunks: Row[tuple[Chunk, int]]) -> Mapping:
-    """Return the mapping of sound chunks with their places, in their first reading."""
+    """Return the mapping of sound chunks with their positions, in their first reading."""
     return _mapping([start for _, start in chunks], [chunk for chunk, _ in chunks], 0)
 
 
 @dataclass(slots=True)
 class _Open:
-    """A list or mapping that more nodes may be put into; `key` is that of the entry whose value it is."""
+    """A list or mapping to which nodes can be added; `key` is that of the entry whose value it is."""
 
     level: Level
     start: int
@@ -262,7 +262,7 @@ class _Open:
     key: Node | None = None
 
     def node(self) -> Mapping | Sequence:
-        """Return the list or mapping as it is now."""
+        """Return the current list or mapping."""
         span = Span(self.start, self.end)
         if self.level[0] in {_LIST, _ELEMENTS[0]}:
             return Sequence(span, tuple(self.items))
@@ -270,7 +270,7 @@ class _Open:
 
 
 def _mapping(starts: Row[int], chunks: Row[Chunk], reading: int) -> Mapping:
-    """Return the mapping of one reading of sound chunks; of those with fewer readings the last one."""
+    """Return the mapping of one reading of sound chunks; chunks with fewer readings use their last one."""
     is_json = chunks[0].role is Role.JSON_MEMBERS
     stack = [_Open(_MEMBERS if is_json else _OUTERMOST, 0, 0)]
     below: tuple[Level, ...] = ()
@@ -320,7 +320,7 @@ def _reach(stack: list[_Open], of: Level, below: tuple[Level, ...], start: int) 
 
 
 def _close(stack: list[_Open]) -> None:
-    """Put the innermost list or mapping into the one around it."""
+    """Add the innermost list or mapping to the enclosing one."""
     closed = stack.pop()
     assert closed.key is not None
     stack[-1].entries.append(Entry(closed.key, closed.node()))

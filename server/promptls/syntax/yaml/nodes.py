@@ -1,6 +1,6 @@
 """The YAML tree under the Jinja, with spans in the chunk.
 
-A list or a mapping is moved as a whole: its children are moved when somebody asks for them.
+A list or a mapping is moved as a whole: its children are moved when they are first accessed.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Final, TypeAlias
 from promptls.text.positions import Span
 
 _MAX_MERGES: Final = 8
-"""How many mappings deep merged keys are looked for."""
+"""The maximum depth of nested mappings in which merged keys are searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A scalar: its text after YAML's rules, its style (`|`, `>`, `'`, `"`, or empty for plain) and tag.
+    """A scalar: its value according to YAML, its style (`|`, `>`, `'`, `"`, or empty for plain) and tag.
 
-    `tag` is libyaml's resolution, such as `str`, `int`, `bool`, `null`. `dynamic` says that
-    a Jinja tag stands inside, so that text and tag are not what a rendering gives. Where broken YAML
-    hides what the scalar is, the tag is empty.
+    `tag` is libyaml's resolution, such as `str`, `int`, `bool`, `null`. `dynamic` is True if it contains
+    a Jinja tag, so that value and tag are not those of a rendering. The tag is empty if it is unknown
+    because the YAML is broken.
     """
 
     span: Span
@@ -31,13 +31,13 @@ class Scalar:
     dynamic: bool
 
     def moved(self, by: int) -> Scalar:
-        """Return the same scalar, that many characters further on."""
+        """Return the same scalar, moved by that many characters."""
         start, end = self.span
         return Scalar(Span(start + by, end + by), self.text, self.style, self.tag, self.dynamic)
 
 
 class Sequence:
-    """A list; two are equal that have equal spans and items."""
+    """A list; two lists are equal if their spans and items are equal."""
 
     __slots__ = ("_by", "_items", "_unmoved", "span")
 
@@ -57,7 +57,7 @@ class Sequence:
         return self._items
 
     def moved(self, by: int) -> Sequence:
-        """Return the same list, that many characters further on."""
+        """Return the same list, moved by that many characters."""
         made = Sequence(self.span.shifted(by), ())
         made._items, made._unmoved, made._by = None, self._unmoved or self, self._by + by
         return made
@@ -80,14 +80,14 @@ class Entry:
     value: Node
 
     def moved(self, by: int) -> Entry:
-        """Return the same entry, that many characters further on."""
+        """Return the same entry, moved by that many characters."""
         return Entry(self.key.moved(by), self.value.moved(by))
 
 
 class Mapping:
-    """A mapping; keys may stand twice, as branches and YAML itself allow.
+    """A mapping; keys may occur twice, as branches and YAML itself allow.
 
-    Two are equal that have equal spans and entries.
+    Two mappings are equal if their spans and entries are equal.
     """
 
     __slots__ = ("_by", "_entries", "_unmoved", "span")
@@ -108,13 +108,13 @@ class Mapping:
         return self._entries
 
     def moved(self, by: int) -> Mapping:
-        """Return the same mapping, that many characters further on."""
+        """Return the same mapping, moved by that many characters."""
         made = Mapping(self.span.shifted(by), ())
         made._entries, made._unmoved, made._by = None, self._unmoved or self, self._by + by
         return made
 
     def entry(self, key: str) -> Entry | None:
-        """Return the last entry with this key, which is the one that YAML keeps."""
+        """Return the last entry with this key, which is the one that YAML uses."""
         found = None
         for entry in self.entries:
             if key_text(entry) == key:
@@ -127,7 +127,7 @@ class Mapping:
         return entry.value if entry else None
 
     def merged(self, key: str) -> Node | None:
-        """Return the value under this key, or else in one of the mappings that `<<` merges into this one."""
+        """Return the value under this key, here or in one of the mappings that `<<` merges into this one."""
         return _merged(self, key, _MAX_MERGES)
 
     def __eq__(self, other: object) -> bool:
@@ -145,9 +145,9 @@ Collection: TypeAlias = "Sequence | Mapping"
 
 
 def node_at(node: Node, way: Iterable[str | int]) -> Node:
-    """Return the node that keys and numbers of items lead to.
+    """Return the node at a path of keys and item indexes.
 
-    The last one before a step that leads nowhere.
+    If a step leads nowhere, the last node before that step.
     """
     for step in way:
         if isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
@@ -171,7 +171,7 @@ def _merged(mapping: Mapping, key: str, deepest: int) -> Node | None:
 
 
 def key_text(entry: Entry) -> str | None:
-    """Return the key as text, or None if it is no scalar or holds Jinja."""
+    """Return the key as text, or None if it is not a scalar or contains Jinja."""
     key = entry.key
     return key.text if isinstance(key, Scalar) and not key.dynamic else None
 

@@ -1,9 +1,9 @@
-"""The YAML of a chunk, as its branches allow it.
+"""The YAML of a chunk, taking the branches of its `if` blocks into account.
 
-All branches of the chunk's `if` blocks are read together first: that is how most
-templates are written, and it shows every key. Where that is no YAML, the branches are
-read one after the other. An error counts only when no reading of the chunk is without it,
-or when one branch brings it into a chunk that is right without that branch.
+All branches of the chunk's `if` blocks are parsed together first: most templates are written
+that way, and all keys are visible. If that is not valid YAML, the branches are parsed one after
+the other. An error is only reported if every reading of the chunk has one, or if one branch
+introduces it into a chunk that is valid without that branch.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _MAX_ALIASES: Final = 100
 class ChunkYaml(NamedTuple):
     """The trees of a chunk's readings, their errors, and the anchors that other chunks must define.
 
-    `is_plain` says that there is one tree, read with all branches from what `project` gives, without aliases.
-    `is_broken` says that no reading is without an error, also if none is certain enough to be reported, and
-    `is_cut_off` that the error is at the end, so that more text could correct it.
+    `is_plain` is True if there is one tree, parsed from the projection with all branches, without aliases.
+    `is_broken` is True if every reading has an error, even if none is certain enough to be reported, and
+    `is_cut_off` if the error is at the end, so that more text could correct it.
     """
 
     roots: tuple[Node, ...]
@@ -60,20 +60,20 @@ class _Reading(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether there is one tree, which nothing but what `project` gives was read for."""
+        """Whether there is one tree, parsed from nothing other than the projection."""
         is_plain = not self.begins_texts and not self.aliases and not self.composed.has_aliases
         return is_plain and self.composed.root is not None
 
 
 @chunk_fact
 def projection_of(chunk: Chunk) -> Projection:
-    """Return what the chunk gives with all its branches."""
+    """Return the projection of the chunk with all its branches."""
     return project(chunk)
 
 
 @chunk_fact
 def chunk_yaml(chunk: Chunk) -> ChunkYaml:
-    """Return what YAML the chunk holds; every span counts from the chunk's start."""
+    """Return the YAML of the chunk; every span counts from the chunk's start."""
     if chunk.role in {Role.JSON_MEMBERS, Role.JSON_ELEMENTS}:
         return json_chunk(chunk).yaml
     together = _reading(chunk, {})
@@ -90,7 +90,7 @@ def chunk_yaml(chunk: Chunk) -> ChunkYaml:
 
 
 class JsonChunk(NamedTuple):
-    """The YAML of a chunk of a JSON object, with the brackets that are open behind it.
+    """The YAML of a chunk of a JSON object, with the brackets that are open at its end.
 
     The root is a mapping of members, or a list of elements.
     """
@@ -104,7 +104,7 @@ _BROKEN_JSON: Final = JsonChunk(ChunkYaml((), (), (), is_broken=True))
 
 @chunk_fact
 def json_chunk(chunk: Chunk) -> JsonChunk:
-    """Return the YAML of a chunk of a JSON object, read in brackets that make it complete."""
+    """Return the YAML of a chunk of a JSON object, parsed with brackets that make it complete."""
     is_elements = chunk.role is Role.JSON_ELEMENTS
     opened = '{"":[' if is_elements else "{"
     if chunk.text.lstrip("\ufeff \t\r\n").startswith("{") and not is_elements:
@@ -121,7 +121,7 @@ def json_chunk(chunk: Chunk) -> JsonChunk:
 
 
 def _framed(text: str, opened: str, closing: str) -> Mapping | None:
-    """Return the mapping of a text between brackets; None if it does not end with them."""
+    """Return the mapping of a text between brackets, or None if it does not end with them."""
     written = f"{opened}{text}{closing}"
     places: list[int] = []
 
@@ -153,10 +153,10 @@ def _without_error(readings: list[_Reading]) -> ChunkYaml:
 
 
 def _reading(chunk: Chunk, choices: dict[int, int]) -> _Reading:
-    """Return the chunk with these branches.
+    """Return the reading of the chunk with these branches.
 
-    A value that is printed at the start of a text may be nothing, or the line that says how deep the
-    text is indented: an error counts when it is there both ways.
+    A value that is printed at the start of a text may be empty, or the line that determines the
+    indentation of the text: an error only counts if it occurs in both cases.
     """
     reading = _reading_of(chunk, project(chunk, choices))
     if reading.composed.error is not None and _may_begin_texts(chunk):
@@ -174,9 +174,9 @@ def _may_begin_texts(chunk: Chunk) -> bool:
 
 
 def _reading_of(chunk: Chunk, projection: Projection) -> _Reading:
-    """Return what a projection of the chunk holds.
+    """Return the reading of a projection of the chunk.
 
-    Aliases of anchors elsewhere are noted and read as plain text.
+    Aliases of anchors in other chunks are recorded and parsed as plain text.
     """
     span, has_jinja = span_map(projection), dynamic_spans(chunk)
     text = projection.text
@@ -195,7 +195,7 @@ def _reading_of(chunk: Chunk, projection: Projection) -> _Reading:
 
 
 def _choices(chunk: Chunk, ifs: list[Pair]) -> Iterator[dict[int, int]]:
-    """Yield every branch at least once: all first branches, all second ones, and so on."""
+    """Yield choices that cover every branch: all first branches, all second ones, and so on."""
     widths = {pair.opening: len(branches(pair)) + (not has_else(chunk, pair)) for pair in ifs}
     for number in range(min(max(widths.values()), _MAX_READINGS)):
         yield {opening: min(number, width - 1) for opening, width in widths.items()}
@@ -207,7 +207,7 @@ def _problem_in(chunk: Chunk, reading: _Reading) -> tuple[SyntaxProblem, ...]:
 
 
 def _branch_problem(chunk: Chunk, ifs: list[Pair], readings: list[_Reading]) -> tuple[SyntaxProblem, ...]:
-    """Return the error that one branch brings, where its condition has nothing to do with the others'."""
+    """Return the error of a branch whose condition does not share variables with those of other blocks."""
     for reading in readings:
         error = reading.composed.error
         if error is None:
