@@ -1,4 +1,4 @@
-"""Which branch of which `if` a place stands in, so that two places can be told to exclude each other."""
+"""Find which branch of which `if` a position is in, to decide whether two positions exclude each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REPEATING = frozenset({"for", "macro", "call", "block"})
 
 
 class OpenBlock(NamedTuple):
-    """A block around a place: the offset of its opening tag, and in which of its branches the place is."""
+    """A block around a position: the offset of its opening tag, and the index of the branch."""
 
     keyword: str
     opening: int
@@ -25,15 +25,15 @@ class OpenBlock(NamedTuple):
 class Branches(NamedTuple):
     """The branches of a piece, at offsets from its start.
 
-    A block that the piece does not close is none: it may be one that is just being written. `unclosed`
-    are the places of the tags that open such blocks.
+    A block that the piece does not close does not count: it may still be incomplete. `unclosed` are the
+    offsets of the tags that open such blocks.
     """
 
     piece: Piece
     unclosed: frozenset[int]
 
     def at(self, offset: int) -> tuple[OpenBlock, ...]:
-        """Return the blocks around the place at `offset`, outermost first."""
+        """Return the blocks around `offset`, outermost first."""
         stack: list[OpenBlock] = []
         chunk, start = self.piece, 0
         if isinstance(chunk, ChunkList):
@@ -47,22 +47,22 @@ class Branches(NamedTuple):
         return tuple(stack)
 
     def is_unconditional(self, offset: int) -> bool:
-        """Return whether rendering reaches the place whatever the data is."""
+        """Return whether rendering reaches the position regardless of the data."""
         return not any(block.keyword == "if" or block.keyword in _REPEATING for block in self.at(offset))
 
     def exclude(self, first: int, second: int) -> bool:
-        """Return whether no rendering has both places."""
+        """Return whether no rendering reaches both positions."""
         return are_exclusive(self.at(first), self.at(second))
 
     def come_together(self, first: int, second: int) -> bool:
-        """Return whether every rendering with the deeper of two places has the other one too."""
+        """Return whether every rendering that reaches the deeper of two positions also reaches the other."""
         one, other = self.at(first), self.at(second)
         common = min(len(one), len(other))
         return one[:common] == other[:common]
 
 
 def are_exclusive(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -> bool:
-    """Return whether no rendering has two places, by the blocks around them."""
+    """Return whether no rendering reaches two positions, by the blocks around them."""
     return any(
         one.opening == other.opening and one.branch != other.branch
         for one, other in zip(first, second, strict=False)
@@ -77,12 +77,12 @@ def branches_of(source: Source) -> Branches:
 
 def chunk_branches(chunk: Chunk) -> Branches:
     """Return the branches of a chunk by itself."""
-    # What is kept with a chunk does not name it: it would live on after its edit until a collection.
+    # The cached value must not reference the chunk: a cycle would keep it alive until garbage collection.
     return Branches(chunk, _unclosed_in(chunk))
 
 
 def _unclosed(piece: Piece) -> frozenset[int]:
-    """Return where those blocks open that the piece does not close, or closes by another's tag."""
+    """Return the offsets of blocks that the piece does not close, or closes with a wrong tag."""
     stack: list[BlockTag] = []
     unclosed: set[int] = set()
     for tag in loose_tags(piece):

@@ -17,18 +17,18 @@ from promptls.text.positions import Span
 
 _INDICATORS: Final = re.compile(r"[|>](?:[+-]?([1-9])|[1-9]?[+-]?)")
 _PROPERTIES: Final = re.compile(r"(?:[&!][^\s\[\]{},]*[ \t]+)*")
-"""An anchor and a tag ahead of a value."""
+"""An anchor and a tag before a value."""
 MOVED: Final = frozenset({"macro", "call", "set", "filter"})
 """Blocks whose body is printed elsewhere, or is changed before it is printed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """One content; spans count from the start of its chunk.
+    """A content; spans count from the start of its chunk.
 
     `key` is the span of the key `content` and `value` its scalar. `end` is where the next key of
-    the part begins, or the chunk ends. `section` is its place among the part's `sections`, of
-    which there are `sections`; None and 0 for the content of the part itself.
+    the part begins, or the chunk ends. `section` is its index among the part's `sections`, and
+    `sections` their number; None and 0 for the content of the part itself.
     """
 
     part: Part
@@ -45,7 +45,7 @@ class Content:
 
     @property
     def is_chomped(self) -> bool:
-        """Whether a block scalar is written without its last line break (`|-`)."""
+        """Whether it is a block scalar without its last line break (`|-`)."""
         return self.is_block and bool(self.value.text) and not self.value.text.endswith("\n")
 
 
@@ -53,7 +53,7 @@ class Content:
 def chunk_contents(chunk: Chunk) -> tuple[Content, ...]:
     """Return the contents in the chunk that are scalars, in order, each key of each branch once.
 
-    Those that broken YAML hides are left out.
+    Those that cannot be read because of broken YAML are left out.
     """
     found = [
         content
@@ -94,7 +94,7 @@ def _key_starts(part: Part) -> Iterator[int]:
 
 
 def column_of(chunk: Chunk, offset: int) -> int:
-    """Return how many characters stand before `offset` on its line."""
+    """Return the number of characters before `offset` on its line."""
     return offset - chunk.line_starts[bisect_right(chunk.line_starts, offset) - 1]
 
 
@@ -107,7 +107,7 @@ def tags_outside(chunk: Chunk, span: Span, keywords: Container[str]) -> Iterator
     for tag in tags:
         at = tag.span.start
         while pair is not None and chunk.tags[pair.opening].span.end <= at:
-            if chunk.tags[pair.closing].span.start > end:  # and not inside of one that was passed
+            if chunk.tags[pair.closing].span.start > end:  # and not inside of a block that was passed
                 begin, end = chunk.tags[pair.opening].span.end, chunk.tags[pair.closing].span.start
             pair = next(pairs, None)
         if at >= span.start and not begin <= at < end:
@@ -115,9 +115,9 @@ def tags_outside(chunk: Chunk, span: Span, keywords: Container[str]) -> Iterator
 
 
 def tags_in(chunk: Chunk, content: Content) -> Iterator[Tag]:
-    """Yield the tags that stand in a content, without those in blocks that are not printed there.
+    """Yield the tags in a content, without those in blocks that are not printed there.
 
-    A tag on a line that is indented no further than the content's key stands behind a block scalar.
+    A tag on a line that is not indented further than the content's key is after a block scalar.
     """
     least = column_of(chunk, content.key.start)
     for tag in tags_outside(chunk, Span(content.value.span.start, content.end), MOVED):
@@ -142,13 +142,13 @@ def written_span(chunk: Chunk, value: Scalar) -> Span:
 
 
 def written_at(chunk: Chunk, value: Scalar) -> int:
-    """Return where a value begins, behind its anchor and its tag."""
+    """Return where a value begins, after its anchor and its tag."""
     properties = _PROPERTIES.match(chunk.text, value.span.start)
     return value.span.start if properties is None else min(properties.end(), value.span.end)
 
 
 def block_indent(chunk: Chunk, content: Content) -> int | None:
-    """Return how many spaces stand before the lines of a block scalar; None if no line tells."""
+    """Return the indentation of the lines of a block scalar, or None if it has no text."""
     header = _INDICATORS.match(chunk.text, written_at(chunk, content.value))
     if header and header.group(1):
         return column_of(chunk, content.key.start) + int(header.group(1))

@@ -1,4 +1,4 @@
-"""An evaluation prompt as OpenCompass reads it: its templates, their fields, its retriever."""
+"""Evaluation prompts of OpenCompass: their templates, fields and retriever."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ In Python, `"\\frac"` and `"\\text"` begin with a form feed and a tab.
 """
 _ARGUMENT: Final = re.compile(r"\[[^\[\]]*\]$|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}$")
 _NEAR: Final = 120
-"""How many characters ahead of a field can show that it is LaTeX's."""
+"""How many characters before a field are examined to find out whether it is LaTeX."""
 
 
 class Field(NamedTuple):
-    """A `{name}` in a template's text; `span` covers the braces, `doubled` says that there are two pairs."""
+    """A `{name}` in a template's text; `span` includes the braces, `doubled` means two pairs of them."""
 
     name: str
     span: Span
@@ -46,7 +46,7 @@ class Field(NamedTuple):
 
 
 def fields_in(chunk: Chunk, scalar: Scalar) -> Iterator[Field]:
-    """Yield the fields that stand in a text; braces of Jinja, of LaTeX and of other mark-up are none."""
+    """Yield the fields in a text, ignoring braces of Jinja, LaTeX and other markup."""
     tags = chunk.tags_at(scalar.span)
     latex = _QUOTED_LATEX if scalar.style == '"' else _LATEX
     for match in _FIELD.finditer(chunk.text, scalar.span.start, scalar.span.end):
@@ -64,7 +64,7 @@ def fields_in(chunk: Chunk, scalar: Scalar) -> Iterator[Field]:
 
 
 def _without_arguments(text: str) -> str:
-    """Return a text without the arguments in brackets or braces that it ends with."""
+    """Return a text without the arguments in brackets or braces at its end."""
     while match := _ARGUMENT.search(text):
         text = text[: match.start()]
     return text
@@ -75,7 +75,7 @@ def _inside(inner: tuple[int, int], outer: Span) -> bool:
 
 
 def scalars_in(node: Node | None) -> Iterator[Scalar]:
-    """Yield the texts in which OpenCompass fills fields in: of a text, of a dialogue's turns, of messages."""
+    """Yield the texts whose fields OpenCompass fills in: a single text, or the texts of turns or messages."""
     for each in texts_in(node):
         if isinstance(each, Scalar):
             yield each
@@ -84,7 +84,7 @@ def scalars_in(node: Node | None) -> Iterator[Scalar]:
 
 
 def texts_in(node: Node | None) -> Iterator[Scalar | Mapping]:
-    """Yield those texts; of dialogues and messages, the turns that hold them."""
+    """Yield the same as `scalars_in`, but whole turns for dialogues and messages."""
     if isinstance(node, Scalar):
         yield node
     elif isinstance(node, Sequence):
@@ -103,7 +103,7 @@ def turn_texts(turn: Mapping) -> Iterator[Scalar]:
 
 
 def turns_in(node: Node | None, section: str) -> Iterator[Mapping]:
-    """Yield the turns of a dialogue's section that are mappings."""
+    """Yield the turns in a section of a dialogue that are mappings."""
     items = node.value(section) if isinstance(node, Mapping) else None
     for item in items.items if isinstance(items, Sequence) else (items,):
         if isinstance(item, Mapping):
@@ -111,7 +111,7 @@ def turns_in(node: Node | None, section: str) -> Iterator[Mapping]:
 
 
 class Form(Enum):
-    """What a template's `template` (or `messages`) is; the values are the words that users read."""
+    """The form of a template's `template` (or `messages`); the values are shown to users."""
 
     TEXT = "text"
     DIALOGUE = "dialogue"
@@ -123,20 +123,20 @@ class Form(Enum):
 
 
 class Label(NamedTuple):
-    """One entry of a mapping from labels to templates."""
+    """An entry of a mapping from labels to templates."""
 
     name: str
     entry: Entry
 
     @property
     def form(self) -> Form:
-        """What the label's template is."""
+        """The form of the label's template."""
         return _form(self.entry.value)
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationTemplate:
-    """`ice_template` or `prompt_template`: its key, its mapping, and the value that holds the text."""
+    """`ice_template` or `prompt_template`: its key, its mapping, and the value with the text."""
 
     entry: Entry
     form: Form
@@ -155,7 +155,7 @@ class EvaluationTemplate:
 
     @property
     def ice_token(self) -> Scalar | None:
-        """The value of `ice_token`, where one is given and it is not null."""
+        """The value of `ice_token`, if it is present and not null."""
         value = self.mapping.merged("ice_token") if self.mapping else None
         return value if isinstance(value, Scalar) and (value.dynamic or value.tag != "null") else None
 
@@ -166,21 +166,21 @@ class EvaluationTemplate:
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The labels of a mapping from labels."""
+        """The entries of a mapping from labels."""
         if self.form is not Form.LABELS or not isinstance(self.body, Mapping):
             return ()
         return tuple(Label(_shown(entry.key), entry) for entry in self.body.entries)
 
     @property
     def bodies(self) -> tuple[Node, ...]:
-        """The texts and dialogues that prompts are made of: one, or one for each label."""
+        """The texts and dialogues that prompts are made of: one, or one per label."""
         if self.form is Form.LABELS:
             return tuple(label.entry.value for label in self.labels)
         return () if self.body is None else (self.body,)
 
 
 def template_of(entry: Entry | None) -> EvaluationTemplate | None:
-    """Return the template under one of those keys; None if the key is not there."""
+    """Return the template under one of those keys, or None if the key is missing."""
     if entry is None:
         return None
     mapping = entry.value
@@ -189,7 +189,7 @@ def template_of(entry: Entry | None) -> EvaluationTemplate | None:
         return EvaluationTemplate(entry, Form.UNKNOWN if is_printed else Form.OTHER, None)
     kind = class_name(mapping)
     if kind is not None and kind not in TEMPLATE_TYPES:
-        # A class of the dataset's own takes what it likes.
+        # A custom class of the dataset may take anything.
         return EvaluationTemplate(entry, Form.UNKNOWN, None)
     if kind == "RawPromptTemplate":
         messages = mapping.merged("messages")
@@ -200,7 +200,7 @@ def template_of(entry: Entry | None) -> EvaluationTemplate | None:
 
 
 def class_name(node: Node | None) -> str | None:
-    """Return the class that a mapping's `type` names, without its module."""
+    """Return the class that a mapping's `type` refers to, without its module."""
     written = scalar_text(node.merged("type")) if isinstance(node, Mapping) else None
     return written.rsplit(".", 1)[-1] if written else None
 
@@ -226,9 +226,9 @@ def _shown(key: Node) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MetaTemplate:
-    """Its `rounds` and `reserved` roles, as far as they are mappings.
+    """The `rounds` and `reserved` roles of a meta template, as far as they are mappings.
 
-    `is_unsure` says that Jinja takes part in the roles, or that they cannot be read.
+    `is_unsure` is True if the roles contain Jinja, or cannot be read.
     """
 
     mapping: Mapping
@@ -252,7 +252,7 @@ class MetaTemplate:
 
     @property
     def is_api(self) -> bool:
-        """Whether its model is behind an API: its class tells, else that roles have an `api_role`."""
+        """Whether its model is behind an API, by its class, or else if roles have an `api_role`."""
         if self.model in BASE_MODELS:
             return False
         return self.model in API_MODELS or self.model in CHAT_MODELS or self.has_api_roles
@@ -264,13 +264,13 @@ class MetaTemplate:
 
     @property
     def generates(self) -> bool:
-        """Whether a role of `round` is the one that the model writes."""
+        """Whether a role of `round` is generated by the model."""
         words = (scalar_text(each.value("generate")) for each in self.rounds)
         return any((word or "").lower() in {"true", "yes", "on"} for word in words)
 
 
 def meta_template_of(node: Node, model: str | None = None) -> MetaTemplate | None:
-    """Return the meta template that a value holds, or None if it is no mapping with a list of rounds."""
+    """Return the meta template in a value, or None if it is not a mapping with a list of rounds."""
     if not isinstance(node, Mapping) or not isinstance(node.value("round"), Sequence):
         return None
     rounds, reserved = tuple(_items(node, "round")), tuple(_items(node, "reserved_roles"))
@@ -292,14 +292,14 @@ _PRINTING: Final = frozenset({"if", "elif", "else", "endif", "for", "endfor", "i
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What an evaluation prompt holds; spans count from the start of the file.
+    """The contents of an evaluation prompt; spans count from the start of the file.
 
-    `is_open` says that Jinja may print keys of its own, so that nothing can be said to be missing.
+    `is_open` is True if Jinja may print additional keys, so that no key can be reported as missing.
     """
 
     root: Mapping
     holder: Mapping
-    """The mapping with the templates: `infer_cfg`, or the top level."""
+    """The mapping that contains the templates: `infer_cfg`, or the top level."""
     ice: EvaluationTemplate | None
     prompt: EvaluationTemplate | None
     retriever: Entry | None
@@ -310,12 +310,12 @@ class Evaluation:
 
     @property
     def templates(self) -> tuple[EvaluationTemplate, ...]:
-        """The templates that there are."""
+        """The templates of the file."""
         return tuple(template for template in (self.ice, self.prompt) if template)
 
     @property
     def asked(self) -> EvaluationTemplate | None:
-        """The template that writes the question: `prompt_template`, or else `ice_template`."""
+        """The template of the question: `prompt_template`, or else `ice_template`."""
         return self.prompt or self.ice
 
     @property
@@ -330,7 +330,7 @@ class Evaluation:
 
     @property
     def retrieves(self) -> bool | None:
-        """Whether examples are retrieved; None if nothing tells."""
+        """Whether examples are retrieved, or None if unknown."""
         name = self.retriever_class
         if name is None:
             return None
@@ -345,7 +345,7 @@ class Evaluation:
         return name != "ZeroRetriever"
 
     def used_bodies(self, template: EvaluationTemplate) -> tuple[Node, ...]:
-        """Return the texts and dialogues of a prompt; for labels that no inferencer scores, the first's."""
+        """Return the texts and dialogues of a prompt; of unscored labels, only those of the first."""
         if template is not self.asked:
             return () if self.retrieves is False else template.bodies
         weighs = self.inferencer_class is None or self.inferencer_class in LABEL_INFERENCERS
@@ -353,12 +353,12 @@ class Evaluation:
 
     @property
     def output_column(self) -> str | None:
-        """The reader's column with the answer."""
+        """The reader's column of the answer."""
         return scalar_text(self.reader.value("output_column")) if self.reader else None
 
     @property
     def meta_template(self) -> MetaTemplate | None:
-        """How the model lays a dialogue out, where the file says so."""
+        """How the model formats a dialogue, if the file declares it."""
         return meta_template_of(self.meta.value) if self.meta else None
 
     @property
@@ -373,7 +373,7 @@ class Evaluation:
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """The columns that the reader names; None if it does not name its inputs."""
+        """The columns that the reader names, or None if it does not name its inputs."""
         inputs = self.reader.value("input_columns") if self.reader else None
         if isinstance(inputs, Sequence):
             names = [scalar_text(item) for item in inputs.items]
@@ -389,9 +389,9 @@ class Evaluation:
 
 @chunk_fact
 def evaluation_of(chunk: Chunk) -> Evaluation | None:
-    """Return the evaluation prompt in a whole file, or None if its YAML is no mapping.
+    """Return the evaluation prompt in a whole file, or None if its YAML is not a mapping.
 
-    Of broken YAML, what can be read of its keys.
+    If the YAML is broken, only the keys that can be read are used.
     """
     yaml = chunk_yaml(chunk)
     root = next((root for root in yaml.roots if isinstance(root, Mapping)), None)
@@ -417,7 +417,7 @@ def evaluation_of(chunk: Chunk) -> Evaluation | None:
 
 
 def _is_open(chunk: Chunk, root: Mapping) -> bool:
-    """Return whether Jinja, or a merge key, may bring keys that do not stand there."""
+    """Return whether Jinja, or a merge key, may add keys."""
     for tag in chunk.tags:
         if tag.kind == "statement" and tag_tree(tag).statement.keyword in _PRINTING:
             return True
@@ -445,7 +445,7 @@ def _all_scalars(node: Node) -> Iterator[Scalar]:
 
 
 def _mappings(root: Mapping) -> Iterator[Mapping]:
-    """Yield the mappings whose keys decide what a template is."""
+    """Yield the mappings whose keys determine what a template is."""
     yield root
     for key in ("infer_cfg", "reader_cfg", "meta_template", *INFER_KEYS):
         value = root.value(key)

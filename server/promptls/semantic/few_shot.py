@@ -1,8 +1,8 @@
-"""The few-shot examples that a file shows to a model, and the file without one of them.
+"""Find the few-shot examples that a file shows to a model, and remove one of them from the file.
 
 They are the declared `examples` of a prompt object or an evaluation prompt, and the items of lists that a
 template sets under a name such as `examples` or `shots`. The examples in the header of a parts template are
-no part of what a model gets.
+not sent to a model.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_LABEL: Final = 60
 
 
 class FewShot(NamedTuple):
-    """An example: its number in its list, from 1, where it stands, what to take out, and words for it."""
+    """An example: its one-based index in its list, its span, the span to remove, and its label."""
 
     number: int
     span: Span
@@ -63,7 +63,7 @@ def _declared(template: Template, text: str) -> Iterator[FewShot]:
             )
             removed = Span(line, after or _line_end(text, span.end))
         else:
-            # A list needs an item; without its key there are no examples at all.
+            # A list must have an item; without its key there are no examples at all.
             key = template.declarations.key_span("examples")
             if key is None:
                 return
@@ -72,10 +72,7 @@ def _declared(template: Template, text: str) -> Iterator[FewShot]:
 
 
 def _line_end(text: str, offset: int) -> int:
-    """Return the offset behind the line that ends at or after `offset`.
-
-    Behind the line break before it, if any.
-    """
+    """Return the offset after the next line break, or `offset` itself if it is directly after one."""
     if offset and text[offset - 1] == "\n":
         return offset
     found = text.find("\n", offset)
@@ -104,13 +101,13 @@ def _in_lists(text: str) -> Iterator[FewShot]:
 
 
 def _item_label(item: str) -> str:
-    """Return the longest text in an item: what stands in quotes and says most."""
+    """Return the longest quoted text in an item as its label."""
     texts = [match[1] or match[2] or "" for match in _TEXT.finditer(item)]
     return _cut(max(texts, key=len, default=item))
 
 
 def _items(text: str, start: int) -> list[Span]:
-    """Return the spans of a list's items behind its bracket; none if the list does not end."""
+    """Return the spans of a list's items after its bracket; empty if the list does not end."""
     spans: list[Span] = []
     closers = ["]"]
     begin = offset = start
@@ -138,7 +135,7 @@ def _items(text: str, start: int) -> list[Span]:
 
 
 def _filled(text: str, begin: int, end: int) -> list[Span]:
-    """Return the span without the white space around it; none if there is nothing else."""
+    """Return the span without surrounding white space; empty if there is nothing else."""
     item = text[begin:end]
     if not item.strip():
         return []
@@ -146,7 +143,7 @@ def _filled(text: str, begin: int, end: int) -> list[Span]:
 
 
 def _with_comma(text: str, spans: list[Span], index: int) -> Span:
-    """Return an item with the comma that is not needed without it."""
+    """Return the span of an item and the comma that becomes superfluous without it."""
     if index + 1 < len(spans):
         return Span(spans[index].start, spans[index + 1].start)
     if index:

@@ -1,4 +1,4 @@
-"""What a prompt file declares about itself, in its header or at its top level, and what is wrong with it."""
+"""Parse and validate what a prompt file declares about itself, in its header or at its top level."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ CLOSING: Final = "---#}"
 _KEY: Final = re.compile(r"^[ \t{]*['\"]?([A-Za-z_]\w*)['\"]?[ \t]*:", re.MULTILINE)
 _FIRST_WORD: Final = re.compile(r"[A-Za-z_]*:?")
 _OF_MANY: Final = frozenset({"name", "description"})
-"""Keys that comments in files of other programs have too, in one spelling or another."""
+"""Keys that are also common in comments of other programs, in various spellings."""
 
 
 def begins_header(text: str) -> bool:
-    """Return whether a text begins with the opening of a header, and not with a line of more dashes."""
+    """Return whether a text begins with the opening of a header, but not with a line of more dashes."""
     return text.startswith(OPENING) and not text.startswith(f"{OPENING}-")
 
 
@@ -47,7 +47,7 @@ def begins_header(text: str) -> bool:
 def tells_of_prompt(comment: str) -> bool:
     """Return whether a header-like comment has a key of prompts, or a typo of one.
 
-    True too for one that is empty or has one word, because somebody is writing it.
+    Also True if it is empty or has one word, because it may be incomplete.
     """
     inside = comment.removeprefix(OPENING).removesuffix("#}").rstrip("-").strip()
     keys = set(Header.model_fields)
@@ -61,18 +61,18 @@ Path: TypeAlias = tuple[int | str, ...]
 """The keys that lead to a setting."""
 
 _OWN: Final = "NAME"
-"""What stands for a name of the user's own."""
+"""The placeholder for a name that the user chooses."""
 _MISSING: Final = "Field required"
 
 
 def names_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
-    """Return the names of the settings that may stand below `path`."""
+    """Return the names of the settings that are allowed below `path`."""
     kind: Any = model
     for name in path:
         if _is_model(kind):
             field = kind.model_fields.get(str(name))
             kind = field.annotation if field else None
-        else:  # a mapping from names of one's own, or a list
+        else:  # a mapping from user-defined names, or a list
             kind = (get_args(kind) or (None,))[-1]
         kind = _without_none(kind)
     return tuple(kind.model_fields) if _is_model(kind) else ()
@@ -91,7 +91,7 @@ def unknown_words(found: Invalid, model: type[BaseModel]) -> str:
 
 
 def is_of_project(name: str, model: type[BaseModel]) -> bool:
-    """Return whether `name` is one of the project's settings and of none in `model`."""
+    """Return whether `name` is one of the project's settings but not one in `model`."""
     from promptls.settings.project import Project
 
     is_of_model = name in model.model_fields or any(_places(model, name, ()))
@@ -99,16 +99,16 @@ def is_of_project(name: str, model: type[BaseModel]) -> bool:
 
 
 def wrong_words(found: Invalid, key: str, said: str) -> str:
-    """Return the message of a value that is not valid: `said` tells it of one that is there and wrong."""
+    """Return the message about an invalid value; `said` describes a value that is present and wrong."""
     if found.message == _MISSING:
         return f"`{key}` is missing"
     return f"{said}: {found.message[:1].lower()}{found.message[1:]}"
 
 
 def first_without_name(invalid: tuple[Invalid, ...], model: type[BaseModel]) -> dict[Path, str]:
-    """Of settings above which a name of one's own is missing: what is said of the first of a mapping.
+    """Return messages for settings that lack a user-defined name above them, for the first of each mapping.
 
-    The others are the same mistake, of which nothing is said.
+    The others are the same mistake, and get an empty message.
     """
     found: dict[Path, str] = {}
     seen: set[Path] = set()
@@ -123,7 +123,7 @@ def first_without_name(invalid: tuple[Invalid, ...], model: type[BaseModel]) -> 
 
 
 def _places(model: type[BaseModel], name: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the ways to the settings of this name, or of its plural, below those of the top."""
+    """Yield the paths of the settings with this name, or its plural, below those of the top level."""
     for each, info in model.model_fields.items():
         kind = _without_none(info.annotation)
         way: tuple[str, ...] = (*above, each)
@@ -135,7 +135,7 @@ def _places(model: type[BaseModel], name: str, above: tuple[str, ...]) -> Iterat
 
 
 def _without_none(kind: Any) -> Any:
-    """Return the one type that a value may have beside None, or the model among several."""
+    """Return the type of a value other than None, or the model among several types."""
     if get_origin(kind) not in {Union, UnionType}:
         return kind
     others = [each for each in get_args(kind) if each is not type(None)]
@@ -153,15 +153,15 @@ _LISTS: Final[dict[tuple[Any, ...], frozenset[str]]] = {
     (): frozenset({"input_keys"}),
     ("experiments",): frozenset({"models", "metrics"}),
 }
-"""The keys whose values are lists of texts, by every other key of the way to them."""
+"""The keys whose values are lists of texts, by every second key of their path."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderProblem:
-    """What is wrong with a header: `kind` is `syntax`, `unknown-key` or `invalid-value`.
+    """A problem of a header: `kind` is `syntax`, `unknown-key` or `invalid-value`.
 
-    `meant` is the key that an unknown one can be changed to, if it is like one that is not there yet.
-    `listed` is the place of a single value that has to stand in a list.
+    `meant` is the key that an unknown one can be changed to, if it is similar to one that is not used yet.
+    `listed` is the span of a single value that must be in a list.
     """
 
     kind: str
@@ -172,7 +172,7 @@ class HeaderProblem:
 
 
 def unreadable(error: Exception, text: str, whole: Span, base: int) -> HeaderProblem:
-    """Return the problem of a header whose YAML is right, and makes no data; its text begins at `base`."""
+    """Return the problem of valid YAML that cannot be loaded as data; its text begins at `base`."""
     said = (str(error).splitlines() or ["not readable"])[0]
     mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
     if mark is None:
@@ -191,7 +191,7 @@ def unreadable(error: Exception, text: str, whole: Span, base: int) -> HeaderPro
 
 
 def problem_of(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem:
-    """Return the problem of what is not valid in a header, at its place; `said` tells it in other words."""
+    """Return the problem of an invalid value in a header, with its span; `said` replaces its message."""
     path = found.path
     if found.is_unknown_key:
         key = str(path[-1])
@@ -225,7 +225,7 @@ def problem_of(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem
 
 
 def way_to(node: Node | None, path: tuple[Any, ...]) -> Node | None:
-    """Return the node that keys and numbers of items lead to; None if they lead to none."""
+    """Return the node at a path of keys and item indexes, or None if there is none."""
     for part in path:
         if isinstance(node, Mapping):
             node = node.merged(str(part))
@@ -241,10 +241,10 @@ Fact = TypeVar("Fact")
 
 
 class Example(NamedTuple):
-    """One of the examples: its number in the list, from 1, its keys with their places, and its data.
+    """An example: its one-based index in the list, its keys with their spans, and its data.
 
-    Only those that are mappings count. `chunk` is where an example that is not in a header begins, and
-    `place` its offset there.
+    Only examples that are mappings count. `chunk` contains the beginning of an example that is not in a
+    header, and `place` is its offset there.
     """
 
     number: int
@@ -255,17 +255,17 @@ class Example(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """Where it stands."""
+        """The example's span."""
         return self.node.span
 
     @property
     def first_key(self) -> Span:
-        """Where its first key stands; of one without keys, where it stands itself."""
+        """The span of its first key, or of the example itself if it has no keys."""
         return self.entries[0].key.span if self.entries else self.span
 
     @property
     def has_printed_keys(self) -> bool:
-        """Whether Jinja prints one of its keys, so that none can be said to be missing."""
+        """Whether Jinja prints one of its keys, so that no key can be reported as missing."""
         return any(key_text(entry) is None for entry in self.entries)
 
     def is_printed(self, key: str) -> bool:
@@ -282,9 +282,9 @@ class Example(NamedTuple):
 def example_fact(
     find: Callable[[Example, Unpack[Given]], Fact],
 ) -> Callable[[Example, Unpack[Given]], Fact]:
-    """Make a function of an example's keys and data, and of other things, a fact of the example's chunk.
+    """Make a function of an example's keys and data, and of other objects, a fact of the example's chunk.
 
-    It must not use the example's number and place. Only the value for the last arguments is stored.
+    It must not use the example's index and position. Only the value for the last arguments is cached.
     """
 
     def fact(example: Example, *given: Unpack[Given]) -> Fact:
@@ -306,7 +306,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, slots=True)
 class InputKey:
-    """An input that the file declares: its name, where that stands, and its JSON Schema."""
+    """A declared input of the file: its name, the span of the name, and its JSON Schema."""
 
     name: str
     span: Span
@@ -317,8 +317,8 @@ class InputKey:
 class Declarations:
     """Everything that a file declares; spans count from the start of the file.
 
-    `span` is empty where nothing is declared. `data` holds the keys as YAML gives them, and
-    `settings` the same, validated; keys that are not valid are left out of it.
+    `span` is empty if nothing is declared. `data` contains the keys as loaded from YAML, and
+    `settings` the same, validated and without invalid keys.
     """
 
     span: Span = NOWHERE
@@ -330,21 +330,21 @@ class Declarations:
     examples: tuple[Example, ...] = ()
 
     def key_span(self, key: str) -> Span | None:
-        """Return where a key of the top level stands."""
+        """Return the span of a top-level key."""
         entry = self.tree.entry(key) if self.tree else None
         return entry.key.span if entry else None
 
     def value_span(self, *path: str | int) -> Span | None:
-        """Return where the value under a path of keys and list positions stands."""
+        """Return the span of the value under a path of keys and list indexes."""
         node = way_to(self.tree, path)
         return node.span if node else None
 
 
 def header_of(source: Source) -> Declarations | None:
-    """Return the declarations in the header, the comment `{#--- … ---#}` ahead of everything else.
+    """Return the declarations in the header, the comment `{#--- … ---#}` at the beginning of the file.
 
-    None if the file has no such comment; one that begins with a line of dashes is none. What is not
-    valid is a problem in the result.
+    None if the file has no such comment; a comment that begins with a line of more dashes is not a header.
+    Invalid values are reported as problems in the result.
     """
     chunk = source.first_chunk
     behind = 0
@@ -362,13 +362,13 @@ def header_of(source: Source) -> Declarations | None:
 
 
 class _Growth(NamedTuple):
-    """Where a header was mended: the offset behind the characters that were put in, and their number."""
+    """Where a header was fixed: the offset after the inserted characters, and their number."""
 
     offset: int
     number: int
 
     def written(self, offset: int) -> int:
-        """Return the place in the header as it is written of a place in the mended one."""
+        """Return the offset in the original header for an offset in the fixed one."""
         if offset >= self.offset:
             return offset - self.number
         return min(offset, self.offset - self.number)
@@ -387,7 +387,7 @@ def _read(text: str, begin: int, base: int, end: int, grown: _Growth) -> Declara
     if composed.error:
         offset = composed.error.offset
         written = len(text.rstrip())
-        if offset >= written:  # libyaml places what is missing behind the end
+        if offset >= written:  # libyaml reports missing text after the end
             offset = text.rfind("\n", 0, written) + 1
         place = Span(base + offset, base + max(line_end(text, offset), offset + 1))
         problem = HeaderProblem("syntax", place, composed.error.message)
@@ -415,10 +415,10 @@ def _read(text: str, begin: int, base: int, end: int, grown: _Growth) -> Declara
 
 
 def _without_broken_keys(text: str) -> tuple[str, _Growth] | None:
-    """Return the header with spaces for the keys whose YAML is broken, so that all others keep their places.
+    """Return the header with spaces in place of broken keys, so that all others keep their positions.
 
-    A key that decides what the names in the file mean is mended, at one place in the header at most. None
-    where that cannot be, and where all of it mends nothing.
+    A key that determines the meaning of names in the file is fixed instead, in at most one place of the
+    header. None if that is not possible, or does not fix the header.
     """
     rest, above = "", ""
     grown = _NOT_GROWN
@@ -457,7 +457,7 @@ def declarations_of(
     own_keys: frozenset[str],
     source: Source | None = None,
 ) -> Declarations:
-    """Return the declarations in a mapping whose other keys, `own_keys`, are those of a prompt object.
+    """Return the declarations in a mapping; `own_keys` are its other keys, which belong to a prompt object.
 
     The mapping is in a header, or is all of `source`.
     """
@@ -481,7 +481,7 @@ def _validated(
         known = {key: value for key, value in known.items() if key in Header.model_fields}
     examples = known.get("examples")
     if isinstance(examples, list) and _have_names(examples):
-        # Nothing can be wrong with them, and there may be very many.
+        # They cannot be invalid, and there may be very many.
         rest, invalid = valid_part(Header, {key: value for key, value in known.items() if key != "examples"})
         settings = rest.model_copy(update={"examples": examples})
     else:
@@ -507,7 +507,7 @@ def _validated(
 
 
 def _have_names(examples: list[Any]) -> bool:
-    """Return whether all are mappings whose keys are texts."""
+    """Return whether all examples are mappings whose keys are text."""
     return set(map(type, examples)) <= {dict} and set(map(type, chain.from_iterable(examples))) <= {str}
 
 

@@ -1,4 +1,4 @@
-"""The kind of a file, as far as its text alone can tell."""
+"""Determine the kind of a file by its text alone."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.suggest import is_close
 
 _CERTAIN: Final = frozenset({"input_keys", "output_key", "output_type", "<<", *NEWER_FILE_KEYS})
-"""Keys that no file of another program has beside an `instruction`; a merge may bring any of them."""
+"""Keys that files of other programs never have next to an `instruction`; a merge may add any of them."""
 _KNOWN: Final = frozenset({*PROMPT_KEYS, *HEADER_KEYS})
 _WITH_EXAMPLES: Final = frozenset(saved_keys("simple prompt", ()))
-"""Keys that are known beside `examples`, in a file of the form that Ragas saves."""
+"""Keys that are allowed next to `examples` in a file in Ragas's saved format."""
 
 
 @lru_cache(maxsize=256)
 def are_of_object(keys: frozenset[str]) -> bool:
-    """Return whether a mapping with these keys, of which one is `instruction`, is a prompt object.
+    """Return whether a mapping with these keys, including `instruction`, is a prompt object.
 
-    Agents, tasks and skills of other programs have an `instruction` too. They show themselves by keys
-    that no prompt object has; beside such a key, one that only prompt objects have must stand there, or
-    one that is a typo for it.
+    Agents, tasks and skills of other programs have an `instruction` too. They can be recognized by keys
+    that prompt objects do not have; if there is such a key, there must also be one that only prompt objects
+    have, or a typo of one.
     """
     unknown = keys - _KNOWN - (_WITH_EXAMPLES if "examples" in keys else frozenset())
     if keys & _CERTAIN or not unknown:
@@ -54,7 +54,7 @@ _TABS: Final = re.compile(r"^[ ]*\t[ \t]*", re.MULTILINE)
 
 
 def in_usual_frame(text: str) -> str | None:
-    """Return the text with the keys of its parts where they stand as a rule.
+    """Return the text with the keys of its parts at their usual indentation.
 
     None if that is the text itself.
     """
@@ -65,23 +65,23 @@ def in_usual_frame(text: str) -> str | None:
 
 
 _MEMBER: Final = frozenset({"name", "role"})
-"""All that is written of somebody in a list of people, too."""
+"""Keys that items in a list of people have as well."""
 _BARE: Final = frozenset({"name", "content", None})
 _PROMPT_POET: Final = re.compile(r"escape_special_characters|<\|space\|>|\btoken_limit\b")
 _PROSE: Final = re.compile(
     r"(?<![^\W\d_])[^\W\d_]{2,}(?:[ ,]+[^\W\d_][\w']*){3,}|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{8}"
 )
-"""Four words in a row, or a sentence in a script that parts none.
+"""Four consecutive words, or a sentence in a script without spaces.
 
-A match begins where a word does: to begin anew at each letter of a very long one would never end.
+A match begins at the start of a word: trying each letter of a very long word would take quadratic time.
 """
 _SENTENCE: Final = re.compile(r"(?<![^\W\d_])[^\W\d_]+(?:[ ,]+[^\W\d_][\w']*){7,}")
-"""Words that tell somebody something, whatever the item is called."""
+"""A sentence, which marks a prompt regardless of the item's name."""
 _FILE: Final = re.compile(
     r"^[/.~]|/|^[\w.-]+\.[a-z][a-z0-9]{0,5}$|^id_(?:rsa|ed25519|ecdsa)|^[A-Z][A-Z0-9]*_[A-Z0-9_]+$"
     r"|^(?:motd|issue|hosts|fstab|crontab|sudoers|haproxy|nginx)$"
 )
-"""Names of files, and of variables of an environment."""
+"""Names of files and of environment variables."""
 _SECRET: Final = re.compile(
     r"(?:^|[^a-z])(?:pass(?:word|wd|phrase)?|pwd|secrets?|tokens?|creds?|credentials?|keys?|apikey|certs?"
     r"|certificates?|ca|tls|ssl|ssh|vault|lookup|hostvars|ansible|groups|inventory)(?:$|[^a-z])",
@@ -92,12 +92,12 @@ _SECRET_VALUE: Final = re.compile(
     r"|vault|hostvars|ansible|inventory_hostname)(?:$|[^a-z])",
     re.IGNORECASE,
 )
-"""The words by which a secret is known in an expression; a model has tokens and keys too."""
+"""Names of secrets in an expression; names about models may contain tokens and keys too."""
 _FOREIGN_FILTERS: Final = frozenset({"b64encode", "b64decode", "password_hash", "unvault", "vault", "quote"})
 _OF_MODELS: Final = frozenset(
     {"temperature", "max_tokens", "top_p", "token_limit", "truncation_step", "cache_control", "tool_call_id"}
 )
-"""Keys that say something of a model and that no part has."""
+"""Keys about a model that no part has."""
 _OF_TEXTS: Final = frozenset(
     {
         "priority",
@@ -111,16 +111,16 @@ _OF_TEXTS: Final = frozenset(
         "truncation",
     }
 )
-"""Keys that people give to texts for a model, and to other things."""
+"""Common names for texts for a model, and for other things."""
 _GO: Final = re.compile(
     r"\{\{-?\s*(?:\.[A-Za-z]|(?:if|range|with|end|define|template|include)\b(?!\s*[|(}=]))"
 )
-"""The tags of Go's templates, as Helm has them."""
+"""Tags of Go templates, as in Helm."""
 _CERTIFICATE: Final = "-----BEGIN "
 
 
 def is_prompt_like(chunk: Chunk, part: Part) -> bool:
-    """Return whether an item says that it is a part of a prompt: by its keys, its name or its text."""
+    """Return whether an item is a part of a prompt by its keys, name or text."""
     keys = {key_text(entry) for entry in part.entries}
     if keys == _MEMBER:
         return False
@@ -133,7 +133,7 @@ def is_prompt_like(chunk: Chunk, part: Part) -> bool:
 
 
 def has_keys_of_prompts(chunk: Chunk, part: Part) -> bool:
-    """Return whether an item with unknown keys is a part all the same, by those keys or its text."""
+    """Return whether an item with unknown keys is a part anyway, by those keys or its text."""
     keys = {key for entry in part.entries if (key := key_text(entry)) is not None}
     if not {"name", "content"} <= keys or not part.is_whole or is_file_like(chunk, part):
         return False
@@ -144,7 +144,7 @@ def has_keys_of_prompts(chunk: Chunk, part: Part) -> bool:
 
 
 def is_file_like(chunk: Chunk, part: Part) -> bool:
-    """Return whether an item looks like a secret or a file of another program."""
+    """Return whether an item looks like a secret or a file of a different program."""
     if _GO.search(chunk.text, part.span.start, max(part.span.end, part.span.start)):
         return True
     name = part.value("name")
@@ -170,7 +170,7 @@ def is_file_like(chunk: Chunk, part: Part) -> bool:
 
 
 def _is_foreign(node: Expression) -> bool:
-    """Return whether an expression is one of a deployment: a secret's name, or a filter of Ansible."""
+    """Return whether an expression is typical of deployments: a secret's name, or a filter of Ansible."""
     match node:
         case Name(name=name) | Attribute(name=name):
             return bool(_SECRET_VALUE.search(name))
@@ -199,32 +199,32 @@ def _literal(chunk: Chunk, part: Part) -> str:
 _KEY_LINE: Final = re.compile(r"^(?:- |  )([A-Za-z_]\w*)[ \t]*:", re.MULTILINE)
 _TOP_KEY_LINE: Final = re.compile(r"^([A-Za-z_]\w*)[ \t]*:", re.MULTILINE)
 _COLONLESS_KEY: Final = re.compile(r"^(?:- |  )(name|role|content|sections)[ \t]+[|>\"'\[{]", re.MULTILINE)
-"""A key of a part that lacks its colon: what stands behind it can only be its value."""
+"""A key of a part that lacks its colon: the text after it can only be its value."""
 _DASHED_PART: Final = re.compile(
     r"^-\t*(?:name|role|content|sections|truncation_priority)[ ]*:.*(?:\r\n|\n|\r)"
     r"(?:[ \t]+.*(?:\r\n|\n|\r))*?[ \t]+(?:content|sections)[ ]*:",
     re.MULTILINE,
 )
-"""A part whose dash lacks the space behind it."""
+"""A part whose dash lacks the following space."""
 _INDENTED_ITEM: Final = re.compile(r"^([ ]+)- [A-Za-z_]\w*[ \t]*:", re.MULTILINE)
-"""The key behind the dash of a list that does not begin in the first column."""
+"""The key after the dash of a list that does not begin in the first column."""
 _TEXT_KEYS: Final = frozenset({"content", "sections", "truncation_priority"})
-"""Keys of which no other list of names and roles has one."""
+"""Keys that other lists of names and roles do not have."""
 _MODEL_ROLE: Final = re.compile(rf"^[ ]+role[ ]*:[ ]*['\"]?(?:{'|'.join(ROLES)}|\{{)", re.MULTILINE)
 _OBJECT_KEYS: Final = frozenset({"input_keys", "output_key", "output_type", "examples"})
 _EVALUATION_MARKS: Final = frozenset({"infer_cfg", "ice_template", "prompt_template"})
 _OWN_EVALUATION_KEYS: Final = frozenset(
     {"infer_cfg", "ice_template", "retriever", "inferencer", "reader_cfg", "eval_cfg"}
 )
-"""Keys beside a `prompt_template` that no other program has."""
+"""Keys next to a `prompt_template` that other programs do not use."""
 _TEMPLATE_MARKS: Final = frozenset({"template", "type", "ice_token", "begin", "round", "end"})
 _JSON_EVALUATION_KEYS: Final = frozenset({*EVALUATION_KEYS, *INFER_KEYS, ""})
-"""With the empty key of which nothing has been written yet."""
+"""Includes the empty key, of which nothing has been written yet."""
 _MAX_OTHERS: Final = 0.5
 
 
 class Kind(Enum):
-    """The kinds of prompt files; the values are the words that users read."""
+    """The kinds of prompt files; the values are shown to users."""
 
     PARTS = "parts template"
     SECTION = "section"
@@ -239,14 +239,14 @@ class Kind(Enum):
 def kind_of(source: Source, *, has_header: bool) -> Kind:
     """Return the kind of a file by its own text.
 
-    Only its includers can tell that it is a section of either kind.
+    Whether it is a section of either kind can only be determined from its includers.
     """
     if source.language.host is Host.JSON:
         return _json_kind(top_keys(source))
     if source.layout is Layout.LIST or _is_list(source):
         return _list_kind(source, has_header=has_header)
     if not has_header and _is_header_open(source):
-        # What stands below is the header that is being written, and no prompt object.
+        # The text below is an incomplete header, not a prompt object.
         return Kind.PARTS
     keys = top_keys(source)
     if "instruction" in keys and are_of_object(keys):
@@ -265,15 +265,15 @@ def _is_list(source: Source) -> bool:
 
 
 def chosen_kind(source: Source) -> Kind:
-    """Return the kind of a file that somebody says is a prompt, although it does not look like one."""
+    """Return the kind of a file that is declared to be a prompt, although it does not look like one."""
     return Kind.OBJECT if "instruction" in top_keys(source) else Kind.PARTS
 
 
 def _is_evaluation(source: Source, keys: frozenset[str]) -> bool:
     """Return whether a mapping is an evaluation prompt.
 
-    Others have a `prompt_template` too, a text or a list of messages, so that one alone must look as
-    OpenCompass wants it.
+    Other files have a `prompt_template` too, which is a text or a list of messages, so that a lone one must
+    have the format of OpenCompass.
     """
     if "prompt_template" not in keys or keys & _OWN_EVALUATION_KEYS:
         return bool(keys & _EVALUATION_MARKS)
@@ -295,7 +295,7 @@ def _is_evaluation(source: Source, keys: frozenset[str]) -> bool:
 
 
 def _is_header_open(source: Source) -> bool:
-    """Return whether a header is being written that nothing closes yet."""
+    """Return whether the file has an unclosed header."""
     first = next(iter(source.first_chunk.tags), None)
     text = source.first_chunk.text.lstrip("\ufeff \t\r\n")
     return begins_header(text) and (first is None or bool(first.unclosed))
@@ -311,7 +311,7 @@ def _has_indented_parts(chunk: Chunk) -> bool:
 
 
 def _json_kind(keys: frozenset[str]) -> Kind:
-    """Return the kind of a JSON file: other programs have JSON files too, so that one mark is not enough."""
+    """Return the kind of a JSON file; other programs use JSON too, so one characteristic is not enough."""
     if "instruction" in keys and keys & (_OBJECT_KEYS | NEWER_FILE_KEYS) and are_of_object(keys):
         return Kind.OBJECT
     if keys >= METRIC_FILE_KEYS:
@@ -321,7 +321,7 @@ def _json_kind(keys: frozenset[str]) -> Kind:
 
 
 def top_keys(source: Source) -> frozenset[str]:
-    """Return the keys of the mapping under the Jinja; by their lines where its YAML is broken."""
+    """Return the keys of the mapping under the Jinja; found line by line if its YAML is broken."""
     return _top_keys(source.root)
 
 
@@ -347,10 +347,10 @@ def _list_kind(source: Source, *, has_header: bool) -> Kind:
 
 
 class _Items(NamedTuple):
-    """How many list items look like parts and how many do not.
+    """How many list items look like parts, and how many do not.
 
-    Of those that do, how many say that they are of a prompt, and how many look like files or secrets; of
-    those that do not, how many are no mappings.
+    Of those that do, how many look like parts of a prompt, and how many like files or secrets; of those that
+    do not, how many are not mappings.
     """
 
     likely: int = 0
@@ -361,12 +361,12 @@ class _Items(NamedTuple):
 
 
 def _is_incomplete(part: Part) -> bool:
-    """Return whether it is unclear what an item is: it is being written, or has keys of another one."""
+    """Return whether an item is ambiguous: it is incomplete, or contains keys of a different item."""
     return len(part.entries) <= 1 or part.entry("<<") is not None
 
 
 def _counts(chunk: Chunk) -> _Items:
-    """Return what the list items of a chunk look like; by their lines where YAML is broken."""
+    """Return what the list items of a chunk look like; found line by line if its YAML is broken."""
     items = chunk_items(chunk)
     is_broken = bool(chunk_yaml(chunk).problems)
     colonless = _COLONLESS_KEY.findall(chunk.text) if is_broken else []

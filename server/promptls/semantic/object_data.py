@@ -17,7 +17,7 @@ _WORDS: Final = {
 
 
 def mapping_data(source: Source, root: Mapping) -> dict[str, Any]:
-    """Return the data of `root`, the mapping of a text; nobody may change the values, which are shared."""
+    """Return the data of `root`, the mapping of a text; the values are shared and must not be changed."""
     is_apart = source.layout is Layout.MAPPING and not source.yaml.is_broken
     if not is_apart or _is_nested(source.root):
         return _collection(root)  # type: ignore[no-any-return]  # a mapping
@@ -53,12 +53,12 @@ def _is_nested_in(chunk: Chunk) -> bool:
 
 
 _FLAT: Final = 2
-"""How many lists and mappings are open behind a list right below a key of the outermost mapping."""
+"""How many lists and mappings are open after a list directly below a key of the outermost mapping."""
 _is_nested: Final = summary(_is_nested_in, any)
 
 
 def plain_data(node: Node) -> Any:
-    """Return the data of `node`; scalars that Jinja takes part in are text, as far as they are known."""
+    """Return the data of `node`; scalars that contain Jinja are text, as far as it is known."""
     return _scalar(node) if isinstance(node, Scalar) else _collection(node)
 
 
@@ -79,14 +79,14 @@ def _collection(node: Collection) -> Any:
 
 
 def is_printed(node: Collection) -> bool:
-    """Return whether Jinja prints anything into the list or mapping, so that its data is not known whole."""
+    """Return whether Jinja prints into the list or mapping, so that its data is not completely known."""
     if isinstance(node, Sequence):
         return any(map(holds_printed, node.items))
     return any(holds_printed(entry.key) or holds_printed(entry.value) for entry in node.entries)
 
 
 def holds_printed(node: Node) -> bool:
-    """Return the same of any node."""
+    """Return whether a node or anything in it is printed by Jinja."""
     return node.dynamic if isinstance(node, Scalar) else is_printed(node)
 
 

@@ -21,10 +21,10 @@ _MODEL_ROLES: Final = frozenset(ROLES) - {"function", "tool"}
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part; spans count from the start of its chunk.
+    """A part; spans count from the start of its chunk.
 
-    `entries` holds every key of every branch, in the order of their places. Where the part's YAML is
-    broken, it holds what can still be read, and `is_whole` is False.
+    `entries` contains every key of every branch, in file order. If the part's YAML is broken, it contains
+    the entries that can still be read, and `is_whole` is False.
     """
 
     span: Span
@@ -42,17 +42,17 @@ class Part:
 
     @property
     def name(self) -> str | None:
-        """The part's name, where it is written out."""
+        """The part's name, if it is literal."""
         return scalar_text(self.value("name"))
 
     @property
     def has_dynamic_keys(self) -> bool:
-        """Whether the part may have keys that nobody can see: printed by Jinja, or in broken YAML."""
+        """Whether the part may have unknown keys: printed by Jinja, or in broken YAML."""
         return not self.is_whole or any(key_text(entry) is None for entry in self.entries)
 
     @property
     def is_likely(self) -> bool:
-        """Whether the item looks like a part of Prompt Poet and not like anything else in YAML."""
+        """Whether the item looks like a part of Prompt Poet and not like other YAML."""
         keys = {key_text(entry) for entry in self.entries}
         if {"name", "content"} <= keys or {"name", "sections"} <= keys or "truncation_priority" in keys:
             if all(key is None or nearest(key, PART_KEYS) for key in keys - set(PART_KEYS)):
@@ -71,7 +71,7 @@ class Part:
 
 
 def _is_typo(word: str, meant: str) -> bool:
-    """Return whether `word` is `meant` with letters in another order, or with one left out."""
+    """Return whether `word` is `meant` with transposed letters, or with one letter left out."""
     if word == meant or abs(len(word) - len(meant)) > 1:
         return False
     if sorted(word) == sorted(meant):
@@ -89,7 +89,7 @@ class ChunkItems:
 
 @chunk_fact
 def part_names(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
-    """Return the written-out names of the chunk's parts, each with its place in the chunk."""
+    """Return the literal names of the chunk's parts, each with its span in the chunk."""
     return tuple(
         (name, value.span)
         for part in chunk_items(chunk).parts
@@ -99,7 +99,7 @@ def part_names(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
 
 @chunk_fact
 def chunk_items(chunk: Chunk) -> ChunkItems:
-    """Return the list items that stand in the chunk."""
+    """Return the list items in the chunk."""
     return _items(chunk)
 
 
@@ -135,7 +135,7 @@ def _items(chunk: Chunk) -> ChunkItems:
 def _recovered(chunk: Chunk) -> Iterator[Part]:
     """Yield the part of a chunk whose YAML is broken.
 
-    Behind the error only keys that parts have count as keys.
+    After the error, only keys of parts count as keys.
     """
     found = recovered_item(chunk)
     if found is not None:
@@ -149,9 +149,9 @@ def _recovered(chunk: Chunk) -> Iterator[Part]:
 
 
 def value_end(chunk: Chunk, entry: Entry) -> int:
-    """Return the start of the line behind an entry.
+    """Return the start of the line after an entry.
 
-    Lines under a block scalar that are indented as its text belong to it, whatever Jinja makes of them.
+    Lines after a block scalar that are indented like its text belong to it, whatever tags they contain.
     """
     key, value = entry.key.span, entry.value
     end = position = next_line(chunk.text, max(key.end, value.span.end))
@@ -176,20 +176,20 @@ def _tag_start(tag: Tag) -> int:
 
 
 def next_line(text: str, offset: int) -> int:
-    """Return the start of the line behind the one that holds `offset`, or the end of the text."""
+    """Return the start of the line after the one that contains `offset`, or the end of the text."""
     end = line_end(text, offset)
     return end + (2 if text[end : end + 2] == "\r\n" else 1) if end < len(text) else end
 
 
 def line_start(chunk: Chunk, offset: int) -> int:
-    """Return the start of the line that a key stands on."""
+    """Return the start of the line of a key."""
     return max(chunk.text.rfind("\n", 0, offset), chunk.text.rfind("\r", 0, offset)) + 1
 
 
 def written_end(chunk: Chunk, entries: Iterable[Entry]) -> int:
-    """Return the end of the last text of some entries, with the lines that only tags stand on.
+    """Return the end of the last text of some entries, including lines that contain only tags.
 
-    YAML's own end of a block scalar lies ahead of them where nothing but values is printed there.
+    YAML ends a block scalar before such lines if only values are printed there.
     """
     return max((_end(chunk, entry) for entry in entries), default=0)
 
@@ -203,7 +203,7 @@ def _end(chunk: Chunk, entry: Entry) -> int:
 
 
 def _last_entry(entry: Entry) -> Entry:
-    """Return the entry inside of an entry that its text ends with, or the entry itself."""
+    """Return the nested entry that an entry's text ends with, or the entry itself."""
     while True:
         node: Node = entry.value
         if isinstance(node, Sequence) and node.items:
@@ -212,5 +212,5 @@ def _last_entry(entry: Entry) -> Entry:
             return entry
         last = max(node.entries, key=lambda each: each.key.span.start)
         if last.key.span.start <= entry.key.span.start:
-            return entry  # an alias stands where its anchor does
+            return entry  # an alias has the span of its anchor
         entry = last

@@ -1,4 +1,4 @@
-"""Values to render with where nobody has given any: made from what is declared and known of an input."""
+"""Placeholder values for rendering, made from what is declared and known about an input."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any, Final
 from promptls.semantic.types.shape import Shape
 
 _KEY: Final = "key"
-"""The one key of a mapping whose keys are not written out."""
+"""The only key of a mapping whose keys are not literal."""
 _TURNS: Final = 2
 """How many elements a list has: two show what a loop repeats."""
 _MAX_DOUBLED: Final = 3
-"""How many lists inside each other have so many; those inside have one, or their number would explode."""
+"""How many nested lists have that many elements; deeper ones have one, to avoid exponential growth."""
 _PREFERRED: Final = ("list", "mapping")
-"""What a value is that may be of several kinds: what shows most of the template."""
+"""The preferred kind of a value that may be of several kinds: the one that shows most of the template."""
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
 def placeholder(name: str, shape: Shape, schema: Mapping[str, Any] = _NOTHING) -> Any:
-    """Return a value of this shape: text that says the name, or a number, list or mapping of such values.
+    """Return a value of this shape: text containing the name, a number, or a list or mapping of such values.
 
-    A default, a constant, an example or an `enum` in the JSON Schema goes before what the shape says.
+    A default, constant, example or `enum` in the JSON Schema takes precedence over the shape.
     """
     return _value(name, shape, schema, _MAX_DOUBLED)
 
@@ -49,7 +49,7 @@ def _value(name: str, shape: Shape, schema: Mapping[str, Any], doubled: int) -> 
 
 
 def _number(schema: Mapping[str, Any]) -> float:
-    """Return two, because that makes a loop over a range repeat; one where a type is declared."""
+    """Return two, so that a loop over a range repeats; one if the schema declares a type."""
     least = schema.get("minimum")
     if isinstance(least, (int, float)) and not isinstance(least, bool):
         return least

@@ -1,4 +1,4 @@
-"""How far the beginning of a prompt is the same for every request, and what fixed text follows it."""
+"""Find how much of the beginning of a prompt is the same for every request, and the fixed text after it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from promptls.text.positions import Span, line_end
 
 
 def names_made_of(template: Template, inputs: frozenset[str]) -> dict[str, str]:
-    """Return the names whose values are made of inputs, each with its input: also what is set from them."""
+    """Return the names whose values depend on inputs, each with its input, including indirect ones."""
     found = dict(zip(sorted(inputs), sorted(inputs), strict=True))
     steps = list(_steps(template))
     for _ in range(len(steps)):
@@ -31,7 +31,7 @@ def names_made_of(template: Template, inputs: frozenset[str]) -> dict[str, str]:
 
 
 def _steps(template: Template) -> Iterator[tuple[str, str]]:
-    """Yield the names that are set, and the macros as `name()`, each with a name that it is made of."""
+    """Yield the names that are set, and the macros as `name()`, each with a name that it depends on."""
     around: list[_Holder | None] = []
     for tag in (tag for chunk in template.source.chunks for tag in chunk.tags):
         if tag.kind not in {"statement", "output"}:
@@ -50,7 +50,7 @@ def _steps(template: Template) -> Iterator[tuple[str, str]]:
 
 
 class _Holder(NamedTuple):
-    """A macro, or a block whose text is set: the names that stand for its text, and its own parameters."""
+    """A macro, or a block whose text is set: the names for its text, and its own parameters."""
 
     names: tuple[str, ...]
     own: frozenset[str] = frozenset()
@@ -74,7 +74,7 @@ def _set_by(statement: Statement) -> Iterator[tuple[str, str]]:
 
 
 def called_in(expressions: tuple[Expression, ...]) -> tuple[str, ...]:
-    """Return the functions and macros that expressions call by their names, as `name()`."""
+    """Return the functions and macros that expressions call by name, as `name()`."""
     return tuple(
         f"{node.function.name}()"
         for expression in expressions
@@ -84,7 +84,7 @@ def called_in(expressions: tuple[Expression, ...]) -> tuple[str, ...]:
 
 
 def named_in(expressions: tuple[Expression, ...]) -> tuple[str, ...]:
-    """Return the names in expressions, without those that are only called and those that are only counted."""
+    """Return the names in expressions, without those that are only called or only counted."""
     found: list[str] = []
     for expression in expressions:
         called = {id(node.function) for node in walk(expression) if isinstance(node, Call)}
@@ -99,10 +99,10 @@ _UNSENT: Final = frozenset({"name", "truncation_priority", "expected_template_da
 
 
 class Held(NamedTuple):
-    """Tags inside of macros and set blocks: what they print stands where the macro or the name is printed.
+    """Tags inside of macros and set blocks, whose output appears where the macro or variable is printed.
 
-    `still_open` are the blocks that the chunk opens more than it closes, and `closed_at` is the place up to
-    which it stands in one that is open above.
+    `still_open` is the number of such blocks that the chunk opens minus those that it closes. `closed_at` is
+    the offset of the end of an enclosing block that the chunk closes.
     """
 
     tags: frozenset[int]
@@ -112,7 +112,7 @@ class Held(NamedTuple):
 
 @chunk_fact
 def held_tags(chunk: Chunk) -> Held:
-    """Return what of the chunk stands in macros, and in blocks whose text is set."""
+    """Return the tags of the chunk in macros, and in blocks whose text is set."""
     inside: set[int] = set()
     around: list[bool] = []
     still_open = 0
@@ -136,12 +136,12 @@ def held_tags(chunk: Chunk) -> Held:
 
 
 def unsent_spans(chunk: Chunk, contents: list[Span]) -> list[Span]:
-    """Return the lines of keys whose values never reach the model, and YAML comments outside `contents`."""
+    """Return the lines of keys that are not sent to the model, and YAML comments outside `contents`."""
     return [*_unsent(chunk), *_comments(chunk, contents)]
 
 
 def _unsent(chunk: Chunk) -> list[Span]:
-    """Return the lines of keys whose values the model never gets, such as a part's name."""
+    """Return the lines of keys whose values are not sent to the model, such as a part's name."""
     return [
         Span(entry.key.span.end, line_end(chunk.text, entry.key.span.end))
         for part in chunk_items(chunk).parts
@@ -151,7 +151,7 @@ def _unsent(chunk: Chunk) -> list[Span]:
 
 
 def _comments(chunk: Chunk, contents: list[Span]) -> list[Span]:
-    """Return the comments of YAML, which nobody sends."""
+    """Return the comments of YAML, which are not sent."""
     return [
         Span(match.start(), match.end())
         for match in _COMMENT.finditer(chunk.text)
@@ -161,10 +161,10 @@ def _comments(chunk: Chunk, contents: list[Span]) -> list[Span]:
 
 @dataclass(frozen=True, slots=True)
 class UnstablePrefix:
-    """The first place that an input changes, its name, and the fixed texts behind it, part by part.
+    """The first position that an input changes, its name, and the fixed texts after it, part by part.
 
-    Where `is_condition`, an `if` that asks for the input is the place. The texts are then those up to where
-    an input is printed, because the beginning of each outcome is kept.
+    If `is_condition`, the position is an `if` that tests the input. The texts are then those up to where
+    an input is printed, because each outcome has the same beginning every time.
     """
 
     span: Span
@@ -174,9 +174,9 @@ class UnstablePrefix:
 
 
 class _Piece(NamedTuple):
-    """What a part's content is made of: fixed text, or a tag that prints one of the names.
+    """A piece of a part's content: fixed text, or a tag that prints one of the names.
 
-    `asked` are the names that an `if` asks for, outside of other blocks, where what it prints hangs on them.
+    `asked` are the names that are tested by an `if` outside of other blocks whose output depends on them.
     """
 
     text: str
@@ -186,7 +186,7 @@ class _Piece(NamedTuple):
 
 
 Included: TypeAlias = Callable[[TemplateReference], Template | None]
-"""The template that an include leads to."""
+"""A function that returns the template that an include leads to."""
 
 
 def unstable_prefixes(
@@ -194,11 +194,11 @@ def unstable_prefixes(
     included: Included = lambda _reference: None,
     read_below: frozenset[str] = frozenset(),
 ) -> tuple[UnstablePrefix, ...]:
-    """Return where the prompt first changes from request to request; nothing without fixed text behind it.
+    """Return where the prompt first changes between requests; empty if no fixed text follows.
 
-    First where an input is printed, then where an `if` hangs on one, as far as there are such places.
-    `read_below` are the inputs that included files read. What an include outside of any block brings in
-    counts where `included` gives its template, however deep: the place of a change in there is the include's.
+    First where an input is printed, then where an `if` depends on one, if there are such positions.
+    `read_below` are the inputs that included files read. Includes outside of any block are followed at any
+    depth if `included` returns their template; changes inside them are reported at the include.
     """
     inputs = (template.names.input_names | _declared(template) | read_below) - _constants(template)
     if not inputs:
@@ -238,14 +238,14 @@ def unstable_prefixes(
 
 
 def _first(names: tuple[str, ...], changing: dict[str, str], tag: Span) -> tuple[Span, str] | None:
-    """Return the tag with the input that the first of its names that change comes from."""
+    """Return the tag with the input that the first of its changing names comes from."""
     return next(((tag, changing[name]) for name in names if name in changing), None)
 
 
 def _with_included(chunk: Chunk, included: Included, around: tuple[Template, ...]) -> Iterator[_Piece]:
-    """Yield the pieces of a chunk that stands in no block, with those of all that it includes.
+    """Yield the pieces of a chunk outside of any block, with those of all its includes.
 
-    `around` are the templates that it stands in: one that includes itself is not looked into again.
+    `around` are the including templates: one that includes itself is not followed again.
     """
     references = template_references(chunk)
     depth = 0
@@ -274,13 +274,13 @@ def _with_included(chunk: Chunk, included: Included, around: tuple[Template, ...
 def _declared(template: Template) -> frozenset[str]:
     """Return the inputs that the file declares.
 
-    Files that it includes may read more of them than it does itself.
+    Included files may read more of them than the file itself.
     """
     return frozenset(key.name for key in template.declarations.inputs or ())
 
 
 def _constants(template: Template) -> frozenset[str]:
-    """Return the inputs that are declared to have one value only."""
+    """Return the inputs that are declared to have only one value."""
     return frozenset(
         key.name
         for key in template.declarations.inputs or ()
@@ -304,7 +304,7 @@ def _reads(chunk: Chunk, names: dict[str, str]) -> bool:
 
 @chunk_fact
 def _opened(chunk: Chunk) -> int:
-    """Return how many more blocks the chunk opens than it closes."""
+    """Return the number of blocks that the chunk opens minus those that it closes."""
     return sum(_step(chunk, index) for index in range(len(chunk.tags)))
 
 
@@ -342,7 +342,7 @@ def _pieces(chunk: Chunk) -> tuple[_Piece, ...]:
 
 
 def _texts_between(chunk: Chunk, spans: list[Span], start: int, end: int) -> Iterator[_Piece]:
-    """Yield what of the contents stands between two places."""
+    """Yield the parts of the contents between two offsets."""
     for span in spans:
         first, last = max(span.start, start), min(span.end, end)
         if first < last:
@@ -363,7 +363,7 @@ def _texts(node: Node | None) -> Iterator[Scalar]:
 
 
 def _printed(chunk: Chunk, index: int) -> tuple[str, ...]:
-    """Return the names that a tag prints, or that a loop goes over; a macro that it calls is `name()`."""
+    """Return the names that a tag prints or loops over; a macro that it calls is `name()`."""
     tag = chunk.tags[index]
     if tag.kind == "output":
         expressions = tag_tree(tag).statement.expressions
@@ -375,7 +375,7 @@ def _printed(chunk: Chunk, index: int) -> tuple[str, ...]:
 
 
 def _asked(chunk: Chunk, index: int, spans: list[Span]) -> tuple[str, ...]:
-    """Return the names that the tag asks for where it is an `if` whose block prints something."""
+    """Return the names that the tag tests if it is an `if` whose block prints something."""
     tag = chunk.tags[index]
     if tag.kind != "statement" or tag_tree(tag).statement.keyword != "if" or not _prints(chunk, index, spans):
         return ()
@@ -383,7 +383,7 @@ def _asked(chunk: Chunk, index: int, spans: list[Span]) -> tuple[str, ...]:
 
 
 def _prints(chunk: Chunk, index: int, spans: list[Span]) -> bool:
-    """Return whether text of a content, or a tag that prints, stands in the block that the tag opens."""
+    """Return whether the block that the tag opens contains text of a content, or a tag that prints."""
     depth = _step(chunk, index)
     position = chunk.tags[index].span.end
     for number, tag in enumerate(chunk.tags[index + 1 :], index + 1):
@@ -399,7 +399,7 @@ def _prints(chunk: Chunk, index: int, spans: list[Span]) -> bool:
 
 
 def _dedented(text: str, start: int, end: int) -> str:
-    """Return a stretch of a block scalar without its indentation and its head."""
+    """Return a range of a block scalar without its indentation and header."""
     piece = text[start:end]
     first, line_break, rest = piece.partition("\n")
     head = "" if first.strip() in {"|", ">", "|-", ">-"} else first

@@ -1,4 +1,4 @@
-"""Which inputs are printed into a content unescaped, so that their text becomes text of the YAML."""
+"""Find inputs that are printed into a content unescaped, so that their text becomes text of the YAML."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _PASSING: Final = frozenset(
         *("trim", "truncate", "upper", "wordwrap"),
     }
 )
-"""Filters whose result has the line breaks of what they are given."""
+"""Filters whose result has the line breaks of their argument."""
 _OF_LISTS: Final = SAME_LIST | {"batch", "groupby", "map", "slice"}
-"""Filters that make a list of the elements of another."""
+"""Filters that return a list with elements of another list."""
 _PASSING_METHODS: Final = frozenset(
     {"capitalize", "get", "lower", "lstrip", "pop", "replace", "rstrip", "strip", "title", "upper"}
 )
@@ -53,9 +53,9 @@ _LINE_BREAKS: Final = frozenset({"\n", "\\n", "\r\n"})
 def unescaped_values(
     node: Expression, indent: int | None, *, adds_breaks: bool = False
 ) -> Iterator[tuple[Expression, bool]]:
-    """Yield the values in an expression whose line breaks come out as they are.
+    """Yield the values in an expression whose line breaks are printed unchanged.
 
-    Whether it adds some itself.
+    With each, whether the expression itself adds line breaks.
     """
     if _is_value(node):
         yield node, adds_breaks
@@ -98,7 +98,7 @@ def _is_value(node: Expression) -> bool:
 
 
 def _passed_on(node: Expression, indent: int | None) -> tuple[Expression, ...]:
-    """Return the expressions inside of another whose line breaks come out of it."""
+    """Return the nested expressions whose line breaks are printed by an expression."""
     match node:
         case Item(target=target):
             return (target,)
@@ -122,7 +122,7 @@ def _from_filter(node: Filter, target: Expression, indent: int | None) -> tuple[
         return (target,) if _is_too_shallow(node, indent) else ()
     if node.name in {"default", "d"}:
         return (target, *(each for each in node.arguments if not isinstance(each, Keyword)))
-    is_being_typed = not node.name  # what is found of the value stands still while its filter is typed
+    is_being_typed = not node.name  # results for the value must not change while its filter is typed
     return (target,) if is_being_typed or node.name in _PASSING or node.name == "join" else ()
 
 
@@ -132,27 +132,27 @@ def _replaces_breaks(arguments: tuple[Expression, ...]) -> bool:
 
 
 def _is_too_shallow(node: Filter, indent: int | None) -> bool:
-    """Return whether `indent(n)` certainly leaves later lines of the value behind the block's edge."""
+    """Return whether `indent(n)` certainly indents later lines of the value less than the block."""
     if indent is None:
         return False
     for argument in node.arguments:
         if isinstance(argument, Keyword) and argument.name == "width":
-            argument = argument.value  # noqa: PLW2901 - the argument itself, however it is passed
+            argument = argument.value  # noqa: PLW2901 - the argument itself, whether positional or keyword
         elif isinstance(argument, Keyword):
             continue
         width = argument.value if isinstance(argument, Constant) else None
         return isinstance(width, int) and not isinstance(width, bool) and width < indent
-    return indent > 4  # noqa: PLR2004 - the width of Jinja's filter where none is given
+    return indent > 4  # noqa: PLR2004 - the default width of Jinja's filter
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedInput:
     """An input, or a value inside one, that is printed without being escaped.
 
-    `name` is the input's name and `text` how the value is written. `expression` is the span of all
+    `name` is the input's name and `text` is the value as written. `expression` is the span of everything
     that the tag prints. Spans count from the start of the chunk. `keys` are the attributes and
-    keys that lead to the value; `is_element` says that a loop goes over the input. `adds_breaks`
-    says that the tag itself puts line breaks beside the value, as a `join` can.
+    keys that lead to the value; `is_element` is True if a loop iterates over the input. `adds_breaks`
+    is True if the tag itself adds line breaks to the value, as a `join` can.
     """
 
     name: str
@@ -167,10 +167,10 @@ class PrintedInput:
 
 @chunk_fact
 def printed_inputs(chunk: Chunk) -> tuple[PrintedInput, ...]:
-    """Return the inputs that the chunk's contents print as they are; one a printed value, in order.
+    """Return the inputs that the chunk's contents print unchanged, one per printed value, in order.
 
-    A name counts as an input where the chunk itself does not bind it, and where a loop of the
-    chunk binds it to the elements of one.
+    A name counts as an input if the chunk itself does not bind it, or if a loop of the chunk binds it to the
+    elements of one.
     """
     return tuple(_printed(chunk))
 
@@ -188,10 +188,10 @@ def no_inputs(template: Template) -> frozenset[str]:
 def ways_from_inputs(
     template: Template, values: Iterable[tuple[PrintedInput, int]]
 ) -> dict[tuple[Span, int], tuple[str, tuple[str, ...]]]:
-    """Return the input that each value of the chunk at an offset comes from, with the keys on the way.
+    """Return the input that each value comes from, with the keys that lead to the value.
 
-    They come by the value's span and that offset. Follows loops and names that are set outside of the chunk.
-    The name is empty where that leads to no input.
+    Values are identified by their span and the offset of their chunk. Follows loops and variables that are
+    set outside of the chunk. The name is empty if the value does not come from an input.
     """
     asked = {
         (value.span, start): (
@@ -209,7 +209,7 @@ def ways_from_inputs(
 
 
 def schema_at(schema: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    """Return the schema of a value inside an input; empty where none is given."""
+    """Return the schema of a value inside an input; empty if there is none."""
     for key in keys:
         properties = schema.get("properties")
         below = properties.get(key) if key and isinstance(properties, dict) else schema.get("items")
@@ -220,7 +220,7 @@ def schema_at(schema: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def shape_kind(shape: Shape | None, keys: tuple[str, ...]) -> str:
-    """Return the kind of a value inside an input, by the input's shape; `unknown` where nothing tells it."""
+    """Return the kind of a value inside an input, by the input's shape, or `unknown`."""
     for key in keys:
         if shape is None:
             break
@@ -261,14 +261,14 @@ def _is_written(expression: Expression) -> bool:
 
 
 def _outer_span(tag: Tag, expression: Expression) -> Span:
-    """Return the span of what a tag prints, with brackets around it."""
+    """Return the span of what a tag prints, including parentheses around it."""
     inside = tag.text[tag.inner_start : tag.inner_end]
     start = tag.inner_start + len(inside) - len(inside.lstrip())
     return Span(min(start, expression.span.start), tag.inner_start + len(inside.rstrip()))
 
 
 class _Sources:
-    """Where the names of a chunk come from."""
+    """The origins of a chunk's names."""
 
     def __init__(self, chunk: Chunk) -> None:
         readings = Resolver().readings(chunk, 0)
@@ -282,7 +282,7 @@ class _Sources:
                         self._loops[tag.span.start + target.span.start] = (statement, tag)
 
     def input_of(self, node: Expression, tag: Tag) -> tuple[str, tuple[str, ...], bool] | None:
-        """Return the input that a value comes from, the keys on the way, and whether through a loop."""
+        """Return the input that a value comes from, the keys in between, and whether a loop is involved."""
         keys: list[str] = []
         is_element = False
         for _ in range(_MAX_STEPS):
@@ -313,9 +313,9 @@ class _Sources:
         return None
 
     def _loop(self, binding: Binding) -> tuple[Statement, Tag] | None:
-        """Return the loop that binds the name, where the name is the loop's whole target."""
+        """Return the loop that binds the name, if the name is the loop's whole target."""
         return self._loops.get(binding.span.start) if binding.kind == "for" else None
 
 
 _MAX_STEPS: Final = 50
-"""Attributes and loops on the way from a printed value to its input; longer ways are left alone."""
+"""The maximum number of attributes and loops between a printed value and its input."""

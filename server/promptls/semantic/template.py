@@ -1,4 +1,4 @@
-"""One text, with everything that it means by itself; immutable, and worked out when asked for."""
+"""One text and its meaning without other files; immutable, and computed on demand."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NOTHING: Final = Declarations()
 
 
 class PlacedPart(NamedTuple):
-    """A part and the offset of its chunk, to which the part's own spans are relative."""
+    """A part and the offset of its chunk, which the part's own spans are relative to."""
 
     start: int
     part: Part
@@ -40,9 +40,9 @@ class PlacedPart(NamedTuple):
 
 
 class Template:
-    """What one text means; it knows nothing of other files.
+    """The meaning of one text, without knowledge of other files.
 
-    Spans that its properties give count from the start of the file.
+    Spans in its properties count from the start of the file.
     """
 
     def __init__(self, source: Source) -> None:
@@ -50,17 +50,17 @@ class Template:
 
     @property
     def serial(self) -> int:
-        """A number that no template with another text has."""
+        """A number that is unique to this text."""
         return self.source.serial
 
     @recorded_property
     def header(self) -> Declarations | None:
-        """Return what the header declares, or None if there is no header."""
+        """The declarations in the header, or None if there is no header."""
         return header_of(self.source)
 
     @recorded_property
     def kind(self) -> Kind:
-        """Return the kind of the file by its own text; a text that is not analysed is no prompt."""
+        """The kind of the file by its own text; a text that is not analyzed is not a prompt."""
         if self.source.refusal is not None:
             return Kind.OTHER
         header = self.header
@@ -69,7 +69,7 @@ class Template:
 
     @recorded_property
     def declarations(self) -> Declarations:
-        """Return what the file declares, in its header or at its top level."""
+        """The declarations of the file, in its header or at its top level."""
         if self.header is not None:
             return self.header
         if self.kind in {Kind.OBJECT, Kind.EVALUATION} and (root := self.root) is not None:
@@ -80,7 +80,7 @@ class Template:
 
     @recorded_property
     def root(self) -> Mapping | None:
-        """Return the mapping under the Jinja; of one with broken YAML the keys that can be read."""
+        """The mapping under the Jinja; if its YAML is broken, with the keys that can be read."""
         if self.source.refusal is not None:
             return None
         if self.source.layout is Layout.LIST:
@@ -95,7 +95,7 @@ class Template:
 
     @recorded_property
     def parts(self) -> tuple[PlacedPart, ...]:
-        """Return the parts that stand in the file, in order."""
+        """The parts in the file, in order."""
         if self.source.refusal is not None:
             return ()
         return tuple(
@@ -106,27 +106,27 @@ class Template:
 
     @property
     def has_parts(self) -> bool:
-        """Whether any part stands in the file."""
+        """Whether the file contains any part."""
         return self.source.refusal is None and _has_parts(self.source.root)
 
     @recorded_property
     def names(self) -> FileNames:
-        """Return the variables that the file binds and reads."""
+        """The variables that the file binds and reads."""
         return file_names(self.source)
 
     @recorded_property
     def branches(self) -> Branches:
-        """Which branches lie around each place."""
+        """The branches around each position."""
         return branches_of(self.source)
 
     @recorded_property
     def references(self) -> tuple[TemplateReference, ...]:
-        """Return the other templates that the file names."""
+        """The other templates that the file names."""
         return () if self.source.refusal is not None else _references(self.source.root)
 
     @recorded_property
     def syntax_problems(self) -> tuple[SyntaxProblem, ...]:
-        """Return the errors of the Jinja and of the YAML under it, in the order of their places."""
+        """The errors of the Jinja and of the YAML under it, in file order."""
         problems = [
             *block_problems(self.source),
             *named_block_problems(self.source),
@@ -150,9 +150,9 @@ class Template:
 
 
 def _once(problems: list[SyntaxProblem]) -> Iterator[SyntaxProblem]:
-    """Yield the problems without those that another one tells.
+    """Yield the problems without those that repeat another one.
 
-    An unknown tag may end the block of another, as `endfoo`, and may be the misspelt end that one lacks.
+    An unknown tag may end an unknown block, such as `endfoo`, or be the misspelled end of a known one.
     """
     opened: set[str] = set()
     last: dict[str | None, int] = {}
@@ -176,7 +176,7 @@ _references: Final = placed_items(
 _problems: Final = placed_items(
     lambda chunk: tag_problems(chunk) or chunk_yaml(chunk).problems, SyntaxProblem.shifted
 )
-"""The errors in the tags of a chunk, or, where there are none, in its YAML."""
+"""The errors in the tags of a chunk, or, if there are none, in its YAML."""
 _tag_problems: Final = placed_items(tag_problems, SyntaxProblem.shifted)
 _aliases: Final = placed_items(
     lambda chunk: chunk_yaml(chunk).aliases, lambda alias, by: (alias[0], alias[1].shifted(by))

@@ -1,4 +1,4 @@
-"""What conditions say about values: comparisons with constants, and tests for a type."""
+"""What conditions reveal about values: comparisons with constants, and type tests."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from promptls.syntax.jinja.nodes import (
 
 
 def compared(node: Operation) -> Iterator[tuple[Expression, tuple[Compared, ...]]]:
-    """Yield the values compared directly, through no filter or default, each with the constants."""
-    if len(node.operators) != 1 or len(node.operands) != 2:  # noqa: PLR2004 - the two sides
+    """Yield the values compared directly, without filters or defaults, each with the constants."""
+    if len(node.operators) != 1 or len(node.operands) != 2:  # noqa: PLR2004 - two operands
         return
     left, right = node.operands
     match node.operators[0]:
@@ -55,7 +55,7 @@ def is_plain(node: Expression) -> bool:
 
 
 def is_cut(node: Expression) -> bool:
-    """Return whether an expression gives a piece of a text or list, by a slice."""
+    """Return whether an expression is a slice of a text or list."""
     return isinstance(node, Item) and isinstance(node.key, Slice)
 
 
@@ -68,7 +68,7 @@ _UNEQUAL: Final = frozenset({"!=", "ne"})
 
 
 def conditions_of(test: Expression, *, holds: bool = True) -> Conditions:
-    """Return what is known of values where a condition holds, or where it does not."""
+    """Return what is known of values if a condition is true, or if it is false."""
     match test:
         case Operation(operators=("not", *rest), operands=(operand,)):
             return conditions_of(operand, holds=holds is bool(len(rest) % 2))
@@ -86,7 +86,7 @@ def conditions_of(test: Expression, *, holds: bool = True) -> Conditions:
 
 
 def selected(over: Expression, element: str) -> Iterator[Condition]:
-    """Yield what is known of the variable of a loop over what `selectattr` and `rejectattr` leave."""
+    """Yield what is known of the variable of a loop over the result of `selectattr` and `rejectattr`."""
     while isinstance(over, Filter) and over.target is not None:
         match over:
             case Filter(
@@ -103,9 +103,9 @@ def selected(over: Expression, element: str) -> Iterator[Condition]:
 
 
 def under(shape: Shape, name: str, condition: Condition) -> Shape:
-    """Return the shape of the variable `name` when all its uses stand where a condition holds.
+    """Return the shape of the variable `name` if all its uses are under a condition.
 
-    What stands beside the value that the condition is about is needed only where it holds.
+    Siblings of the value that the condition tests are only needed if the condition is true.
     """
     root = str(condition.path[0].key)
     if root == name:
@@ -115,7 +115,7 @@ def under(shape: Shape, name: str, condition: Condition) -> Shape:
 
 
 def _beside(shape: Shape, way: Path, condition: Condition) -> Shape:
-    """Return the shape of what the way to the compared value leads through."""
+    """Return a shape in which the siblings of values on the path to the tested value are conditional."""
     if not way:
         return shape
     if shape.kind == "union":
@@ -142,9 +142,9 @@ def _beside(shape: Shape, way: Path, condition: Condition) -> Shape:
 
 
 def _need(condition: Condition, way: Path) -> Need | None:
-    """Return the condition for what stands beside the beginning of a way.
+    """Return the condition for siblings of the first step of a path.
 
-    None if that leads through lists.
+    None if the path leads through lists.
     """
     words = tuple([step.key for step in way if isinstance(step.key, str)])
     if len(words) < len(way):
@@ -153,7 +153,7 @@ def _need(condition: Condition, way: Path) -> Need | None:
 
 
 def is_about_one(path: Path) -> bool:
-    """Return whether a path leads to the one value that is meant: through no view, number or default."""
+    """Return whether a path leads to a single value: through no view, index or default."""
     return bool(path) and not any(
         step.optional or not (isinstance(step.key, str) or step.key is Each.ELEMENT) for step in path
     )
@@ -168,7 +168,7 @@ def _about(value: Expression, constants: Expression, *, is_among: bool) -> Condi
 
 
 def _conditions_constants(node: Expression) -> frozenset[object] | None:
-    """Return the constants that a value is compared with; None if others may be among them."""
+    """Return the constants that a value is compared with, or None if there may be others."""
     if isinstance(node, Constant):
         return frozenset({node.value})
     if isinstance(node, Collection) and node.kind != "dict":
@@ -178,7 +178,7 @@ def _conditions_constants(node: Expression) -> frozenset[object] | None:
 
 
 def _all(each: list[Conditions], operands: Sequence[Expression]) -> Conditions:
-    """Return what holds where all of some conditions do, which the `operands` of an `and` say."""
+    """Return what is known if all of some conditions are true; `operands` are those of the `and`."""
     found = tuple([condition for conditions in each for condition in conditions])
     unknown = [operand for conditions, operand in zip(each, operands, strict=False) if not conditions]
     if all(each) or (operands and all(_is_implied(operand, found) for operand in unknown)):
@@ -187,7 +187,7 @@ def _all(each: list[Conditions], operands: Sequence[Expression]) -> Conditions:
 
 
 def _is_implied(operand: Expression, found: Conditions) -> bool:
-    """Return whether a condition asks for no more than that there is the mapping whose value is compared."""
+    """Return whether a condition only requires the existence of the mapping whose value is compared."""
     is_test = isinstance(operand, Test) and operand.name in {"mapping", "defined"}
     path = path_of(operand.target if isinstance(operand, Test) and is_test else operand)
     return bool(path) and all(
@@ -198,7 +198,7 @@ def _is_implied(operand: Expression, found: Conditions) -> bool:
 
 
 def _any(each: list[Conditions]) -> Conditions:
-    """Return what holds where one of some conditions does: known where all are about one value."""
+    """Return what is known if one of some conditions is true: something only if all test the same value."""
     if not all(len(conditions) == 1 for conditions in each):
         return ()
     found = [conditions[0] for conditions in each]

@@ -32,18 +32,18 @@ from promptls.syntax.jinja.nodes import (
 SAME_LIST: Final = frozenset(
     {"list", "sort", "reverse", "unique", "select", "reject", "selectattr", "rejectattr"}
 )
-"""Filters that give back elements of the list that they are given."""
+"""Filters that return elements of the list that they are applied to."""
 ONE_ELEMENT: Final = frozenset({"first", "last", "random", "min", "max"})
-"""Filters that give back one of them."""
+"""Filters that return one element of the list."""
 DEFAULTS: Final = frozenset({"default", "d"})
 VIEWS: Final[dict[str, ViewKind]] = {"items": "entries", "values": "values", "keys": "keys"}
-"""Methods of mappings that give a view of it."""
+"""Methods of mappings that return a view of it."""
 _TURNS: Final = frozenset({"index", "index0", "revindex", "revindex0"})
 _EMPTY: Final[tuple[object, ...]] = (None, "", 0)
 
 
 def path_of(node: Expression) -> Path:
-    """Return the path to what an expression gives; empty where it is no way from a variable."""
+    """Return the path to an expression's value; empty if it is not an access path from a variable."""
     match node:
         case Name(name=name):
             return (Step(name),)
@@ -76,7 +76,7 @@ def path_of(node: Expression) -> Path:
 
 
 def _is_index(node: Expression) -> bool:
-    """Return whether a key between brackets is a number: written out, or that of a loop's turn."""
+    """Return whether a key between brackets is a number: literal, or a loop's index."""
     if isinstance(node, Operation) and len(node.operands) == 1:
         node = node.operands[0]
     if isinstance(node, Operation) and node.operators in {("+",), ("-",)}:
@@ -105,7 +105,7 @@ def _through_filter(path: Path, node: Filter) -> Path:
 
 
 def _replaces_false(node: Filter) -> bool:
-    """Return whether a `default` takes the place of None too; its second argument says so."""
+    """Return whether a `default` also replaces None, according to its second argument."""
     for index, argument in enumerate(node.arguments):
         value = argument.value if isinstance(argument, Keyword) else argument
         if index == 1 or (isinstance(argument, Keyword) and argument.name == "boolean"):
@@ -114,7 +114,7 @@ def _replaces_false(node: Filter) -> bool:
 
 
 def named_key(node: Filter) -> str:
-    """Return the key of each element that a filter goes by, in its first argument or in `attribute=`."""
+    """Return the key of each element that a filter uses, in its first argument or in `attribute=`."""
     for index, argument in enumerate(node.arguments):
         value = argument.value if isinstance(argument, Keyword) else argument
         names = argument.name == "attribute" if isinstance(argument, Keyword) else index == 0
@@ -126,7 +126,7 @@ def named_key(node: Filter) -> str:
 
 
 def asked_for(test: Expression) -> tuple[Path, ...]:
-    """Return the values that are there wherever a condition holds."""
+    """Return the values that exist whenever a condition is true."""
     match test:
         case Operation(operators=("and", *_), operands=operands):
             return tuple(path for operand in operands for path in asked_for(operand))
@@ -149,7 +149,7 @@ def asked_for(test: Expression) -> tuple[Path, ...]:
 
 
 def refused_by(test: Expression) -> tuple[Path, ...]:
-    """Return the values that are there wherever a condition does not hold."""
+    """Return the values that exist whenever a condition is false."""
     match test:
         case Operation(operators=("not", *rest), operands=(operand,)) if not len(rest) % 2:
             return asked_for(operand)
@@ -168,17 +168,17 @@ def refused_by(test: Expression) -> tuple[Path, ...]:
 
 
 def _holding(target: Expression, key: str) -> tuple[Path, ...]:
-    """Return the value under a key of a mapping that has it."""
+    """Return the value under a key of a mapping that contains it."""
     return _some(_keeping_null(extended(path_of(target), Step(key))))
 
 
 def _keeping_null(path: Path) -> Path:
-    """Return the path to a value that is there, and may be None."""
+    """Return the path to a value that exists, and may be None."""
     return (*path[:-1], path[-1]._replace(keeps_null=True)) if path else ()
 
 
 def _sized(*operands: Expression) -> tuple[Path, ...]:
-    """Return the values that are compared, themselves or by their length."""
+    """Return the values that are compared, directly or by their length."""
     found: list[Path] = []
     for operand in operands:
         is_size = isinstance(operand, Filter) and operand.name in {"length", "count"}

@@ -1,4 +1,4 @@
-"""The keys that a template reads from values, and the access path from an input to each."""
+"""Find the keys that a template reads from values, and the access path from an input to each."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from promptls.text.positions import Span
 
 
 class KeyPlace(NamedTuple):
-    """A key at `span`, without quotes; `path` leads to its value from a variable that the tag names."""
+    """A key at `span`, without quotes; `path` leads to its value from a variable in the tag."""
 
     name: str
     span: Span
@@ -53,7 +53,7 @@ class KeyPlace(NamedTuple):
 class TagKeys(NamedTuple):
     """The keys that one tag of a chunk reads; `end` is where the tag ends in the chunk.
 
-    Keys read `inside` see the tag's own names: the condition of a loop.
+    Keys read `inside` see the tag's own names, such as in the condition of a loop.
     """
 
     start: int
@@ -64,7 +64,7 @@ class TagKeys(NamedTuple):
 
 @chunk_fact
 def chunk_keys(chunk: Chunk) -> tuple[TagKeys, ...]:
-    """Return what each tag of the chunk reads, in order; spans count from the chunk's start."""
+    """Return the keys that each tag of the chunk reads, in order; spans count from the chunk's start."""
     return tuple(
         _of_statement(tag_tree(tag).statement, tag.text, *tag.span)
         for tag in chunk.tags
@@ -84,7 +84,7 @@ def _of_statement(statement: Statement, text: str, start: int, end: int) -> TagK
     reader = _Reader(text, start)
     for expression in statement.expressions:
         reader.read(expression)
-    if statement.keyword == "elif":  # what the branch above has bound is not known in this one
+    if statement.keyword == "elif":  # names bound in the previous branch are unknown in this one
         return TagKeys(start, end, (), tuple(reader.keys))
     inside = _Reader(text, start)
     if statement.loop_test is not None:
@@ -121,7 +121,7 @@ class _Reader:
             self.read(each)
 
     def _along(self, node: Expression) -> None:
-        """Visit the keys on the way to the value of a path expression."""
+        """Visit the keys along a path expression."""
         while True:
             match node:
                 case Attribute(target=target, name=name):
@@ -146,7 +146,7 @@ class _Reader:
                     return
 
     def _filter(self, node: Filter) -> None:
-        """Visit the key that a filter is given, and the other arguments."""
+        """Visit the key that is passed to a filter, and the other arguments."""
         key = named_key(node)
         way = path_of(node.target) if node.target is not None else ()
         for argument in node.arguments:
@@ -177,7 +177,7 @@ class _Reader:
             self.read(node)
 
     def _inside_quotes(self, node: Constant) -> Span | None:
-        """Return the span of a text between its quotes; None if it is not written as it is."""
+        """Return the span of a text between its quotes, or None if it has escapes."""
         span = Span(node.span.start + 1, node.span.end - 1)
         return span if self._text[span.start : span.end] == node.value else None
 
@@ -187,13 +187,13 @@ class _Reader:
 
 
 Way: TypeAlias = tuple[str | Each, ...]
-"""The way from an input to a value; an element by its number is an element like others."""
+"""The path from an input to a value; an element by index is treated like any element."""
 
 _NO_INPUTS: Final = GLOBALS | INJECTED | {"self", "loop", "caller", "varargs", "kwargs"}
 
 
 class KeyRead(NamedTuple):
-    """A key that is read at `span` of the file, and the way to it; empty where that is not known."""
+    """A key that is read at `span` of the file, and the path to it; empty if it is unknown."""
 
     way: Way
     span: Span
@@ -202,9 +202,9 @@ class KeyRead(NamedTuple):
 
 
 def way_of(path: Path) -> Way:
-    """Return a path as a way.
+    """Return the keys and elements along a path.
 
-    Empty where it begins at no input, or ends at no value that the caller gives.
+    Empty if it does not begin at an input, or does not end at a value from the caller.
     """
     if not path or path[0].key in _NO_INPUTS or is_macro(path[0].key) or without_views(path) != path:
         return ()
@@ -228,9 +228,9 @@ def keys_named(template: Template, name: str) -> Iterator[KeyRead]:
 
 
 def key_read_at(template: Template, offset: int) -> KeyRead | None:
-    """Return the key whose name stands at `offset`, or ends there.
+    """Return the key whose name is at `offset`, or ends there.
 
-    Reads no more than the blocks around it.
+    Only reads the enclosing blocks.
     """
     located = template.source.located(offset)
     inside = offset - located.start
@@ -249,7 +249,7 @@ def key_read_at(template: Template, offset: int) -> KeyRead | None:
 def _chunks(chunks: ChunkList, holds: Callable[[Piece], bool], walk: Walk) -> Iterator[tuple[Located, Walk]]:
     """Yield the chunks for which `holds` is true, each with the blocks that are open at its beginning.
 
-    Whoever takes a chunk leads the walk through it.
+    The caller must advance the walk over each chunk.
     """
     if not holds(chunks):
         return
@@ -261,7 +261,7 @@ def _chunks(chunks: ChunkList, holds: Callable[[Piece], bool], walk: Walk) -> It
 
 
 def _resolved(chunk: Chunk, walk: Walk, name: str) -> Iterator[tuple[KeyPlace, Way]]:
-    """Yield the keys of a chunk with this name and their ways; lead the walk through the chunk."""
+    """Yield the keys of a chunk with this name and their paths, and advance the walk over the chunk."""
     for tag, read in zip(chunk_uses(chunk), chunk_keys(chunk), strict=True):
         yield from _with_ways(read.keys, walk, name)
         for event in tag.events:

@@ -1,4 +1,4 @@
-"""How values flow through macros: what is handed to a parameter is used as the parameter is."""
+"""How values flow through macros: an argument is used as its parameter is."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from promptls.semantic.flow.use import Pass
 from promptls.semantic.types.shape import UNKNOWN, Shape, interned, merged, unconditional
 
 _MAX_ROUNDS: Final = 6
-"""How many macros may hand a value on to one another before nobody follows it any further."""
+"""How many macros may pass a value on to each other before it is no longer followed."""
 
 
 class Flow(NamedTuple):
-    """The shapes of inputs and parameters by their uses alone, and what calls hand on."""
+    """The shapes of inputs and parameters by their own uses, and the arguments of calls."""
 
     shapes: Mapping[str, Shape]
     passes: tuple[Pass, ...]
 
 
 class Given(NamedTuple):
-    """What a macro gives to its call block: a path from the parameter of this number, as which argument."""
+    """A value that a macro passes to its call block: a path from the parameter with this index."""
 
     number: int
     path: Path
@@ -40,13 +40,13 @@ class Given(NamedTuple):
 
 
 class MacroUses(NamedTuple):
-    """How a macro, or a call block, uses its parameters, and what the macro gives to its call block."""
+    """How a macro, or a call block, uses its parameters, and what the macro passes to its call block."""
 
     parameters: Mapping[int, tuple[str, Shape]]
     given: tuple[Given, ...]
 
     def number(self, argument: int | str) -> int | None:
-        """Return the number of the parameter that an argument is for, where the parameter is used."""
+        """Return the index of the parameter that an argument is for, if the parameter is used."""
         if isinstance(argument, int):
             return argument
         return next((number for number, each in self.parameters.items() if each[0] == argument), None)
@@ -58,11 +58,11 @@ class MacroUses(NamedTuple):
 
 
 Macros: TypeAlias = Mapping[str, MacroUses]
-"""Macros by the words that call them: `show`, `tools.show`."""
+"""Macros by the names that call them: `show`, `tools.show`."""
 
 
 def shapes_of_inputs(flow: Flow, imported: Macros) -> Mapping[str, Shape]:
-    """Return the shapes of the inputs, by their uses in macros too."""
+    """Return the shapes of the inputs, including their uses in macros."""
     if not flow.passes and not any(map(is_no_input, flow.shapes)):
         return flow.shapes
     return {name: each for name, each in _completed(flow, imported).items() if not is_no_input(name)}
@@ -107,7 +107,7 @@ def _owners(shapes: Mapping[str, Shape], flow: Flow) -> dict[str, MacroUses]:
 
 
 def _hand(shapes: dict[str, Shape], handed: Pass, macro: MacroUses, block: MacroUses | None) -> None:
-    """Add to the shape of what is handed on how the macro, and the call block, use it."""
+    """Add the uses of a parameter in a macro, and its call block, to the shape of the argument."""
     shape = unconditional(macro.shape(handed.argument))
     number = macro.number(handed.argument)
     for given in macro.given if block is not None else ():

@@ -1,4 +1,4 @@
-"""The access paths from variables to values, step by step, also through views of lists and mappings."""
+"""Access paths from variables to values, step by step, including views of lists and mappings."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from promptls.semantic.types.shape import NOWHERE, PAIR, UNKNOWN, Shape, element
 
 
 class Each(Enum):
-    """A step to something without a name of its own."""
+    """A step to a value without a name."""
 
     ELEMENT = "element"
     """An element of a list."""
     VALUE = "value"
-    """The value under a key of a mapping that is not written out."""
+    """The value under a key of a mapping that is not literal."""
     INDEX = "index"
-    """An element by its number, of a list or of a text."""
+    """An element of a list or text by its index."""
     FIRST = "first"
-    """What the first name of two stands for, `k` in `for k, v in …`."""
+    """The value of the first of two names, `k` in `for k, v in …`."""
     SECOND = "second"
-    """What the second name of two stands for."""
+    """The value of the second of two names."""
 
 
 ViewKind = Literal["pieces", "groups", "group", "keyed", "entries", "entry", "values", "keys", "looked up"]
 
 
 class View(NamedTuple):
-    """What a filter or method makes of the elements of a list, or of a mapping.
+    """What a filter or method produces from the elements of a list, or from a mapping.
 
     `pieces` are lists of its elements (`batch`), `groups` its elements by a key, each a `group` of a
-    grouper and a list, and `keyed` what stands under a key of each element (`map(attribute=…)`); `by`
-    holds the key's parts. A mapping has `entries`, each an `entry` of a key and a value, `values` and
-    `keys`, and under a key that a variable holds (`looked up`, with its name in `by`) is one of the
-    values where the variable goes through the mapping's keys.
+    grouper and a list, and `keyed` the values under a key of each element (`map(attribute=…)`); `by`
+    contains the components of the key. A mapping has `entries`, each an `entry` of a key and a value,
+    `values` and `keys`. A key that is a variable (`looked up`, with the variable's name in `by`) leads to
+    any of the values if the variable iterates over the mapping's keys.
     """
 
     kind: ViewKind
@@ -43,11 +43,11 @@ class View(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step of a path; `optional` where the value behind it may be missing.
+    """A step of a path; `optional` if the value it leads to may be missing.
 
-    `keeps_null` where that does not hold for None, as with `default([])` and `is defined`.
+    `keeps_null` if it may be missing, but not None, as with `default([])` and `is defined`.
 
-    A view is the last step of its path: what is behind it is an element of the list or mapping itself.
+    A view is the last step of its path: a further step leads to an element of the list or mapping itself.
     """
 
     key: str | Each | View
@@ -56,7 +56,7 @@ class Step(NamedTuple):
 
 
 Path: TypeAlias = tuple[Step, ...]
-"""The way from a variable, whose name is the first step's key, to a value."""
+"""The path from a variable, whose name is the first step's key, to a value."""
 
 _ELEMENTS: Final = (Each.ELEMENT, Each.INDEX)
 _PAIR: Final = (Each.FIRST, Each.SECOND)
@@ -65,9 +65,9 @@ _ELEMENT: Final = Step(Each.ELEMENT)
 
 
 def extended(path: Path, step: Step) -> Path:
-    """Return the path to what a step leads to from the end of `path`.
+    """Return the path extended by a step.
 
-    Empty where that is no value on its way.
+    Empty if the value cannot be accessed from a variable.
     """
     if not path:
         return ()
@@ -80,7 +80,7 @@ def extended(path: Path, step: Step) -> Path:
 
 
 def _behind(base: Path, view: View, step: Step) -> Path:
-    """Return the path to what a step leads to from a view of the value at `base`."""
+    """Return the path that a step leads to from a view of the value at `base`."""
     if step.key in _ELEMENTS:
         match view.kind:
             case "pieces":
@@ -103,14 +103,14 @@ def _behind(base: Path, view: View, step: Step) -> Path:
 
 
 def along(path: Path, *steps: Step) -> Path:
-    """Return the path that leads on from the end of `path` by these steps."""
+    """Return the path extended by several steps."""
     for step in steps:
         path = extended(path, step)
     return path
 
 
 def without_views(path: Path) -> Path:
-    """Return the path to the value that a view is of, and that one of two names was taken from."""
+    """Return the part of the path before its first view or unpacked pair."""
     for index, step in enumerate(path):
         if isinstance(step.key, View) or step.key in _PAIR:
             return path[:index]
@@ -118,12 +118,12 @@ def without_views(path: Path) -> Path:
 
 
 def is_looked_up(path: Path) -> bool:
-    """Return whether a path leads through a key that a variable holds, of which nothing is known so far."""
+    """Return whether a path contains a key that is a variable and has not been resolved."""
     return any(isinstance(step.key, View) and step.key.kind == "looked up" for step in path)
 
 
 def in_place(path: Path, shape: Shape) -> Iterator[tuple[Path, Shape]]:
-    """Yield what a use of the value at a path as `shape` says of the values that it is a view of."""
+    """Yield the shapes of the underlying values that a use of the value at a path as `shape` implies."""
     plain = without_views(path)
     if len(plain) == len(path):
         if path:
@@ -150,7 +150,7 @@ def in_place(path: Path, shape: Shape) -> Iterator[tuple[Path, Shape]]:
 
 
 def with_optional_end(path: Path, *, keeps_null: bool = False) -> Path:
-    """Return the path to a value that may be missing, and may be None but where that is kept."""
+    """Return the path to a value that may be missing, and may be None unless `keeps_null`."""
     if not path:
         return ()
     end = path[-1]
@@ -161,7 +161,7 @@ def with_optional_end(path: Path, *, keeps_null: bool = False) -> Path:
 
 
 def under_question(path: Path, asked: Path) -> Path:
-    """Return the path at which the value at `asked` is tested: nothing on the way to it is missing."""
+    """Return the path if the value at `asked` is tested: nothing before it is missing."""
     last = len(asked) - 1
     if len(path) <= last or any(step.key != other.key for step, other in zip(path, asked, strict=False)):
         return path
@@ -169,7 +169,7 @@ def under_question(path: Path, asked: Path) -> Path:
 
 
 class Parameter(NamedTuple):
-    """A parameter of a macro, or of the call block that its tag's text names."""
+    """A parameter of a macro, or of the call block whose tag has this text."""
 
     owner: str
     number: int
@@ -182,21 +182,21 @@ class Parameter(NamedTuple):
 
 
 def macro_root(name: str) -> str:
-    """Return what stands for a macro, or for an imported file."""
+    """Return the root of paths for a macro, or for an imported file."""
     return f"{name}("
 
 
 def caller_root(macro: str) -> str:
-    """Return what stands for the call block that a macro is called with."""
+    """Return the root of paths for the call block that a macro is called with."""
     return f"{macro}(caller"
 
 
 NUMBERS_ROOT: Final = macro_root("range")
-"""What stands for the numbers that a loop over a range gives."""
+"""The root of paths for the numbers of a loop over a range."""
 
 
 def is_no_input(root: object) -> bool:
-    """Return whether a path with this root begins at no input but at a macro or a parameter."""
+    """Return whether paths with this root begin at a macro or a parameter instead of an input."""
     return isinstance(root, str) and "(" in root
 
 
@@ -206,7 +206,7 @@ def is_macro(root: object) -> bool:
 
 
 def parameter_of(path: Path) -> Parameter | None:
-    """Return the parameter that a path begins at; None if it begins at none."""
+    """Return the parameter that a path begins at, or None."""
     root = path[0].key if path else None
     if not isinstance(root, str):
         return None
@@ -216,13 +216,13 @@ def parameter_of(path: Path) -> Parameter | None:
 
 
 def callee_words(callee: Path) -> str:
-    """Return what a call calls, `show` or `tools.show`; empty where it is certainly no macro of a file."""
+    """Return the name of a callee, `show` or `tools.show`; empty if it is certainly not a macro of a file."""
     words = [each.key.removesuffix("(") for each in callee if isinstance(each.key, str)]
     return ".".join(words) if len(words) == len(callee) and not any("(" in each for each in words) else ""
 
 
 def shape_along(path: Path, shape: Shape) -> Shape:
-    """Return the shape of the variable that `path` begins at, when `shape` is at its end."""
+    """Return the shape of the variable that `path` begins at, if `shape` is the shape of its end."""
     for step in reversed(path[1:]):
         below = _optional(shape, step) if step.optional else shape
         if isinstance(step.key, str):
@@ -233,7 +233,7 @@ def shape_along(path: Path, shape: Shape) -> Shape:
 
 
 def _optional(shape: Shape, asked: Step) -> Shape:
-    """Return the shape of a value that may be missing, and None too unless what asks for it keeps that."""
+    """Return the shape of a value that may be missing, and may be None unless `asked` excludes that."""
     is_so = shape.optional and not shape.needed
     if not asked.keeps_null:
         if is_so and not shape.refuses_null:
@@ -245,9 +245,9 @@ def _optional(shape: Shape, asked: Step) -> Shape:
 
 
 def guarded(shape: Shape, asked: Path, depth: int = 1) -> Shape:
-    """Return the shape of the variable that `asked` begins at, where the value at its end has been asked for.
+    """Return the shape of the variable that `asked` begins at, if the value at its end has been tested.
 
-    Given another `depth`, that of the value which so many steps lead to.
+    With a different `depth`, the shape of the value after that many steps.
     """
     path = asked[depth:]
     if not path:

@@ -1,4 +1,4 @@
-"""What a template needs from its caller: the shape of each input, inferred from its uses."""
+"""Infer what a template needs from its caller: the shape of each input, by its uses."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def used_shapes(template: Template) -> Mapping[str, Shape]:
 
 
 def summed_uses(template: Template) -> Mapping[str, Shape]:
-    """Return the uses of all values from outside the template, together, as `merged` combines them."""
+    """Return the combined uses of all values from outside the template, as in `merged`."""
     return _uses(template.source.root)
 
 
 def flow_of(template: Template) -> Flow:
-    """Return the shapes of inputs and parameters by their uses alone, and what calls hand on."""
+    """Return the shapes of inputs and parameters by their own uses, and the arguments of calls."""
     return _flow(template.source.root)
 
 
@@ -40,7 +40,7 @@ def _flow_of(pieces: tuple[Piece, ...]) -> Flow:
 
 
 def shape_under(shapes: Mapping[str, Shape], path: Path) -> Shape | None:
-    """Return the shape at the end of a path from one of the variables; None if nothing is known of it."""
+    """Return the shape at the end of a path from one of the variables, or None if it is unknown."""
     shape = shapes.get(str(path[0].key)) if path else None
     for step in path[1:]:
         if shape is None:
@@ -50,14 +50,14 @@ def shape_under(shapes: Mapping[str, Shape], path: Path) -> Shape | None:
 
 
 def resolved_at(template: Template, path: Path, offset: int) -> Path:
-    """Return the path from an input that `path` means at `offset`; empty where it begins at no input."""
+    """Return the path from an input for `path` at `offset`; empty if it does not begin at an input."""
     return _walk_to(template, offset).resolved(path) if path else ()
 
 
 def known_constants(template: Template, path: Path, offset: int) -> tuple[str, ...]:
     """Return the texts that the value at a path must be one of at `offset`, by its conditions, sorted.
 
-    None if that is not known.
+    Empty if they are unknown.
     """
     if not path:
         return ()
@@ -72,7 +72,7 @@ def known_constants(template: Template, path: Path, offset: int) -> tuple[str, .
 
 
 def resolved_each(template: Template, asked: Iterable[tuple[Path, int]]) -> dict[tuple[Path, int], Path]:
-    """Return what `resolved_at` gives for each of some paths at their offsets, in one walk over the file."""
+    """Return the result of `resolved_at` for each path at its offset, in one pass over the file."""
     paths: dict[int, list[Path]] = {}
     for path, offset in asked:
         paths.setdefault(offset, []).append(path)
@@ -84,7 +84,7 @@ def resolved_each(template: Template, asked: Iterable[tuple[Path, int]]) -> dict
 
 
 def shapes_at(template: Template, offset: int, used: Mapping[str, Shape]) -> Mapping[str, Shape]:
-    """Return the shapes of outside values when a text at `offset` uses these variables."""
+    """Return the shapes of outside values if text at `offset` uses these variables."""
     walk = _walk_to(template, offset)
     walk.use_all(used)
     return walk.shapes()
@@ -93,7 +93,7 @@ def shapes_at(template: Template, offset: int, used: Mapping[str, Shape]) -> Map
 def resolved_uses(template: Template) -> Iterator[Use]:
     """Yield every use of a value that comes from outside the template, in order, with its path from there.
 
-    Goes over the whole file. Spans count from the start of the file.
+    Processes the whole file. Spans count from the start of the file.
     """
     walk = Walk()
     for located in template.source.root.placed():
@@ -110,13 +110,13 @@ def resolved_uses(template: Template) -> Iterator[Use]:
 
 
 def _walk_to(template: Template, offset: int) -> Walk:
-    """Return the blocks that are open at `offset`; what the tag there sets is not known in it yet."""
+    """Return the blocks that are open at `offset`; bindings of a tag there are not included."""
     ((_, walk),) = _walks_to(template.source.root, [offset])
     return walk
 
 
 def _walks_to(chunks: ChunkList, offsets: Sequence[int]) -> Iterator[tuple[int, Walk]]:
-    """Yield the blocks that are open at each of some offsets, which are in order."""
+    """Yield the blocks that are open at each of some offsets, which must be in order."""
     walk = Walk()
     waiting = 0
     for located in chunks.placed():
@@ -159,10 +159,10 @@ def _joined_pieces(pieces: list[tuple[Piece, ...]]) -> tuple[Piece, ...]:
 
 
 def _summed(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
-    """Return the uses in some events, summed up between those that the text around takes part in.
+    """Return the uses in some events, combined between those that depend on the surrounding text.
 
-    Uses of a name of other kinds stand side by side, also where the text around makes the name a view that
-    some of them do not fit.
+    Uses of a name as different kinds are not combined, because the surrounding text may make the name a view
+    that only some of them fit.
     """
     loose = _loose(events)
     found: list[Piece] = []
@@ -209,7 +209,7 @@ def _loose(events: Sequence[Piece | Use]) -> frozenset[int]:
         elif isinstance(event, Close) and stack and stack[-1][0] == event.keyword:
             stack.pop()
         elif isinstance(event, (Middle, Close)):
-            # A block closed by the wrong tag takes those inside it along, also those of the text around.
+            # A block closed by a wrong tag also closes those inside it, including those of surrounding text.
             loose += [number for _, numbers in stack for number in numbers]
             stack.clear()
             loose.append(index)
@@ -217,22 +217,22 @@ def _loose(events: Sequence[Piece | Use]) -> frozenset[int]:
 
 
 stretches: Final = summary(_of_chunk, _joined_pieces)
-"""The uses of a piece of the file, summed up between what the text around it takes part in."""
+"""The uses of a piece of the file, combined between those that depend on the surrounding text."""
 _bindings: Final = summary(_bindings_of, _joined_pieces)
-"""Of those stretches what is bound for the text behind, and the blocks that begin or end there."""
+"""What a piece binds for the following text, and the blocks that begin or end in it."""
 _flow: Final = file_fact(lambda chunks: _flow_of(stretches(chunks)))
 _uses: Final = file_fact(lambda chunks: shapes_of_inputs(_flow(chunks), {}))
 _shapes: Final = file_fact(lambda chunks: settled_shapes(_uses(chunks)))
 
 
 _ALWAYS: Final = frozenset({"with", "filter", "set", "block"})
-"""Blocks whose inside is rendered whenever they are."""
+"""Blocks whose content is rendered unconditionally."""
 
 
 class CertainUse(NamedTuple):
-    """A use, and the numbers of the branches, loops and macros around it, the outermost first.
+    """A use, and the ids of the branches, loops and macros around it, outermost first.
 
-    Wherever a use is reached, so is each one whose blocks are the first of its own.
+    If a use is reached, so is every use whose blocks are a prefix of its blocks.
     """
 
     use: Use
@@ -240,9 +240,9 @@ class CertainUse(NamedTuple):
 
 
 def certain_uses(template: Template) -> Iterator[CertainUse]:
-    """Yield the uses of the inputs, or of what is under their keys, that fail for values of some types.
+    """Yield the uses of inputs, or of values under their keys, that fail for values of some types.
 
-    Left out are uses inside an expression that need not be worked out. Goes over the whole file; spans
+    Uses inside an expression that may not be evaluated are left out. Processes the whole file; spans
     count from its start.
     """
     walk = Walk()
@@ -261,7 +261,7 @@ def certain_uses(template: Template) -> Iterator[CertainUse]:
 
 
 class _Blocks:
-    """The blocks that are open, each branch of them with a number of its own."""
+    """The blocks that are open; each of their branches has a unique id."""
 
     def __init__(self) -> None:
         self._open: list[tuple[str, int]] = []
@@ -272,7 +272,7 @@ class _Blocks:
         return tuple([number for keyword, number in self._open if keyword not in _ALWAYS])
 
     def pass_event(self, event: Event) -> None:
-        """Go into a block or branch, or out of it."""
+        """Enter or leave a block or branch."""
         if isinstance(event, Open):
             self._last += 1
             self._open.append((event.keyword, self._last))

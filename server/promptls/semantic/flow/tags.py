@@ -1,4 +1,4 @@
-"""What each tag of a chunk uses and binds."""
+"""Determine what each tag of a chunk uses and binds."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class TagReader:
             path = self._uses.use(over, LIST, "iterated")
         else:
             path = self._uses.use(mapping, MAPPING, "mapping")
-            if view != "keys":  # a mapping's own elements are its keys
+            if view != "keys":  # iterating over a mapping itself yields its keys
                 path = extended(path, Step(View(view)))
         way = extended(path, Step(Each.ELEMENT))
         if way:
@@ -166,10 +166,12 @@ class TagReader:
             self._events.append(Open("set"))
 
     def _other(self, statement: Statement) -> None:
-        """Visit any other tag: what it reads, and what it binds for others or inside."""
+        """Visit any other tag: what it reads, and what it binds for other tags or inside its block."""
         if statement.keyword == "call" and statement.parameters:
             self._uses.call_block = self._text
-        self._uses.branches += statement.keyword == "macro"  # a default is for calls without the argument
+        self._uses.branches += (
+            statement.keyword == "macro"
+        )  # defaults are only used if an argument is missing
         for expression in statement.expressions:
             self._uses.use(expression, UNKNOWN)
         defined = [statement.name] if statement.name and statement.keyword in {"macro", "import"} else []
@@ -179,7 +181,7 @@ class TagReader:
             self._events.append(Open(statement.keyword, tuple(self._bound_inside(statement))))
 
     def _bound_inside(self, statement: Statement) -> Iterator[Bind]:
-        """Yield what a block binds inside: the parameters of a macro or call block, and what Jinja adds."""
+        """Yield the bindings inside a block: parameters of a macro or call block, and Jinja's own names."""
         owner = statement.name if statement.keyword == "macro" else self._text
         for number, item in enumerate(statement.parameters):
             yield Bind(item.name, (Step(Parameter(owner, number, item.name).root),) if owner else ())
@@ -188,7 +190,7 @@ class TagReader:
 
 
 def _gone_through(over: Expression) -> tuple[Expression | None, ViewKind]:
-    """Return the mapping that a loop goes through by a method or filter, and what it goes through of it."""
+    """Return the mapping that a loop iterates over with a method or filter, and the kind of the view."""
     match over:
         case Call(function=Attribute(target=mapping, name=name), arguments=()) if name in VIEWS:
             return mapping, VIEWS[name]
@@ -230,7 +232,7 @@ def chunk_uses(chunk: Chunk) -> tuple[TagUses, ...]:
 
 @lru_cache(maxsize=4096)
 def _events(text: str, inner_start: int, inner_end: int) -> tuple[Event, ...]:
-    """Return what a tag uses and binds, kept by the tag's text as its tree is."""
+    """Return what a tag uses and binds; cached by the tag's text, like its tree."""
     return tuple(TagReader(text).statement(parse_tag(text, inner_start, inner_end).statement))
 
 

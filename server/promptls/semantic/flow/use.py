@@ -1,4 +1,4 @@
-"""The steps in which the uses of values in a template are described, in the order of the text."""
+"""The events that describe the uses of values in a template, in text order."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from promptls.text.positions import Span
 
 
 class Condition(NamedTuple):
-    """That the value at a path is one of some constants, or is none of them.
+    """The condition that the value at a path is, or is not, one of some constants.
 
-    `is_partial` where more must hold, of which nothing is known.
+    `is_partial` is True if there are additional unknown conditions.
     """
 
     path: Path
@@ -27,7 +27,7 @@ class Condition(NamedTuple):
 
 
 Conditions: TypeAlias = tuple[Condition, ...]
-"""What all holds at a place; nothing is known where there is none."""
+"""Conditions that all hold at a position; nothing is known if it is empty."""
 
 
 TYPE_TESTS: Final[dict[str, ShapeKind]] = {
@@ -41,24 +41,24 @@ TYPE_TESTS: Final[dict[str, ShapeKind]] = {
     "sequence": "unknown",
     "iterable": "unknown",
 }
-"""The tests that ask for a type, each with the kind that it asks for; texts and mappings are iterable too."""
+"""The type tests, each with the kind that it tests for; `iterable` accepts text and mappings as well."""
 
 
 _GONE_THROUGH: Final = frozenset({"list", "sequence", "container"})
 
 
 class Narrowed(NamedTuple):
-    """A value that is of a kind wherever a branch is reached; `unknown` says that a loop goes through it."""
+    """A value that is of a kind whenever a branch is reached; `unknown` means that it is iterable."""
 
     path: Path
     kind: ShapeKind
 
 
 class TypeTests(NamedTuple):
-    """The tests of types in a condition: what holds where it does, and where it does not.
+    """The type tests in a condition: what is known if it is true, and if it is false.
 
-    `told` are the tests that decide between the two by themselves or together with others, `refused` those
-    of them that fail where the condition holds.
+    `told` are the tests that decide the condition, alone or together with others, and `refused` those of them
+    that are false if the condition is true.
     """
 
     holds: tuple[Narrowed, ...] = ()
@@ -68,14 +68,14 @@ class TypeTests(NamedTuple):
 
     @property
     def others(self) -> Iterator[Test]:
-        """The tests that leave open of which type a value is where the condition holds."""
+        """The tests that do not determine a value's type if the condition is true."""
         for test in self.told:
             if TYPE_TESTS[test.name] == "unknown" or any(test is each for each in self.refused):
                 yield test
 
 
 def type_tests(test: Expression) -> TypeTests:
-    """Return what a condition says of types; of one with `or` nothing is known."""
+    """Return what a condition reveals about types; nothing for one with `or`."""
     match test:
         case Operation(operators=("and", *_), operands=operands):
             each = [type_tests(operand) for operand in operands]
@@ -98,9 +98,9 @@ def type_tests(test: Expression) -> TypeTests:
 
 @lru_cache(maxsize=4096)
 def narrowed(shape: Shape, path: Path, kind: ShapeKind) -> Shape:
-    """Return the shape of a value where the one at the end of `path` inside of it is of a kind.
+    """Return the shape of a value if the value at the end of `path` inside it is of a kind.
 
-    What is printed there is of that kind, and what a loop goes through is no list of its own.
+    A value that is printed there is of that kind, and one that a loop iterates over is not a list itself.
     """
     if not path:
         found = {each.kind: each for each in alternatives_of(shape)}
@@ -140,20 +140,20 @@ def narrowed(shape: Shape, path: Path, kind: ShapeKind) -> Shape:
 
 
 class Compared(NamedTuple):
-    """A constant that a value is compared with, or that stands in a list in which it is looked for."""
+    """A constant that a value is compared with, or an item of a list in which it is searched."""
 
     value: object
     span: Span
 
 
 class Use(NamedTuple):
-    """One use of a value: the shape that it must have there, and the place of what is used.
+    """A use of a value: the shape that it must have there, and its span.
 
-    `need` says what fails where the value is of another type: it is `iterated`, `called`, used as a
-    `number`, as `text` or as a `mapping`, or asked for the attribute behind a dot, `.strip`. Empty
-    where a value of any type will do. `compared` holds the constants that the value is compared with.
-    `is_branched` where the use is in an operand of `and` or `or`, or one of two expressions, that need not
-    be worked out. `where` is what holds wherever the expression of the use is.
+    `need` is the operation that fails if the value is of a different type: it is `iterated`, `called`, used
+    as a `number`, as `text` or as a `mapping`, or the attribute after a dot is read, `.strip`. It is empty
+    if a value of any type is valid. `compared` contains the constants that the value is compared with.
+    `is_branched` is True if the use is in an operand of `and` or `or`, or in a conditional expression, which
+    may not be evaluated. `where` are the conditions of the expression.
     """
 
     path: Path
@@ -166,11 +166,11 @@ class Use(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """A value that a call hands to what may be a macro, as its argument of this number or name.
+    """A value that a call passes to a possible macro, as the argument with this index or name.
 
-    `path` is empty where nobody can follow the value, `block` names the parameters of the call block
-    around the call, and `asked` holds the values without which the call is not reached. `where` is what
-    holds wherever it is.
+    `path` is empty if the value is unknown, `block` names the parameters of the call block around the call,
+    and `asked` contains the values without which the call is not reached. `where` are the conditions of
+    the call.
     """
 
     path: Path
@@ -182,23 +182,23 @@ class Pass(NamedTuple):
 
 
 class Bind(NamedTuple):
-    """A name that stands for another value from here on, or for something new where `path` is empty."""
+    """A name that is bound to a different value from here on, or to an unknown one if `path` is empty."""
 
     name: str
     path: Path
 
 
 class Rebind(NamedTuple):
-    """Names that stand for other values from here on, all at once: the paths mean what they meant before."""
+    """Names that are bound to other values from here on, all at once: the paths use the previous values."""
 
     binds: tuple[Bind, ...]
 
 
 class Open(NamedTuple):
-    """A block begins: what it binds inside, and the values that its `if` asks for, or its `else`.
+    """The beginning of a block: what it binds inside, and the values that its `if`, or its `else`, tests.
 
-    `typed` and `typed_else` say of which kinds values are there, by `is string` and the like, `where` and
-    `where_else` what constants they are compared with.
+    `typed` and `typed_else` are the kinds of values there, from `is string` and the like; `where` and
+    `where_else` are the comparisons with constants.
     """
 
     keyword: str
@@ -212,9 +212,9 @@ class Open(NamedTuple):
 
 
 class Middle(NamedTuple):
-    """An `elif` or `else`, with the values that its condition asks for.
+    """An `elif` or `else`, with the values that its condition tests.
 
-    An `elif` comes twice: ahead of its condition, and behind it with what it asks for.
+    An `elif` occurs twice: before its condition, and after it with what it tests.
     """
 
     keyword: str
@@ -227,7 +227,7 @@ class Middle(NamedTuple):
 
 
 class Close(NamedTuple):
-    """A block ends."""
+    """The end of a block."""
 
     keyword: str
 
@@ -236,7 +236,7 @@ Event: TypeAlias = Use | Pass | Bind | Open | Middle | Close
 
 
 class TagUses(NamedTuple):
-    """The events of one tag, which reaches from `start` to `end` in its chunk."""
+    """The events of one tag, which extends from `start` to `end` in its chunk."""
 
     start: int
     end: int

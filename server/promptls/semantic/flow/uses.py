@@ -1,4 +1,4 @@
-"""How the expressions of a tag use values: each by its path, with the shape that its use asks for."""
+"""Find how the expressions of a tag use values: each by its path, with the shape that its use requires."""
 
 from __future__ import annotations
 
@@ -66,15 +66,15 @@ _TAKES_TEXT: Final = frozenset(
      "upper", "urlize", "wordcount", "wordwrap", "e", "escape", "forceescape", "safe", "string",
      "int", "float"}
 )  # fmt: skip
-"""Filters that take text, and make text of whatever else they are given."""
+"""Filters that take text, and convert any other value to text."""
 TEXT_FILTERS: Final = _TAKES_TEXT - {"int", "float", "wordcount"} | {"join", "tojson", "format"}
-"""Filters that give text."""
+"""Filters that return text."""
 FILTER_NEEDS: Final = {
     **dict.fromkeys(sorted(SAME_LIST | _TAKES_LIST), "iterated"),
     **dict.fromkeys(("abs", "round"), "number"),
     **dict.fromkeys(("dictsort", "items"), "mapping"),
 }
-"""What a filter fails without, as `Use.need` says it."""
+"""What a filter requires, as in `Use.need`."""
 _MAPPING_METHODS: Final = frozenset({"items", "keys", "values", "get"})
 _LIST_METHODS: Final = frozenset({"append", "extend", "insert", "sort", "reverse"})
 _TEXT_METHODS: Final = frozenset(
@@ -103,9 +103,9 @@ _COMPARING: Final = frozenset(
         "le",
     }
 )
-"""The tests that compare with their argument."""
+"""Tests that compare with their argument."""
 _TESTED_WITH: Final = 2
-"""The number of the argument of `selectattr` that its test is given."""
+"""The position of the test's argument in `selectattr`."""
 _ARITHMETIC: Final = frozenset({"-", "/", "//", "**"})
 TEST_SHAPES: Final = {
     "true": BOOLEAN, "false": BOOLEAN, "odd": NUMBER, "even": NUMBER, "divisibleby": NUMBER,
@@ -122,7 +122,7 @@ METHOD_SHAPES: Final = {
 
 
 def operand_shapes(node: Operation) -> list[Shape]:
-    """Return what an operator other than `and`, `or` and `not` wants of each operand."""
+    """Return the shape that an operator other than `and`, `or` and `not` requires of each operand."""
     if len(node.operators) == 1 and len(node.operands) > 1:
         left, right = node.operands
         operator = node.operators[0]
@@ -132,7 +132,7 @@ def operand_shapes(node: Operation) -> list[Shape]:
 
 
 def operand_need(node: Operation, shape: Shape) -> str:
-    """Return what an operand of this shape must be, or the operation fails; empty where any type will do."""
+    """Return what an operand must be for the operation to succeed; empty if any type is valid."""
     operator = node.operators[0] if len(node.operators) == 1 else ""
     if operator in _ARITHMETIC and shape == NUMBER:
         return "number"
@@ -142,7 +142,7 @@ def operand_need(node: Operation, shape: Shape) -> str:
 
 
 def _beside(operator: str, other: Expression, own: Expression, *, is_right: bool = False) -> Shape:
-    """Return what an operand must be whose neighbour is `other`."""
+    """Return the required shape of an operand whose other operand is `other`."""
     known = _constant_shape(other)
     if operator == "~":
         return SCALAR
@@ -170,9 +170,9 @@ def _beside(operator: str, other: Expression, own: Expression, *, is_right: bool
 
 
 def _summed(node: Expression) -> Shape | None:
-    """Return the text or number that an expression certainly gives to a sum.
+    """Return the shape of an expression in a sum if it is certainly a text or a number.
 
-    None if it may give another type.
+    None if it may be of a different type.
     """
     match node:
         case Filter(name=name) if name in TEXT_FILTERS:
@@ -197,7 +197,7 @@ def _constant_shape(node: Expression) -> Shape | None:
 
 
 def filter_shape(node: Filter) -> Shape | None:
-    """Return what a filter says of the value that it is given; None if it says nothing."""
+    """Return the shape that a filter requires of its value, or None if it accepts any."""
     name = node.name
     if name in DEFAULTS:
         first = node.arguments[0] if node.arguments else None
@@ -221,7 +221,7 @@ def filter_shape(node: Filter) -> Shape | None:
 
 
 def shape_of_named_key(node: Filter) -> Shape:
-    """Return what a filter that goes by a key of each element says of what is under that key."""
+    """Return the shape that a filter which uses a key of each element requires of the value under it."""
     if node.name == "sum":
         return NUMBER
     if node.name in {"sort", "groupby", "min", "max"}:
@@ -234,7 +234,7 @@ def shape_of_named_key(node: Filter) -> Shape:
 
 
 def _filter_named(node: Filter) -> object:
-    """Return the filter that `map` is given by its name."""
+    """Return the filter whose name is passed to `map`."""
     first = node.arguments[0] if node.arguments else None
     return first.value if isinstance(first, Constant) else None
 
@@ -248,16 +248,16 @@ def arguments_of(node: Call) -> Arguments:
 
 
 _MAX_CONDITIONS: Final = 50
-"""How many operands of `and` and `or` count as conditions of those behind them."""
+"""How many operands of `and` and `or` count as conditions of the following ones."""
 _MAX_NAMES: Final = 2
-"""How many names call a macro: `show`, `tools.show`."""
+"""How many names the callee of a macro call has at most: `show`, `tools.show`."""
 
 
 class ExpressionUses:
-    """Collects the uses in the expressions of one tag, with what is asked before each of them.
+    """Collects the uses in the expressions of one tag, with the conditions of each of them.
 
-    `call_block` is the text of a `call` tag whose call is read next, so that its block can be told of.
-    `branches` counts what is around the expression read next that need not be worked out.
+    `call_block` is the text of a `call` tag whose call is visited next, to identify its block.
+    `branches` counts the enclosing expressions that may not be evaluated.
     """
 
     def __init__(self) -> None:
@@ -271,11 +271,11 @@ class ExpressionUses:
         self.branches = 0
 
     def emit(self, path: Path, shape: Shape, node: Expression, need: str = "") -> None:
-        """Note that the value at `path`, which `node` gives, is used as `shape`."""
+        """Record that the value at `path`, which is the value of `node`, is used as `shape`."""
         if not path:
             return
         if path[-1].key is Each.INDEX:
-            path, shape, need = path[:-1], SEQUENCE, ""  # a text has elements with numbers too
+            path, shape, need = path[:-1], SEQUENCE, ""  # text can be indexed by numbers too
         if need and shape.kind in {"text", "number"}:
             shape = refusing_null(shape)
         for asked in self._asked:
@@ -289,9 +289,9 @@ class ExpressionUses:
 
     @contextmanager
     def telling(self, types: TypeTests, *, is_last: bool = False) -> Iterator[None]:
-        """While a condition is read: the tests in it that say which types its branches are for.
+        """Declare, while a condition is visited, the tests in it that determine the types of its branches.
 
-        `is_last` where other types have been asked for before, so that a value of one of them must be there.
+        `is_last` is True if other types have been tested before, so that a value of one of them must exist.
         """
         before = self._types, self._is_last
         self._types, self._is_last = types, is_last
@@ -301,9 +301,9 @@ class ExpressionUses:
             self.emit(with_optional_end(path_of(test.target)), OTHERS, test.target)
 
     def use(self, node: Expression, shape: Shape, need: str = "") -> Path:
-        """Note that what `node` gives is used as `shape`, and fails to be without `need`; the path to it.
+        """Record that the value of `node` is used as `shape`, which requires `need`; return its path.
 
-        While a filter is typed, the value counts as used without it.
+        While a filter is being typed, the value counts as used without it.
         """
         if isinstance(node, Filter) and not node.name and node.target is not None:
             node = node.target
@@ -316,7 +316,7 @@ class ExpressionUses:
         return path
 
     def truth(self, node: Expression) -> None:
-        """Note that a value is only asked whether it is true."""
+        """Record that only the truth of a value is tested."""
         if isinstance(node, Operation) and node.operators[0] in {"and", "or", "not"}:
             self._logic(node, None)
         elif path := path_of(node):
@@ -326,7 +326,7 @@ class ExpressionUses:
             self._inside(node, UNKNOWN)
 
     def _logic(self, node: Operation, shape: Shape | None) -> None:
-        """Visit the operands of `and`, `or` and `not`; after `and` the earlier ones hold, after `or` not."""
+        """Visit the operands of `and`, `or` and `not`; earlier ones are true after `and`, false after `or`."""
         asked, where = len(self._asked), self._where
         is_all = node.operators[0] == "and"
         last = len(node.operands) - 1
@@ -345,7 +345,7 @@ class ExpressionUses:
         self.branches -= 1
 
     def _on_the_way(self, node: Expression) -> None:
-        """Visit the uses inside a path expression: by its filters, and in its arguments."""
+        """Visit the uses inside a path expression: in its filters and arguments."""
         match node:
             case Attribute(target=target):
                 self._on_the_way(target)
@@ -395,7 +395,7 @@ class ExpressionUses:
                     self.use(child, UNKNOWN)
 
     def _comparison(self, node: Operation) -> None:
-        """Note what a value is compared with, where it is compared as it is."""
+        """Record what a value is compared with, if it is compared directly."""
         for value, constants in compared(node):
             self.events.append(Use(path_of(value), UNKNOWN, value.span, compared=tuple(constants)))
 
@@ -439,7 +439,7 @@ class ExpressionUses:
             self.use(argument, UNKNOWN)
 
     def _filter(self, node: Filter, path: Path) -> None:
-        """Record what a filter says about the value at `path`, and visit its arguments."""
+        """Record the shape that a filter requires of the value at `path`, and visit its arguments."""
         target = node.target
         if path and target is not None and (shape := filter_shape(node)) is not None:
             way = with_optional_end(path) if node.name in DEFAULTS else path
@@ -468,7 +468,7 @@ class ExpressionUses:
                 self._arguments(node, UNKNOWN)
 
     def _passes(self, node: Call, callee: Path) -> None:
-        """Note what a call hands to what may be a macro."""
+        """Record the arguments of a call whose callee may be a macro."""
         block, self.call_block = self.call_block, ""
         if not 0 < len(callee) <= _MAX_NAMES:
             return
@@ -492,9 +492,9 @@ def _same_key(step: Step, other: Step) -> bool:
 
 
 def _type_asked_for(test: str, *, is_told: bool, is_refused: bool) -> Shape:
-    """Return what a test says of the value that it looks at.
+    """Return what a test reveals about the value that it tests.
 
-    `is_told` where branches depend on it alone, `is_refused` where the first of them is for other types.
+    `is_told` is True if branches depend on it alone, `is_refused` if the first of them is for other types.
     """
     kind = TYPE_TESTS.get(test)
     if kind is None:

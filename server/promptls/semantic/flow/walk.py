@@ -1,4 +1,4 @@
-"""Go over the uses of a template in order, with what names mean at each place."""
+"""Process the uses of a template in order, resolving names at each position."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from promptls.semantic.types.shape import OTHERS, Shape, interned, merged_all, u
 
 
 class Around(NamedTuple):
-    """What the conditions around a use ask for, and what they say of types and of other values."""
+    """The enclosing conditions of a use: the values, types and comparisons that they test."""
 
     asked: tuple[Path, ...] = ()
     typed: tuple[Narrowed, ...] = ()
@@ -49,10 +49,10 @@ NOTHING_AROUND: Final = Around()
 
 
 class Frame:
-    """One open block: what its names stand for, and what its branch asks for.
+    """An open block: the values of its names, and the conditions of its current branch.
 
-    `told` are the variables that were noted in it, each with a shape and that one's identity, since a
-    name last stood for something else.
+    `told` are the variables whose use has been recorded in it since a name was last rebound, each with the
+    identity of its shape.
     """
 
     __slots__ = (
@@ -82,7 +82,7 @@ class Frame:
         self.told: dict[tuple[str, int], Shape] = {}
 
     def copied(self) -> Frame:
-        """Return the block with the names that it has now, and nothing noted in it."""
+        """Return a block with the same names and no recorded uses."""
         other = Frame(
             self.keyword,
             self.asked,
@@ -98,14 +98,14 @@ class Frame:
 
 
 _MAX_STEPS: Final = 20
-"""How deep shapes nest; loops over their own elements go deeper for nothing."""
+"""The maximum depth of shapes; loops over their own elements would nest without limit."""
 
 Stretch: TypeAlias = dict[str, Shape]
-"""The shapes of the variables that a stretch of text uses and does not bind itself."""
+"""The shapes of the variables that a range of text uses and does not bind itself."""
 
 
 class Later(NamedTuple):
-    """A use of a value whose path is only known with the blocks around."""
+    """A use of a value whose path can only be resolved with the enclosing blocks."""
 
     path: Path
     shape: Shape
@@ -115,9 +115,9 @@ Piece: TypeAlias = Stretch | Later | Pass | Bind | Rebind | Open | Middle | Clos
 
 
 class Walk:
-    """The blocks that are open at the place reached, and the shapes that were found on the way.
+    """The blocks that are open at the current position, and the shapes found so far.
 
-    A name bound in a branch is known to that branch; behind it nobody knows what it stands for.
+    A name bound in a branch is known in that branch; its value is unknown after it.
     """
 
     def __init__(self) -> None:
@@ -125,23 +125,23 @@ class Walk:
         self.found: Final[dict[tuple[Path, int, Around], Shape]] = {}
         self.passes: Final[dict[Pass, None]] = {}
         self.waiting: Final[dict[tuple[Path, int], Shape]] = {}
-        """The uses of values under keys that may be the elements of a loop around."""
+        """The uses of values under keys that may be the elements of an enclosing loop."""
         self._around = NOTHING_AROUND
 
     @property
     def where(self) -> Conditions:
-        """What is known of values at the place reached, by the conditions around it."""
+        """What the enclosing conditions reveal about values at the current position."""
         return self._around.where
 
     def copied(self) -> Walk:
-        """Return a walk that goes on from here by itself, and has found nothing yet."""
+        """Return an independent walk from the current position, without any shapes."""
         other = Walk()
         other.frames[:] = [frame.copied() for frame in self.frames]
         other._around = self._around
         return other
 
     def take(self, pieces: tuple[Piece, ...]) -> None:
-        """Go over a chunk."""
+        """Process a chunk."""
         for piece in pieces:
             if isinstance(piece, dict):
                 self.use_all(piece)
@@ -151,7 +151,7 @@ class Walk:
                 self.step(piece)
 
     def use_all(self, shapes: Mapping[str, Shape]) -> None:
-        """Note the uses that have been summed up as the shapes of variables."""
+        """Record uses that have been combined into shapes of variables."""
         told = self.frames[-1].told
         for name, shape in shapes.items():
             if (name, id(shape)) not in told:  # most pieces of a file use the same names in the same ways
@@ -162,7 +162,7 @@ class Walk:
                     self.use((Step(name, shape.optional, shape.optional),), shape)
 
     def _use_needed(self, name: str, shape: Shape) -> None:
-        """Note the summed up uses of a variable, by each of the clauses under which it is needed."""
+        """Record the combined uses of a variable, once for each clause under which it is needed."""
         plain = interned(unconditional(shape))
         for clause in shape.needed:
             where = [
@@ -174,13 +174,13 @@ class Walk:
             self.use((Step(name),), plain, tuple(where))
 
     def forget(self) -> None:
-        """Note everything anew from here on; names stand for what they stood for."""
+        """Discard all recorded uses; the values of names are retained."""
         self.found.clear()
         for frame in self.frames:
             frame.told.clear()
 
     def use(self, path: Path, shape: Shape, where: Conditions = ()) -> None:
-        """Note a use, where it is one of an outer value, and what besides the blocks around holds there."""
+        """Record a use if it is one of an outer value; `where` are conditions beside those of the blocks."""
         way = self.resolved(path)
         if way and not is_macro(way[0].key):
             if is_looked_up(way):
@@ -194,7 +194,7 @@ class Walk:
                 self.found[place, id(told), around] = told
 
     def hand(self, handed: Pass) -> None:
-        """Note what a call hands on, where what is called may be a macro."""
+        """Record an argument of a call, if the callee may be a macro."""
         callee = self.resolved(handed.callee)
         if callee:
             path = self.resolved(handed.path) if handed.path else ()
@@ -203,7 +203,7 @@ class Walk:
             self.passes[Pass(path, callee, handed.argument, handed.block, asked, where)] = None
 
     def resolved(self, path: Path) -> Path:
-        """Return the path from a variable that nothing here binds; empty where there is none."""
+        """Return the path from an outer variable; empty if there is none."""
         for frame in reversed(self.frames):
             bound = frame.names.get(str(path[0].key))
             if bound is not None:
@@ -212,7 +212,7 @@ class Walk:
         return self._looked_up(path[:_MAX_STEPS])
 
     def _looked_up(self, path: Path) -> Path:
-        """Return the path where a key that goes through a mapping's keys stands for any of them."""
+        """Return the path; keys that iterate over a mapping's keys become steps to any value."""
         for index, step in enumerate(path):
             if isinstance(step.key, View) and step.key.kind == "looked up":
                 key = self._bound_to(step.key.by[0])
@@ -224,11 +224,11 @@ class Walk:
         return path
 
     def _bound_to(self, name: str) -> Path:
-        """Return what a name stands for; empty where that is nothing that is known."""
+        """Return the value of a name; empty if it is unknown."""
         return next((frame.names[name] for frame in reversed(self.frames) if name in frame.names), ())
 
     def step(self, event: Pass | Bind | Rebind | Open | Middle | Close) -> None:
-        """Go into a block, or out of it, or past a name that is bound."""
+        """Enter or leave a block, or bind a name."""
         if isinstance(event, Pass):
             self.hand(event)
             return
@@ -272,7 +272,7 @@ class Walk:
     def _middle(self, event: Middle) -> None:
         frame = self.frames[-1]
         frame.told.clear()
-        if frame.keyword == "for":  # behind a loop's `else` its variable is gone
+        if frame.keyword == "for":  # a loop's variable is not defined in its `else`
             frame.names.clear()
             frame.asked = frame.where = ()
         if frame.keyword != "if":
@@ -294,7 +294,7 @@ class Walk:
             frame.typed_else = (*frame.typed_else, *typed_else)
 
     def _leave(self, frame: Frame) -> str:
-        """Return what a branch has bound is known of no longer; the keyword of the block that ends."""
+        """Forget what a branch has bound, and return the keyword of the block that ends."""
         if frame.keyword == "if":
             self.frames[-1].names.update(dict.fromkeys(frame.names, ()))
             self.frames[-1].told.clear()
@@ -306,14 +306,14 @@ class Walk:
         return tuple([way for path in paths if (way := without_views(self.resolved(path)))])
 
     def _all_about(self, conditions: Conditions) -> Conditions:
-        """Return what is known of values that are on no way through a view, and that are inputs or in one."""
+        """Return the conditions on values that are not reached through a view or from a macro."""
         if not conditions:
             return ()
         found = [each._replace(path=self.resolved(each.path)) for each in conditions]
         return tuple([each for each in found if is_about_one(each.path) and not is_macro(each.path[0].key)])
 
     def _resolved_types(self, typed: tuple[Narrowed, ...]) -> tuple[Narrowed, ...]:
-        """Return what is known of types, of values that are on no way through a view."""
+        """Return the type tests of values that are not reached through a view."""
         if not typed:
             return ()
         found = [Narrowed(self.resolved(each.path), each.kind) for each in typed]
@@ -339,7 +339,7 @@ class Walk:
 
 
 def _joined(bound: Path, path: Path) -> Path:
-    """Return the path from what the first name of `path` stands for."""
+    """Return the path with its first name replaced by the value that it is bound to."""
     own, first = bound[-1], path[0]
     if own.optional and first.optional:
         keeps_null = own.keeps_null and first.keeps_null

@@ -1,4 +1,4 @@
-"""What happens to names, tag by tag: which are read, which are bound, where blocks begin and end."""
+"""The name events of tags: which names are read and bound, and where blocks begin and end."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _BODY_NAMES: Final = {"for": ("loop",), "macro": ("caller", "varargs", "kwargs")
 
 
 class NameEvent(NamedTuple):
-    """One step of a chunk's names, in order: `read`, `bind`, `open`, `middle` or `close`.
+    """A step in a chunk's names, in order: `read`, `bind`, `open`, `middle` or `close`.
 
-    `name` is the variable, or the keyword of the block; `detail` says how it is read (`call`,
+    `name` is the variable, or the keyword of the block; `detail` is how it is read (`call`,
     `attribute`, or empty) or bound (`set`, `for`, `macro`, `import`, `with`, `parameter`).
-    `bound` holds what a block binds for its body. Spans count from the chunk's start.
+    `bound` contains what a block binds for its body. Spans count from the chunk's start.
     """
 
     action: str
@@ -46,7 +46,7 @@ def _events(chunk: Chunk) -> Iterator[NameEvent]:
 
 @lru_cache(maxsize=4096)
 def _tag_events(text: str, inner_start: int, inner_end: int) -> tuple[NameEvent, ...]:
-    """Return the events of a tag, with spans from its start, kept by the tag's text as its tree is."""
+    """Return the events of a tag, with spans from its start; cached by the tag's text, like its tree."""
     return tuple(_statement_events(parse_tag(text, inner_start, inner_end).statement))
 
 
@@ -77,7 +77,7 @@ def _statement_events(statement: Statement) -> Iterator[NameEvent]:
 
 
 def _reads_around(statement: Statement) -> Iterator[NameEvent]:
-    """Yield what a tag reads before it opens its block."""
+    """Yield the readings of a tag before its block begins."""
     defaults = [item.default for item in statement.parameters]
     for expression in statement.expressions:
         if not any(expression is default for default in defaults):
@@ -85,12 +85,12 @@ def _reads_around(statement: Statement) -> Iterator[NameEvent]:
     for target in statement.targets:
         if isinstance(target, Attribute):
             yield from _reads(target.target)
-    if statement.loop_test is not None:  # it sees the loop's variable, and the `loop` of the loop around
+    if statement.loop_test is not None:  # it sees the loop's variable, and the outer `loop`
         yield from (read for read in _reads(statement.loop_test) if read.name == "loop")
 
 
 def _reads_inside(statement: Statement) -> Iterator[NameEvent]:
-    """Yield the reads inside a tag's block: a loop's test, and defaults, which see earlier parameters."""
+    """Yield the readings inside a tag's block: a loop's condition, and defaults of parameters."""
     for item in statement.parameters:
         if item.default is not None:
             yield from _reads(item.default)

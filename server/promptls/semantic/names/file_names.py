@@ -1,4 +1,4 @@
-"""All names of a file: what it binds, what it reads, and what it takes from its caller."""
+"""All names of a file: what it binds, what it reads, and what it needs from its caller."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from promptls.text.positions import NOWHERE, Span
 
 
 class Zone(NamedTuple):
-    """A stretch without loose block tags.
+    """A range without loose block tags.
 
-    `reads` are the names read in it that nothing in it certainly binds before. `binds` are the
-    names that it binds for what follows, each with its last binding. Offsets count from the
+    `reads` are the names read in it that are not certainly bound before in it. `binds` are the
+    names that it binds for the following text, each with its last binding. Offsets count from the
     start of the piece.
     """
 
@@ -46,7 +46,7 @@ def _file_outline(chunks: ChunkList) -> Outline:
 
 
 def pass_outline(resolver: Resolver, piece: Piece, start: int) -> None:
-    """Let `resolver` go over a piece that begins at offset `start`."""
+    """Advance `resolver` over a piece that begins at offset `start`."""
     for step in outline(piece):
         if isinstance(step, NameEvent):
             resolver.pass_event(step, start)
@@ -56,7 +56,7 @@ def pass_outline(resolver: Resolver, piece: Piece, start: int) -> None:
 
 
 def free_names(resolver: Resolver, steps: Outline) -> set[str]:
-    """Let `resolver` go over some steps; the names they read that may come from around."""
+    """Advance `resolver` over some steps; return the names they read that may come from the context."""
     free: set[str] = set()
     for step in steps:
         if isinstance(step, NameEvent):
@@ -84,7 +84,7 @@ def _bare_of_group(children: list[Outline]) -> Outline:
 
 
 bare_outline: Final = summary(_bare_of_chunk, _bare_of_group)
-"""The outline of a piece without the places, which is the same where an edit only moves tags."""
+"""The outline of a piece without positions, which is unchanged if an edit only moves tags."""
 
 
 def _chunk_steps(chunk: Chunk) -> Iterator[Zone | NameEvent]:
@@ -114,7 +114,7 @@ def _shifted(step: Zone | NameEvent, by: int) -> Zone | NameEvent:
 
 
 def _reduced(steps: list[Zone | NameEvent]) -> Outline:
-    """Return the steps with every block that begins and ends among them taken into the zone around it."""
+    """Return the steps with each block that begins and ends among them merged into the surrounding zone."""
     loose = _loose(steps)
     reduced: list[Zone | NameEvent] = []
     resolver, reads = Resolver(), set[str]()
@@ -163,12 +163,12 @@ class FileNames:
 
     @property
     def serial(self) -> int:
-        """The number of the version of the file."""
+        """The serial number of the file's version."""
         return self._root.serial
 
     @recorded_property
     def _late(self) -> Bound:
-        """Return what is bound at the end of the file."""
+        """Return the bindings at the end of the file."""
         resolver = Resolver()
         pass_outline(resolver, self._root, 0)
         return resolver.scopes[0].bound
@@ -177,32 +177,32 @@ class FileNames:
     def input_names(self) -> frozenset[str]:
         """The variables that may come from the caller, without those of Jinja and Prompt Poet.
 
-        A constant of another language, such as `null`, is none.
+        Constants of other languages, such as `null`, are not included.
         """
         return _input_names(self._root)
 
     @property
     def bound_at_end(self) -> Bound:
-        """What is bound at the end of the file, outside every block."""
+        """The bindings at the end of the file, outside of all blocks."""
         return self._late
 
     @property
     def read_names(self) -> frozenset[str]:
-        """Every name that is read, whoever binds it."""
+        """Every name that is read, bound or not."""
         return _read_names(self._root)
 
     @property
     def called_names(self) -> frozenset[str]:
-        """Every name that is called, whoever binds it."""
+        """Every name that is called, bound or not."""
         return _called_names(self._root)
 
     def bound_names(self, kind: str) -> frozenset[str]:
-        """Return the names that are bound in one way, anywhere; the ways are those of `bindings_of`."""
+        """Return the names that are bound in a certain way anywhere in the file, as in `bindings_of`."""
         return _bound_names(self._root).get(kind, frozenset())
 
     @property
     def all_bound_names(self) -> frozenset[str]:
-        """The names that are bound anywhere, in whichever way."""
+        """The names that are bound anywhere, in any way."""
         return union(list(_bound_names(self._root).values()))
 
     def readings_of(self, name: str) -> Iterator[Reading]:
@@ -217,19 +217,19 @@ class FileNames:
         return self._root.where(lambda piece: name in _read_names(piece))
 
     def bindings_of(self, kind: str) -> Iterator[Binding]:
-        """Yield the names bound in one way: `set`, `for`, `macro`, `import`, `with` or `parameter`."""
+        """Yield the names bound in a certain way: `set`, `for`, `macro`, `import`, `with` or `parameter`."""
         for located in self._root.where(lambda piece: kind in _bound_names(piece)):
             for binding in chunk_bindings(located.chunk):
                 if binding.kind == kind:
                     yield binding._replace(span=binding.span.shifted(located.start))
 
     def readings_in(self, offset: int) -> tuple[Reading, ...]:
-        """Return the readings in the chunk that holds `offset`."""
+        """Return the readings in the chunk that contains `offset`."""
         resolver, located = self.scopes_at(offset)
         return tuple(resolver.readings(located.chunk, located.start))
 
     def reading_at(self, span: Span) -> Reading | None:
-        """Return the reading that stands at a span."""
+        """Return the reading at exactly this span, or None."""
         return self._readings_by_span.get(span)
 
     @recorded_property
@@ -237,7 +237,7 @@ class FileNames:
         return {reading.span: reading for reading in reversed(self.readings)}
 
     def scopes_at(self, offset: int) -> tuple[Resolver, Located]:
-        """Return the scopes at the beginning of the chunk that holds `offset`, and the chunk."""
+        """Return the scopes at the beginning of the chunk that contains `offset`, and the chunk."""
         resolver = Resolver(self._late)
         located = self._root.at_offset(offset)
         for start, chunk in zip(self._root.starts, self._root.chunks[: located.index], strict=False):
@@ -247,8 +247,8 @@ class FileNames:
     def scopes_where(self, holds: Callable[[Piece], object]) -> Iterator[tuple[Located, Resolver]]:
         """Yield the chunks for which `holds` is true, in order, each with the scopes at its beginning.
 
-        What `holds` is false for is not entered. Whoever takes a chunk lets the resolver go over it,
-        with `readings`, before the next one.
+        Groups for which `holds` is false are skipped. The caller must advance the resolver over each chunk,
+        with `readings`, before requesting the next one.
         """
         if not holds(self._root):
             return
@@ -332,7 +332,7 @@ def _merged(each: list[dict[str, frozenset[str]]]) -> dict[str, frozenset[str]]:
 
 
 _bound_names: Final = summary(_chunk_bound_names, _merged)
-"""The names that a piece binds, by the way in which it does."""
+"""The names that a piece binds, by the way in which they are bound."""
 
 
 def _without_places(chunk: Chunk) -> tuple[object, ...]:
@@ -345,7 +345,7 @@ def _without_places(chunk: Chunk) -> tuple[object, ...]:
 
 
 name_steps: Final = summary(_without_places, tuple[object, ...])
-"""What a piece binds and reads, how, in which order and in which blocks, without the places."""
+"""The names that a piece binds and reads, with details, order and blocks, but without positions."""
 
 
 def _free(steps: Outline) -> frozenset[str]:
@@ -353,4 +353,4 @@ def _free(steps: Outline) -> frozenset[str]:
 
 
 _input_names: Final = file_fact(lambda chunks: _free(bare_outline(chunks)))
-"""The names that may come from around a piece."""
+"""The names that may come from the context of a piece."""

@@ -1,4 +1,4 @@
-"""Names in tags that are no variables, but lead somewhere: attributes, keyword arguments, blocks, imports."""
+"""Names in tags that are not variables but can be navigated: attributes, keywords, blocks, imports."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MentionKind = Literal["attribute", "argument", "imported", "module", "block"]
 class Mention(NamedTuple):
     """A name at `span`, counted from the chunk's start.
 
-    `owner` is where the name stands that the mention belongs to: the variable of an attribute,
-    what is called with a keyword argument, the template that a name is imported from or that a
-    `module` is another name of.
+    `owner` is the span of the name that the mention belongs to: the variable of an attribute, the
+    callee of a keyword argument, the template that a name is imported from or that a `module` is an
+    alias of.
     """
 
     kind: MentionKind
@@ -58,7 +58,7 @@ def mentions_of(source: Source, name: str) -> Iterator[Mention]:
 
 
 def mention_at(source: Source, offset: int) -> Mention | None:
-    """Return the mention at `offset`, or that ends there."""
+    """Return the mention that contains `offset` or ends there."""
     located = source.located(offset)
     for mention in chunk_mentions(located.chunk):
         if mention.span.contains(offset - located.start):
@@ -98,7 +98,7 @@ def _in_node(node: Expression) -> Iterator[Mention]:
 
 
 def _called(function: Expression) -> Span | None:
-    """Return where the name of what is called stands."""
+    """Return the span of the callee's name."""
     if isinstance(function, Name):
         return function.span
     return function.name_span if isinstance(function, Attribute) else None

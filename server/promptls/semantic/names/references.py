@@ -1,4 +1,4 @@
-"""The other templates that a file names: includes, imports and `extends`."""
+"""Find the other templates that a file names in includes, imports and `extends`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from promptls.text.positions import Span
 
 
 class TemplateReference(NamedTuple):
-    """One name of another template; `name` is None if an expression gives it.
+    """A name of a different template; `name` is None if it is an expression.
 
-    `alternatives` are the names of a list, of which the first that exists is taken. The span
-    counts from the chunk's start and holds the name with its quotes.
+    `alternatives` are the names of a list, the first of which that exists is used. The span
+    counts from the chunk's start and includes the quotes.
     """
 
     keyword: str
@@ -35,18 +35,18 @@ class TemplateReference(NamedTuple):
     ignore_missing: bool = False
     with_context: bool = False
     is_unfinished: bool = False
-    """Whether the tag is still being written, so that nobody knows yet what it will name."""
+    """Whether the tag is incomplete, so that its template is not known yet."""
     is_choice: bool = False
-    """Whether a condition in the tag chooses this name or another one: `"a" if b else "c"`."""
+    """Whether the name is one of several that a condition in the tag chooses from: `"a" if b else "c"`."""
     where: frozenset[Need] = frozenset()
-    """What holds where a name is chosen that the tag puts together, as far as it is known."""
+    """The known conditions for a name that the tag concatenates."""
 
 
 @chunk_fact
 def template_references(chunk: Chunk) -> tuple[TemplateReference, ...]:
     """Return the templates that the chunk's tags name, in order.
 
-    A condition between names gives one for each.
+    A conditional expression yields a reference for each name.
     """
     return tuple(reference for tag in chunk.tags if tag.kind == "statement" for reference in _references(tag))
 
@@ -79,9 +79,9 @@ def _references(tag: Tag) -> Iterator[TemplateReference]:
 
 
 def choices(expression: Expression) -> Iterator[Expression]:
-    """Yield what an expression may have as its value, by its conditions and defaults.
+    """Yield the possible values of an expression, by its conditions and defaults.
 
-    Of any other one, itself.
+    For any other expression, the expression itself.
     """
     match expression:
         case Conditional(then=then, otherwise=otherwise):

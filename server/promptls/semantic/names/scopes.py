@@ -1,8 +1,8 @@
-"""Which names a text binds, and which it reads from its data.
+"""Resolve which names a text binds, and which it reads from its data.
 
 The rules are jinja2's: a `for` loop, a macro, a `call`, `filter`, `with` or block-`set`
-body is a scope; `if` is none, but what is set in one of its branches may or may not be
-there behind it. A name that nothing binds is an input.
+body is a scope; an `if` is not, but what is set in one of its branches may or may not be
+set after it. A name that nothing binds is an input.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SCOPES: Final = frozenset({"for", "macro", "call", "filter", "with", "set", "bl
 
 
 class Binding(NamedTuple):
-    """A name that the file itself makes; `span` counts from the file's start."""
+    """A name that the file itself binds; `span` counts from the file's start."""
 
     name: str
     span: Span
@@ -30,10 +30,10 @@ class Binding(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A place where a variable is read.
+    """A position where a variable is read.
 
-    `binding` is what it refers to, or None for an input. `certain` is False where the name is
-    set only on some ways to this place, and may be an input on the others.
+    `binding` is what it refers to, or None for an input. `certain` is False if the name is only set in
+    some branches before this position, and may be an input otherwise.
     """
 
     name: str
@@ -49,9 +49,9 @@ class Reading(NamedTuple):
 
 
 Held = tuple[Binding, bool, int]
-"""A binding, whether every way to this place makes it, and the offset that its span counts from."""
+"""A binding, whether it is made in all branches, and the offset that its span counts from."""
 Bound = dict[str, Held]
-"""What a scope binds by now: each name's newest binding."""
+"""The current bindings of a scope: the latest binding of each name."""
 
 
 def placed(held: Held) -> Binding:
@@ -71,7 +71,7 @@ class _Scope:
 
 
 class _If:
-    """An open `if`: what was bound ahead of it, and behind those of its branches that are over."""
+    """An open `if`: the bindings before it, and those at the end of each finished branch."""
 
     __slots__ = ("entry", "has_else", "over")
 
@@ -82,7 +82,7 @@ class _If:
 
 
 def _joined(first: Bound, second: Bound) -> Bound:
-    """Return what is bound where two ways meet."""
+    """Return the bindings after two branches join."""
     if first == second:
         return second
     either: Bound = {}
@@ -93,10 +93,10 @@ def _joined(first: Bound, second: Bound) -> Bound:
 
 
 class Resolver:
-    """The scopes and branches open at the place that has been reached.
+    """The scopes and branches that are open at the current position.
 
-    `late` are the names that the file binds at its end, outside every block: a macro may read
-    them ahead of that, because it is called later.
+    `late` are the names that the file binds at its end, outside of all blocks: a macro may read
+    them earlier in the text, because it is called later.
     """
 
     def __init__(self, late: Bound | None = None) -> None:
@@ -106,7 +106,7 @@ class Resolver:
         self._late: Final[Bound] = late or {}
 
     def readings(self, chunk: Chunk, start: int) -> Iterator[Reading]:
-        """Go over the chunk that begins at offset `start`; what it reads, resolved, in order."""
+        """Advance over the chunk that begins at offset `start`; yield its resolved readings, in order."""
         for event in chunk_events(chunk):
             if event.action == "read":
                 binding, certain = self.meaning(event.name)
@@ -116,7 +116,7 @@ class Resolver:
                 self.pass_event(event, start)
 
     def meaning(self, name: str) -> tuple[Binding | None, bool]:
-        """Return what a name refers to here, or None if nothing binds it, and whether it certainly does."""
+        """Return the binding that a name refers to here, or None, and whether that is certain."""
         found: Binding | None = None
         for scope in reversed(self.scopes):
             known = scope.bound.get(name)
@@ -129,7 +129,7 @@ class Resolver:
         return found, False
 
     def is_bound(self, name: str) -> bool:
-        """Return whether a name certainly refers to something of the file here."""
+        """Return whether a name certainly refers to a binding of the file here."""
         for scope in self.scopes:
             known = scope.bound.get(name)
             if known is not None and known[1]:
@@ -137,7 +137,7 @@ class Resolver:
         return False
 
     def pass_event(self, event: NameEvent, start: int = 0) -> None:
-        """Take note of what an event that is no reading changes."""
+        """Update the scopes for an event that is not a reading."""
         if event.action == "bind":
             self.bind((Binding(event.name, event.span, event.detail), True, start))
         elif event.action == "open":
@@ -148,7 +148,7 @@ class Resolver:
             self._close(event)
 
     def bind(self, held: Held) -> None:
-        """Take note that a name is bound here, or may be."""
+        """Record that a name is bound here, or may be."""
         bound = self.scopes[-1].bound
         name = held[0].name
         known = bound.get(name)

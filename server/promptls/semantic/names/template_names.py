@@ -1,4 +1,4 @@
-"""The templates that an include leads to if an expression gives their names."""
+"""Find the templates that an include can lead to if its name is an expression."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from promptls.text.positions import Span
 
 
 def placed_statement_at(template: Template, offset: int) -> tuple[Statement, int] | None:
-    """Return the statement of the tag around `offset`, and where the tag begins."""
+    """Return the statement of the tag around `offset`, and the offset of the tag."""
     located = template.source.located(offset)
     inside = offset - located.start
     for tag in located.chunk.tags_at(Span(inside, inside + 1)):
@@ -45,11 +45,10 @@ _DEEPEST: Final = 4
 
 
 class WrittenName(NamedTuple):
-    """A name that an include may get, or several of which it takes the first that is there.
+    """A possible name for an include, or several of which it uses the first that exists.
 
-    `span` is where it is written out in the file. `is_whole` says that it stands there as it is, and is not
-    put together of pieces. `where` holds what must be so for it to be this name, nothing where the file
-    always comes to it.
+    `span` is where the literal is in the file. `is_whole` is True if the name is one literal rather than a
+    concatenation. `where` contains the conditions for this name, and is empty if it is unconditional.
     """
 
     names: tuple[str, ...]
@@ -60,12 +59,12 @@ class WrittenName(NamedTuple):
 
 
 def written_names(template: Template, reference: TemplateReference) -> Iterator[WrittenName]:
-    """Yield the names that a reference by an expression may lead to, as far as the file itself says them."""
+    """Yield the names that a reference by an expression may lead to, as far as the file contains them."""
     yield from islice(_names_of(_Reader(template), template, reference), _MAX)
 
 
 def certain_names(template: Template, reference: TemplateReference) -> tuple[WrittenName, ...]:
-    """Return all names that a reference by an expression leads to; none if it may have others."""
+    """Return all names that a reference by an expression can lead to; empty if there may be others."""
     reader = _Reader(template, is_exact=True)
     found = {each.names: each for each in islice(_names_of(reader, template, reference), _MAX)}
     return tuple(found.values()) if reader.is_whole and len(found) < _MAX else ()
@@ -82,7 +81,7 @@ def _names_of(reader: _Reader, template: Template, reference: TemplateReference)
 
 
 def tag_start(template: Template, span: Span) -> int:
-    """Return where the tag begins that holds the place."""
+    """Return the offset of the tag that contains the span."""
     located = template.source.located(span.start)
     inside = span.start - located.start
     return next(
@@ -93,7 +92,7 @@ def tag_start(template: Template, span: Span) -> int:
 
 
 def declared_texts(template: Template) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the inputs declared as one of several texts, each with its texts, in file order."""
+    """Return the inputs that are declared as one of several texts, each with its texts, in file order."""
     found = []
     for key in template.declarations.inputs or ():
         values = key.schema.get("enum")
@@ -103,16 +102,16 @@ def declared_texts(template: Template) -> tuple[tuple[str, tuple[str, ...]], ...
 
 
 class _Reader:
-    """Follows variables to what is written out in one file."""
+    """Follows variables to literals in one file."""
 
     def __init__(self, template: Template, *, is_exact: bool = False) -> None:
         self._template: Final = template
         self._is_exact: Final = is_exact
         self.is_whole = True
-        """Whether nothing was met so far that may give other names."""
+        """Whether all possible names have been found so far."""
 
     def names(self, node: Expression, start: int, depth: int = 0) -> Iterator[WrittenName]:
-        """Yield the names that an expression in the tag at `start` may be; none of which nothing is known."""
+        """Yield the possible names for an expression in the tag at `start`; empty if nothing is known."""
         if depth > _DEEPEST:
             self.is_whole = False
             return
@@ -137,7 +136,7 @@ class _Reader:
                     yield from self._compared(node, start)
 
     def _compared(self, node: Expression, start: int) -> Iterator[WrittenName]:
-        """Yield the constants that a value must be one of, by the conditions around its place."""
+        """Yield the constants that a value must be one of, by the enclosing conditions."""
         constants = known_constants(self._template, path_of(node), start)
         if not constants and isinstance(node, Name):
             constants = dict(declared_texts(self._template)).get(node.name, ())
@@ -189,7 +188,7 @@ class _Reader:
                     yield item, at, sometimes(items)
 
     def _is_in_loop(self, name: Name, start: int) -> bool:
-        """Return whether a variable stands for one item of a list after the other."""
+        """Return whether a variable is the loop variable of a list."""
         reading = self._reading(name, start)
         if reading is None or reading.binding is None or reading.binding.kind != "for":
             return False
@@ -200,7 +199,7 @@ class _Reader:
         return self._template.names.reading_at(name.span.shifted(start))
 
     def _values(self, name: Name, start: int, depth: int) -> Iterator[tuple[Expression, int]]:
-        """Yield what a variable may stand for, each with where its tag begins."""
+        """Yield the possible values of a variable, each with the offset of its tag."""
         if depth > _DEEPEST:
             return
         reading = self._reading(name, start)
@@ -228,7 +227,7 @@ class _Reader:
             yield node, start
 
     def _bindings(self, nearest: Binding, *, is_certain: bool) -> tuple[Binding, ...]:
-        """Return the positions whose value a reading may get: all, if every one is meant for an include."""
+        """Return the bindings that a reading may refer to; all of them if they are only used for includes."""
         names = self._template.names
         bound = (
             each
@@ -239,7 +238,7 @@ class _Reader:
         )
         found = tuple(islice(bound, _MAX + 1))
         if not is_certain:
-            self.is_whole = False  # an input of that name may come through
+            self.is_whole = False  # the name may also be an input
         if len(found) == 1:
             return found
         is_followed = len(found) <= _MAX and all(each.kind == "set" for each in found)
@@ -248,7 +247,7 @@ class _Reader:
         return (nearest,) if is_certain else ()
 
     def _only_names(self, name: str) -> bool:
-        """Return whether a variable is read for nothing but to include what it names."""
+        """Return whether a variable is only read to name templates."""
         for reading in self._template.names.readings_of(name):
             statement = statement_at(self._template, reading.span.start)
             if statement is None or statement.keyword not in NAMING | _ASKING:
@@ -257,18 +256,18 @@ class _Reader:
 
 
 def _binds_one(statement: Statement) -> bool:
-    """Return whether a tag binds one name, by one expression."""
+    """Return whether a tag binds one name to one expression."""
     is_single = len(statement.targets) == len(statement.expressions) == 1
     return is_single and isinstance(statement.targets[0], Name)
 
 
 def sometimes(choices_: Sized) -> frozenset[Need]:
-    """When one of some choices is meant: always where it is alone."""
+    """Return the condition for each of some choices: none if there is only one."""
     return frozenset({SOMETIMES}) if len(choices_) > 1 else frozenset()
 
 
 def _items(node: Expression, *, values: bool) -> tuple[Expression, ...]:
-    """Return the items of a list; of a mapping its values, or its keys, which a loop goes over."""
+    """Return the items of a list; for a mapping its values, or its keys, which a loop iterates over."""
     if not isinstance(node, Collection):
         return ()
     return node.items if node.kind != "dict" else node.items[1 if values else 0 :: 2]
@@ -276,20 +275,19 @@ def _items(node: Expression, *, values: bool) -> tuple[Expression, ...]:
 
 _MAX_KEPT: Final = 64
 _Names: TypeAlias = tuple[WrittenName, ...]
-"""The names of one reference."""
+"""The possible names of one reference."""
 
 
 def leading_references(template: Template) -> tuple[TemplateReference, ...]:
     """Return the references of a file.
 
-    In the place of one by an expression those by all names that it may give.
-
-    Where some of these are not known, the reference stays, without a name.
+    A reference by an expression is replaced by one for each of its possible names. If some of these are
+    unknown, the reference itself is included as well, without a name.
     """
     references = template.references
     if all(reference.name is not None for reference in references):
         return references
-    # Prose between the tags says nothing of names, and the rest is often as it was before an edit.
+    # Text between the tags does not affect names, and the tags are often unchanged by an edit.
     key = (_tags(template.source.root), declared_texts(template))
     named = _known.get(key)
     if named is None:

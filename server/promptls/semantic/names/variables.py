@@ -1,4 +1,4 @@
-"""Which places of a file are the same variable."""
+"""Find which positions of a file refer to the same variable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IMPLIED: Final = frozenset({"loop", "caller", "varargs", "kwargs", "super"})
 
 
 class VariableReading(NamedTuple):
-    """A place where a variable is read; `binding` is what it refers to, or None for an input."""
+    """A position where a variable is read; `binding` is what it refers to, or None for an input."""
 
     span: Span
     how: str
@@ -33,10 +33,10 @@ class VariableReading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One variable of a file; spans count from the file's start.
+    """A variable of a file; spans count from the file's start.
 
-    `is_input` says that the caller may give it, `is_exported` that files which import this one
-    get it, `is_implied` that Jinja makes it in a block, as `loop`. `seen_by` are the includes
+    `is_input` is True if the caller may pass it, `is_exported` if files that import this one get it, and
+    `is_implied` if Jinja defines it in a block, such as `loop`. `seen_by` are the includes
     and imports whose files see it under its name.
     """
 
@@ -49,7 +49,7 @@ class Variable:
     is_implied: bool
 
     def holds(self, span: Span) -> bool:
-        """Return whether the variable is bound or read at exactly this place."""
+        """Return whether the variable is bound or read at exactly this span."""
         return any(binding.span == span for binding in self.bindings) or any(
             reading.span == span for reading in self.readings
         )
@@ -87,12 +87,12 @@ _OF_FILES = frozenset({"set", "macro", "import"})
 
 
 def is_never_bound(template: Template, name: str) -> bool:
-    """Return whether the name is an input wherever it stands."""
+    """Return whether the name is an input everywhere in the file."""
     return name not in IMPLIED and not any(name in template.names.bound_names(way) for way in WAYS)
 
 
 def never_bound(template: Template, name: str) -> tuple[Variable, ...]:
-    """Return the input of a name that the file never binds; none if nothing reads or sees it."""
+    """Return the input of a name that the file never binds; empty if nothing reads or sees it."""
     readings: list[VariableReading] = []
     seen_by: list[TemplateReference] = []
     for located in template.source.root.where(lambda piece: is_wanted(piece, name)):
@@ -112,14 +112,14 @@ def never_bound(template: Template, name: str) -> tuple[Variable, ...]:
 
 
 def only_binding(template: Template, name: str) -> Binding | None:
-    """Return the one binding of a name, outside every block and ahead of everything that reads the name."""
+    """Return the only binding of a name, if it is outside of all blocks and before all readings."""
     ways = [way for way in WAYS if name in template.names.bound_names(way)]
     if name in IMPLIED or len(ways) != 1 or ways[0] not in _OF_FILES:
         return None
     found = [binding for binding in template.names.bindings_of(ways[0]) if binding.name == name]
     if len(found) != 1 or not _is_outside_blocks(template, found[0]):
         return None
-    # `{% set x = x | trim %}` reads ahead of binding, though it stands behind.
+    # `{% set x = x | trim %}` reads before it binds, although the reading is further right.
     for located in template.source.root.where(lambda piece: name in mentions(piece)):
         for event in chunk_events(located.chunk):
             if event.name == name and event.action in {"read", "bind"}:
@@ -138,7 +138,7 @@ def _is_outside_blocks(template: Template, binding: Binding) -> bool:
 
 
 def bound_once(template: Template, binding: Binding) -> tuple[Variable, ...]:
-    """Return the variable of a name's only binding, and the input of that name in earlier files."""
+    """Return the variable of a name's only binding, and the input of that name before it."""
     readings: list[VariableReading] = []
     behind: list[TemplateReference] = []
     ahead: list[TemplateReference] = []
@@ -158,7 +158,7 @@ def bound_once(template: Template, binding: Binding) -> tuple[Variable, ...]:
 
 
 def is_plain(chunk: Chunk, name: str, resolver: Resolver) -> bool:
-    """Return whether the name means one thing everywhere in the chunk, at whose beginning `resolver` is."""
+    """Return whether the name has one meaning in the whole chunk; `resolver` is at its beginning."""
     if name not in _plain_reads(chunk):
         return False
     is_free = all(name not in scope.bound for scope in resolver.scopes)
@@ -169,7 +169,7 @@ def is_plain(chunk: Chunk, name: str, resolver: Resolver) -> bool:
 def _plain_reads(chunk: Chunk) -> dict[str, tuple[tuple[Span, str], ...]]:
     """Return where the chunk reads the names that it does not bind.
 
-    None in chunks that need a closer look.
+    None for chunks that must be resolved step by step.
     """
     events = chunk_events(chunk)
     has_macro = any(event.action == "open" and event.name == "macro" for event in events)
@@ -182,7 +182,7 @@ def _plain_reads(chunk: Chunk) -> dict[str, tuple[tuple[Span, str], ...]]:
 
 @chunk_fact
 def chunk_steps(chunk: Chunk) -> tuple[NameEvent | TemplateReference, ...]:
-    """Return the chunk's events, and between them the other templates that it names."""
+    """Return the chunk's events, and in between the other templates that it names."""
     references = list(template_references(chunk))
     steps: list[NameEvent | TemplateReference] = []
     for event in chunk_events(chunk):
@@ -193,7 +193,7 @@ def chunk_steps(chunk: Chunk) -> tuple[NameEvent | TemplateReference, ...]:
 
 
 class _Group:
-    """A variable while it is put together; `joined` is the one that it turned out to be."""
+    """A variable under construction; `joined` is the group that it was merged into."""
 
     __slots__ = ("bindings", "is_exported", "is_implied", "is_input", "joined", "readings", "seen_by")
 
@@ -224,7 +224,7 @@ class _Group:
 
 
 class VariableGroups:
-    """The variables of one name, put together on the way through a file: one a scope, and the input."""
+    """The variables of one name, collected in one pass over a file: one per scope, and the input."""
 
     def __init__(self, name: str) -> None:
         self._name: Final = name
@@ -234,11 +234,11 @@ class VariableGroups:
         self._inherited: Final[list[TemplateReference]] = []
 
     def take(self, step: NameEvent | TemplateReference, start: int, resolver: Resolver) -> None:
-        """Go over one step of the chunk that begins at offset `start`."""
+        """Process one step of the chunk that begins at offset `start`."""
         if isinstance(step, TemplateReference):
             placed = step._replace(span=step.span.shifted(start))
             if step.keyword == "extends":
-                self._inherited.append(placed)  # the parent begins where this file ends
+                self._inherited.append(placed)  # the parent begins at the end of this file
             else:
                 self._seen(resolver).seen_by.append(placed)
         elif step.action == "read":
@@ -251,14 +251,14 @@ class VariableGroups:
             self._bound(step, start, resolver)
 
     def take_readings(self, chunk: Chunk, start: int, resolver: Resolver) -> None:
-        """Go over a chunk in which the name means one thing."""
+        """Process a chunk in which the name has one meaning."""
         group = self._seen(resolver)
         binding = resolver.meaning(self._name)[0]
         for span, how in _plain_reads(chunk)[self._name]:
             group.readings.append(VariableReading(span.shifted(start), how, binding))
 
     def finish(self, resolver: Resolver) -> None:
-        """Let parents see what is bound at the end of the file."""
+        """Make the bindings at the end of the file visible to parent templates."""
         for reference in self._inherited:
             self._seen(resolver).seen_by.append(reference)
 
@@ -279,7 +279,7 @@ class VariableGroups:
                 )
 
     def _of_scope(self, scope: Any) -> _Group:
-        # The scope is kept beside its group, so that its identity is not given to another one.
+        # The scope is stored with its group, so that its id cannot be reused.
         known = self._by_scope.setdefault(id(scope), (scope, _Group()))
         return known[1].newest()
 
@@ -298,7 +298,7 @@ class VariableGroups:
                 group.is_exported |= len(resolver.scopes) == 1
 
     def _seen(self, resolver: Resolver) -> _Group:
-        """Return the variable that the name means at the place that `resolver` has reached."""
+        """Return the variable that the name refers to at the resolver's position."""
         found = []
         certain = False
         for scope in reversed(resolver.scopes):
@@ -331,7 +331,7 @@ __all__ = [
 ]
 
 _OF_BLOCKS: Final = frozenset({"for", "with", "parameter"})
-"""Ways of binding that bind for a block alone."""
+"""Ways of binding that are local to a block."""
 
 
 class NamePlace(NamedTuple):
@@ -342,7 +342,7 @@ class NamePlace(NamedTuple):
 
 
 def name_at(template: Template, offset: int) -> NamePlace | None:
-    """Return the variable's name that is read or bound at `offset`, or ends there."""
+    """Return the variable's name that is read or bound at `offset`, or that ends there."""
     located = template.source.located(offset)
     found = None
     for place in chunk_names(located.chunk):
@@ -355,7 +355,7 @@ def name_at(template: Template, offset: int) -> NamePlace | None:
 
 @chunk_fact
 def chunk_names(chunk: Chunk) -> tuple[NamePlace, ...]:
-    """Return the places of the chunk where a variable is bound or read, in order.
+    """Return the positions in the chunk where a variable is bound or read, in order.
 
     Spans count from its start.
     """
@@ -373,9 +373,9 @@ def _places(chunk: Chunk) -> Iterator[NamePlace]:
 
 @lru_cache(maxsize=16)
 def variables_named(template: Template, name: str) -> tuple[Variable, ...]:
-    """Return the variables of this name, in the order of their first places.
+    """Return the variables of this name, in the order of their first positions.
 
-    One that nothing in the file binds or reads is there as well, for the files that see it.
+    Includes one that is neither bound nor read in the file, but seen by other files.
     """
     if is_never_bound(template, name):
         return never_bound(template, name)
@@ -403,12 +403,12 @@ def _first_place(variable: Variable) -> Span:
 
 
 def variable_at(template: Template, place: NamePlace) -> Variable | None:
-    """Return the variable of a place that `name_at` found."""
+    """Return the variable at a position returned by `name_at`."""
     return next((each for each in variables_named(template, place.name) if each.holds(place.span)), None)
 
 
 def variable_around(template: Template, place: NamePlace) -> Variable | None:
-    """Return the same as `variable_at`; the rest of the file is left alone where a block binds the name."""
+    """Return the same as `variable_at`, without reading the rest of the file if a block binds the name."""
     binding = _bound_around(template, place)
     if binding is None:
         return variable_at(template, place)
@@ -446,10 +446,10 @@ def _binds(step: NameEvent | TemplateReference, span: Span) -> bool:
 
 
 def input_variable(template: Template, name: str) -> Variable | None:
-    """Return the variable of this name that the caller may give."""
+    """Return the variable of this name that the caller may pass."""
     return next((each for each in variables_named(template, name) if each.is_input), None)
 
 
 def exported_variable(template: Template, name: str) -> Variable | None:
-    """Return the variable of this name that files which import this one get."""
+    """Return the variable of this name that importing files get."""
     return next((each for each in variables_named(template, name) if each.is_exported), None)

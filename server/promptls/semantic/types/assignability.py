@@ -1,4 +1,4 @@
-"""Whether a given value fits the ways in which a template uses it; reported only if it certainly does not."""
+"""Check whether a value fits its uses in a template; only certain mismatches are reported."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Constant(Shape):
 
 
 NOTHING: Final = Constant("unknown", value=None)
-"""None itself, which is of no kind that templates ask for."""
+"""None itself, which is of no kind that templates require."""
 
 
 def constant(value: object) -> Shape:
-    """Return what is given by a text, a number, a boolean or None; unknown for anything else."""
+    """Return the shape of a text, number, boolean or None with its value; unknown for anything else."""
     kinds: tuple[tuple[type | tuple[type, ...], ShapeKind], ...] = (
         (bool, "boolean"), ((int, float), "number"), (str, "text")
     )  # fmt: skip
@@ -35,9 +35,9 @@ def constant(value: object) -> Shape:
 
 
 def rows(shapes: Iterable[Shape]) -> Shape:
-    """Return a list of values, each of which stays what it is.
+    """Return the shape of a list of values, each with its own shape.
 
-    Those behind the first thousand are not looked at.
+    Only the first thousand values are examined.
     """
     found = tuple(dict.fromkeys(shape for shape, _ in zip(shapes, range(_MAX_ROWS), strict=False)))
     if not found:
@@ -46,7 +46,7 @@ def rows(shapes: Iterable[Shape]) -> Shape:
 
 
 def given_value(value: Any) -> Shape:
-    """Return what a piece of data gives."""
+    """Return the shape of a piece of data, with its values."""
     if isinstance(value, dict):
         return Shape(
             "mapping", keys=tuple(sorted((str(key), given_value(each)) for key, each in value.items()))
@@ -57,18 +57,16 @@ def given_value(value: Any) -> Shape:
 
 
 def is_false(given: Shape) -> bool:
-    """Return whether a value is certainly taken for false."""
+    """Return whether a value is certainly falsy."""
     if isinstance(given, Constant):
         return not given.value
     return (given.kind == "list" and given.element is None) or given == Shape("mapping")
 
 
 def is_needed(needed: Iterable[Clause], beside: Mapping[str, Shape], *, is_open: bool) -> Clause | None:
-    """Return the clause under which a value is certainly needed that has these values beside it.
+    """Return the clause under which a value is certainly needed, with its siblings `beside`, or None.
 
-    None for none.
-
-    `is_open` where there may be other values besides.
+    `is_open` is True if there may be additional siblings.
     """
     return next((clause for clause in needed if all(_holds(need, beside, is_open) for need in clause)), None)
 
@@ -89,7 +87,7 @@ def _holds(need: Need, beside: Mapping[str, Shape], is_open: bool) -> bool:
 
 
 def clause_words(clause: Clause) -> str:
-    """When a clause holds, as people read it: "`role` is 'tool'"."""
+    """Describe when a clause holds, for users: "`role` is 'tool'"."""
     return " and ".join(sorted(map(_words, clause)))
 
 
@@ -106,10 +104,10 @@ _WORDS: Final = {"text": "a text", "number": "a number", "boolean": "a boolean",
 
 
 def misfit(name: str, used: Shape, given: Shape) -> str | None:
-    """Return what is wrong with a value for an input of this name; None if nothing certainly is.
+    """Return what is wrong with a value for an input of this name, or None if nothing certainly is.
 
-    `used` is settled. Of a mapping that is given, other keys than its own are missing unless it has an
-    `element`. What is only printed or compared may be anything.
+    `used` is settled. If the value is a mapping, keys that it does not have are missing unless it has an
+    `element`. A value that is only printed or compared may be anything.
     """
     if given.kind == "union":
         return next((said for each in given.alternatives if (said := misfit(name, used, each))), None)
@@ -129,14 +127,14 @@ def misfit(name: str, used: Shape, given: Shape) -> str | None:
     if used.kind == given.kind:
         return _inside(name, used, given)
     if used.kind == "list" and given.kind in {"text", "mapping"} and not _has_inside(used.element):
-        return None  # a loop goes through letters and keys too
+        return None  # a loop can iterate over characters and keys too
     if used.kind == "mapping" and not used.element and all(below.optional for _, below in used.keys):
         return None
     return f"`{name}` is {_WORDS[given.kind]}, and is used as {used.words}"
 
 
 def lacking(shapes: Mapping[str, Shape], given: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
-    """Yield the inputs that are not given, and are needed by what is, each with the words that say when."""
+    """Yield the missing inputs that other values make necessary, each with a description of the condition."""
     for name, used in shapes.items():
         if name not in given and used.optional:
             clause = is_needed(used.needed, given, is_open=False)
@@ -145,7 +143,7 @@ def lacking(shapes: Mapping[str, Shape], given: Mapping[str, Shape]) -> Iterator
 
 
 def misfit_by_name(shapes: Mapping[str, Shape], given: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
-    """Yield the problems of the values given for inputs, each with its input's name, sorted by name."""
+    """Yield the problems of the values for inputs, each with its input's name, sorted by name."""
     for name in sorted(given.keys() & shapes.keys()):
         if is_used(shapes[name], given, is_open=False):
             said = misfit(name, shapes[name], given[name])
@@ -154,12 +152,12 @@ def misfit_by_name(shapes: Mapping[str, Shape], given: Mapping[str, Shape]) -> I
 
 
 def is_used(used: Shape, beside: Mapping[str, Shape], *, is_open: bool) -> bool:
-    """Return whether a value is certainly used, as far as that goes by the values beside it."""
+    """Return whether a value is certainly used, as far as that depends on its siblings."""
     return not used.needed or is_needed(used.needed, beside, is_open=is_open) is not None
 
 
 def _has_inside(element: Shape | None) -> bool:
-    """Return whether what a loop gives is used as more than a text."""
+    """Return whether elements of a loop are used as more than text."""
     return element is not None and element.kind in {"mapping", "list"}
 
 

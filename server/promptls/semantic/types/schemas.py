@@ -1,4 +1,4 @@
-"""JSON Schemas as types: the shape that a schema declares, and whether a value fits one."""
+"""JSON Schemas as types: the shape that a schema declares, and validation of values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from promptls.text.patterns import PatternError, search_pattern
 def canonical_text(value: Any) -> str:
     """Return a text that two YAML values share only if they have equal data and scalar types.
 
-    Keys may be of any kind, and of several in one mapping, which `json.dumps` can neither sort nor write.
+    Keys may be of any type, also mixed in one mapping, which `json.dumps` can neither sort nor write.
     """
     if isinstance(value, dict):
         pairs = sorted(f"{canonical_text(key)}:{canonical_text(each)}" for key, each in value.items())
@@ -36,13 +36,13 @@ def canonical_text(value: Any) -> str:
 
 
 EDITOR_SECONDS: Final = 0.5
-"""How long one check may take while somebody types."""
+"""The time limit of one check in the editor."""
 
 RUN_SECONDS: Final = 3.0
-"""How long one check may take in a run."""
+"""The time limit of one check in a run."""
 
 _PATTERN_SECONDS: Final = 0.2
-"""How long one `pattern` may be tried on one text."""
+"""The time limit for matching one `pattern` against one text."""
 
 _DEADLINE: ContextVar[float] = ContextVar("_DEADLINE")
 
@@ -50,27 +50,27 @@ _Keyword: TypeAlias = Callable[[Any, Any, Any, Any], "Iterator[Any] | None"]
 
 
 class UndecidedError(Exception):
-    """A check without a result; the message says why, in words for the user."""
+    """A check without a result; the message explains why to the user."""
 
 
 class UnusableSchemaError(UndecidedError):
-    """A schema that no value can be checked against."""
+    """A schema against which no value can be checked."""
 
 
 def schema_fault(value: Any, schema: dict[str, Any]) -> tuple[str, tuple[str | int, ...]]:
     """Return jsonschema's message about what is wrong with the value, and the path of keys to it.
 
-    Nothing where that cannot be decided: where the schema itself is wrong, refers to another document, or
+    Empty if that cannot be decided: the schema itself is invalid, refers to a different document, or
     takes too long.
     """
     return SchemaCheck(schema).fault(value)
 
 
 class SchemaCheck:
-    """Looks at many values against one schema, which is read once."""
+    """Validates many values against one schema, which is prepared once."""
 
     def __init__(self, schema: Mapping[str, Any], seconds: float = EDITOR_SECONDS) -> None:
-        """Read the schema; each check may take `seconds`."""
+        """Prepare the schema; each check is limited to `seconds`."""
         import referencing
 
         self._seconds = seconds
@@ -83,7 +83,7 @@ class SchemaCheck:
             self._unusable = str(error)
 
     def errors(self, value: Any) -> list[Any]:
-        """Return the `ValidationError`s of jsonschema. Raises `UndecidedError` where there is no result."""
+        """Return the `ValidationError`s of jsonschema. Raises `UndecidedError` if there is no result."""
         if self._validator is None:
             raise UnusableSchemaError(self._unusable)
         errors: list[Any] = _within(self._seconds, lambda: list(self._validator.iter_errors(value)))
@@ -92,7 +92,7 @@ class SchemaCheck:
     def fault(self, value: Any) -> tuple[str, tuple[str | int, ...]]:
         """Return what is wrong with the value, and the keys that lead to it.
 
-        Nothing where that is undecided.
+        Empty if that is undecided.
         """
         try:
             return self._first(value)
@@ -100,9 +100,9 @@ class SchemaCheck:
             return "", ()
 
     def problem(self, value: Any) -> str:
-        """Return what is wrong with the value, or with the check of it.
+        """Return what is wrong with the value, or with the check.
 
-        Nothing where the schema is unusable.
+        Empty if the schema is unusable.
         """
         try:
             return self._first(value)[0]
@@ -136,11 +136,11 @@ def _dialect(schema: Any, seconds: float) -> Any:
 
 
 def _check_keywords(schema: Any) -> None:
-    """Raise `UnusableSchemaError` for two keywords that jsonschema searches without a limit together."""
+    """Raise `UnusableSchemaError` for keywords whose combination jsonschema cannot check in bounded time."""
     waiting, seen, keys = [schema], set[int](), set[str]()
     while waiting:
         value = waiting.pop()
-        if id(value) in seen:  # YAML may hold one mapping at very many places
+        if id(value) in seen:  # YAML aliases may repeat one mapping very many times
             continue
         seen.add(id(value))
         if isinstance(value, dict):
@@ -155,7 +155,7 @@ def _check_keywords(schema: Any) -> None:
 
 
 def _within(seconds: float, work: Callable[[], Any]) -> Any:
-    """Return what `work` returns; raises `UndecidedError` where it cannot, or takes longer."""
+    """Return the result of `work`; raises `UndecidedError` if it fails or takes too long."""
     from referencing.exceptions import Unresolvable
 
     token = _DEADLINE.set(time.monotonic() + seconds)
@@ -181,7 +181,7 @@ def _within(seconds: float, work: Callable[[], Any]) -> Any:
 
 @lru_cache(maxsize=16)
 def _limited(dialect: Any) -> Any:
-    """Return a dialect of JSON Schema whose keywords end in time."""
+    """Return a dialect of JSON Schema whose keywords are checked in bounded time."""
     import attrs
     import jsonschema
 
@@ -194,7 +194,7 @@ def _limited(dialect: Any) -> Any:
     fields = [each for each in attrs.fields(made) if each.init]
 
     def evolve(self: Any, **changes: Any) -> Any:
-        # A part of a schema may name another dialect, which has to be a limited one as well.
+        # A subschema may name a different dialect, which must be limited as well.
         schema = changes.setdefault("schema", self.schema)
         chosen = jsonschema.validators.validator_for(schema, default=made)
         for each in fields:
@@ -264,7 +264,7 @@ def _unique_items(_keyword: _Keyword) -> _Keyword:
     import jsonschema
 
     def unique_items(validator: Any, argument: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-        # jsonschema compares each item with each.
+        # jsonschema compares each item with all others.
         if not argument or not validator.is_type(instance, "array"):
             return
         if len(set(map(_comparable, instance))) < len(instance):
@@ -274,7 +274,7 @@ def _unique_items(_keyword: _Keyword) -> _Keyword:
 
 
 def _comparable(value: Any) -> Any:
-    """Return what is equal and hashes alike for values that JSON Schema takes for equal."""
+    """Return a hashable value that is equal for values that JSON Schema considers equal."""
     if isinstance(value, dict):
         return dict, frozenset((key, _comparable(each)) for key, each in value.items())
     if isinstance(value, list):
@@ -288,7 +288,7 @@ _KEYWORDS: Final[Mapping[str, Callable[[_Keyword], _Keyword]]] = {
     "additionalProperties": _additional_properties,
     "uniqueItems": _unique_items,
 }
-"""Those that jsonschema may never end, as they are here."""
+"""Replacements for keywords that jsonschema does not check in bounded time."""
 
 
 _BY_TYPE: Final[dict[str, ShapeKind]] = {
@@ -303,9 +303,9 @@ _CHOICES: Final = ("anyOf", "oneOf")
 
 
 def declared_over(declared: Shape, used: Shape) -> Shape:
-    """Return the shape of a value whose declaration goes before what its uses suggest.
+    """Return the shape of a value whose declaration takes precedence over its uses.
 
-    `used` is settled. Of a declared union each alternative is filled in by the uses of its kind.
+    `used` is settled. The alternatives of a declared union are completed by the uses of their kind.
     """
     optional = declared.optional or used.optional
     if declared.kind == "unknown":
@@ -324,7 +324,7 @@ def declared_over(declared: Shape, used: Shape) -> Shape:
 
 
 def _filled(declared: Shape, used: Shape) -> Shape:
-    """Return a declared shape of one kind with what the uses of that kind add to it."""
+    """Return a declared shape of one kind, completed by the uses of that kind."""
     keys = dict(used.keys)
     for name, shape in declared.keys:
         keys[name] = declared_over(shape, keys[name]) if name in keys else shape
@@ -335,9 +335,9 @@ def _filled(declared: Shape, used: Shape) -> Shape:
 
 
 def shape_of_schema(schema: Any, *, optional: bool = False) -> Shape:
-    """Return what a JSON Schema says of a value.
+    """Return the shape that a JSON Schema declares.
 
-    Unknown where it says nothing, or nothing that is understood.
+    Unknown if it declares none, or none that is supported.
     """
     if not isinstance(schema, Mapping):
         return Shape(optional=optional)
@@ -361,7 +361,7 @@ def shape_of_schema(schema: Any, *, optional: bool = False) -> Shape:
 
 
 def _of_choices(choices: list[Any], *, optional: bool) -> Shape:
-    """Return the shape of a value of one of some schemas; unknown where one of them says no type."""
+    """Return the shape of a value that matches one of some schemas; unknown if one of them has no type."""
     found: Shape | None = None
     for choice in choices:
         if isinstance(choice, Mapping) and choice.get("type") == "null":
@@ -376,7 +376,7 @@ def _of_choices(choices: list[Any], *, optional: bool) -> Shape:
 
 
 def _of_kind(kind: ShapeKind, schema: Mapping[str, Any]) -> Shape:
-    """Return what a schema says of values of one kind."""
+    """Return the shape that a schema declares for values of one kind."""
     if kind == "mapping":
         return Shape(kind, keys=tuple(sorted(_properties(schema))))
     items = schema.get("items")
@@ -394,7 +394,7 @@ def _properties(schema: Mapping[str, Any]) -> Iterator[tuple[str, Shape]]:
 
 
 def shape_of_value(value: Any) -> Shape:
-    """Return the shape of a piece of data, with the elements of a list taken together."""
+    """Return the shape of a piece of data; the elements of a list are combined."""
     if isinstance(value, bool):
         return Shape("boolean")
     if isinstance(value, (int, float)):

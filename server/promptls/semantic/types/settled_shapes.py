@@ -1,4 +1,4 @@
-"""What one value can be by all of its uses."""
+"""Determine the possible types of a value from all of its uses."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from promptls.semantic.types.shape import (
 _MAX_CLAUSES: Final = 60
 _MAX_WAYS: Final = 4
 _OTHER: Final = object()
-"""Stands for all constants that no clause names."""
+"""Represents all constants that no clause names."""
 
 
 @lru_cache(maxsize=1024)
 def is_needed_always(clauses: frozenset[Clause]) -> bool:
-    """Return whether one of the clauses holds whatever the compared values are.
+    """Return whether one of the clauses holds for any values of the compared keys.
 
-    False where they are too many.
+    False if there are too many clauses to decide.
     """
     certain = [clause for clause in clauses if not any(need.is_partial for need in clause)]
     ways = {need.way for clause in certain for need in clause}
@@ -36,7 +36,7 @@ def is_needed_always(clauses: frozenset[Clause]) -> bool:
 
 
 def _covers(clauses: list[Clause]) -> bool:
-    """Return whether clauses leave nothing out, value by value of what one of them asks for."""
+    """Return whether the clauses cover all cases, by trying each value that one of them compares with."""
     if not clauses or frozenset() in clauses:
         return bool(clauses)
     way = min(need.way for need in min(clauses, key=len))
@@ -45,7 +45,7 @@ def _covers(clauses: list[Clause]) -> bool:
 
 
 def _left(clauses: list[Clause], way: tuple[str, ...], value: object) -> list[Clause]:
-    """Return what is left to hold of the clauses where the value at `way` is known."""
+    """Return the remaining clauses if the value at `way` is known."""
     return [
         frozenset([need for need in clause if need.way != way])
         for clause in clauses
@@ -57,24 +57,24 @@ _WEAK: Final[dict[ShapeKind, tuple[ShapeKind, ...]]] = {
     "sequence": ("text", "list"),
     "container": ("text", "list", "mapping"),
 }
-"""What a value may be of which a template only wants elements, or to know what is in it."""
+"""The possible kinds of a value that is only indexed or searched."""
 _KEY_KINDS: Final = frozenset({"unknown", "scalar", "text"})
-"""What the keys of a mapping are taken for by their uses."""
+"""The kinds that the keys of a mapping have by their uses."""
 
 
 def settled_shapes(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
-    """Return some shapes by name, each as `settled` says it."""
+    """Return the result of `settled` for each of some shapes by name."""
     return {name: settled(shape) for name, shape in shapes.items()}
 
 
 @lru_cache(maxsize=4096)
 def settled(shape: Shape) -> Shape:
-    """Return what a value can be that is used in these ways; a settled shape is given back as it is.
+    """Return the possible shapes of a value with these uses; a settled shape is returned unchanged.
 
-    Whatever can be printed need not be a scalar, and what a loop goes through for texts may be a mapping.
-    Of uses that no one kind allows any kind is left: they may stand in branches that exclude each other.
-    Where the template itself asks for the type, printed values stand beside the types that it asks for;
-    where it has a branch for all others and says nothing of them there, the value may be anything.
+    A value that is printed need not be a scalar, and a loop whose items are text may iterate over a mapping.
+    If no single kind fits all uses, any kind is allowed: they may be in branches that exclude each other.
+    If the template itself tests the type, printed values are an alternative to the tested types; if it has a
+    branch for all other types without specific uses, the value may be anything.
     """
     if shape.needed and is_needed_always(shape.needed):
         shape = unconditional(shape)
@@ -112,7 +112,7 @@ def settled(shape: Shape) -> Shape:
 
 
 def _inside(shape: Shape) -> Shape:
-    """Return a shape of one kind, whose keys and elements are settled."""
+    """Return a shape of one kind with its keys and elements settled."""
     if not shape.keys and shape.element is None:
         return shape
     keys = tuple([(name, settled(below)) for name, below in shape.keys])

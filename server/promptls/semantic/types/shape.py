@@ -1,4 +1,4 @@
-"""The inferred type of a value: what is known of it from how a template uses it."""
+"""The inferred type of a value: what is known about it from its uses in a template."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_KEYS: Final = 8
 
 
 def words_of_shape(shape: Shape) -> str:
-    """Return the words for one value of a shape."""
+    """Return a description of a value of this shape."""
     return _words(shape, plural=False)
 
 
@@ -58,17 +58,17 @@ _ORDER: Final = {
         ("text", "number", "boolean", "scalar", "callable", "list", "mapping", "sequence", "container")
     )
 }
-"""The order of a union's alternatives: those that people tell with more words come last."""
+"""The order of a union's alternatives: those with the longest descriptions come last."""
 PAIR: Final = "pair"
-"""Among the tested types: the value is one of two in a pair, which need not be of one type."""
+"""In `tested`: the value is one of two in a pair, whose types may differ."""
 ELSE: Final = "else"
-"""Among the tested types: the template has a branch for values of all other types too."""
+"""In `tested`: the template has a branch for values of all other types, too."""
 
 
 class Need(NamedTuple):
-    """That the value under some keys, one in the other, is one of some constants, or is none of them.
+    """A condition that the value at a path of keys is, or is not, one of some constants.
 
-    `is_partial` where more must hold, of which nothing is known.
+    `is_partial` is True if there are additional unknown conditions.
     """
 
     way: tuple[str, ...]
@@ -78,16 +78,16 @@ class Need(NamedTuple):
 
 
 SOMETIMES: Final = Need((), is_among=True, values=frozenset(), is_partial=True)
-"""That something must hold of which nothing is known."""
+"""An unknown condition."""
 Clause: TypeAlias = frozenset[Need]
-"""What all holds where a value is needed; the keys are those beside it."""
+"""Conditions that all hold when a value is needed; their keys are siblings of the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """How a function is called: the least and most positional arguments, and its keywords.
+    """How a function is called: the minimum and maximum number of positional arguments, and its keywords.
 
-    `most` is None if arguments are unpacked, so that nobody can count them.
+    `most` is None if arguments are unpacked, so that their number is unknown.
     """
 
     least: int
@@ -97,18 +97,18 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is known of a value.
+    """What is known about a value.
 
-    `scalar` is text, a number or a boolean, `unknown` says that no use tells anything, `union` that the
+    `scalar` is text, a number or a boolean, `unknown` means that no use reveals anything, `union` that the
     value is one of the `alternatives`, which are of different kinds, and `any` that it may be anything.
-    `keys` are those that are read of a mapping, sorted by name; `element` is the shape of what a list
-    holds, or of the values of a mapping whose keys are not written out. `optional` says that every use
-    stands where the value may be missing: under an `if` that asks for it, behind `default`, or in a
-    test such as `is defined`. `tested` holds the kinds for which the template asks by `is string` and
-    the like, and `ELSE`. What is optional may be `needed` all the same, where one of some clauses holds,
-    and `refuses_null` where it may be missing, but not None.
-    Uses alone, before they are settled, also say `sequence` of what is asked for an
-    element by its number, and `container` of what something is looked for in.
+    `keys` are the keys of a mapping that are read, sorted by name; `element` is the shape of a list's
+    elements, or of the values of a mapping under keys that are not literal. `optional` is True if the value
+    may be missing at every use: under an `if` that tests it, in `default`, or in a test such as
+    `is defined`. `tested` contains the kinds that the template tests with `is string` and the like, and
+    `ELSE`. An optional value can still be `needed` if one of some clauses holds; `refuses_null` is True if
+    it may be missing, but not None.
+    Before it is settled, the kind can also be `sequence` for a value that is indexed, and `container` for
+    one that is searched.
     """
 
     kind: ShapeKind = "unknown"
@@ -122,30 +122,30 @@ class Shape:
     refuses_null: bool = False
 
     def key(self, name: str) -> Shape | None:
-        """Return the shape of the value under a key; None if nothing is known of the key."""
+        """Return the shape of the value under a key, or None if the key is unknown."""
         return next((shape for key, shape in keys_of(self) if key == name), None)
 
     def alternative(self, kind: ShapeKind) -> Shape | None:
-        """Return the shape itself, or that of its alternatives, which is of this kind; None if none is."""
+        """Return the shape itself, or its alternative, that is of this kind, or None if there is none."""
         return next((each for each in alternatives_of(self) if each.kind == kind), None)
 
     @property
     def words(self) -> str:
-        """The shape as people read it: `list of mappings with author, content`."""
+        """The shape as displayed to users: `list of mappings with author, content`."""
         return words_of_shape(self)
 
 
 UNKNOWN: Final = Shape()
 OTHERS: Final = Shape(optional=True, tested=frozenset({ELSE}))
-"""A value of which a template says what becomes of it where it is of no type that is asked for."""
+"""A value for which a template has a branch if it is of none of the tested types."""
 _UNTESTED: Final[frozenset[str]] = frozenset()
 _FAILING: Final = frozenset({"list", "mapping", "callable", "sequence", "container"})
-"""Kinds of values that are used as None cannot be."""
+"""Kinds of values whose uses fail for None."""
 NOWHERE: Final[frozenset[Clause]] = frozenset()
 
 
 def alternatives_of(shape: Shape) -> tuple[Shape, ...]:
-    """Return the shapes of one kind each that a value has one of; none of an unknown one."""
+    """Return the alternative shapes of a value, each of one kind; empty if it is unknown."""
     if shape.kind == "union":
         return shape.alternatives
     return () if shape.kind == "unknown" else (shape,)
@@ -159,7 +159,7 @@ def union_of(
     needed: frozenset[Clause] = NOWHERE,
     refuses_null: bool = False,
 ) -> Shape:
-    """Return the shape of a value that is of one of some shapes, each of a kind of its own."""
+    """Return the shape of a value that has one of some shapes, each of a different kind."""
     ordered = sorted(shapes, key=lambda each: _ORDER[each.kind])
     if not ordered:
         return Shape(optional=optional, tested=tested, needed=needed, refuses_null=refuses_null)
@@ -189,7 +189,7 @@ def _is_plain(shape: Shape) -> bool:
 
 
 def keys_of(shape: Shape) -> tuple[tuple[str, Shape], ...]:
-    """Return the keys that are read of a value, in whichever of its kinds that is a mapping."""
+    """Return the keys that are read of a value, from the alternative that is a mapping."""
     return next((each.keys for each in shape.alternatives if each.keys), shape.keys)
 
 
@@ -202,7 +202,7 @@ def element_of(shape: Shape) -> Shape | None:
 
 
 def merged(first: Shape, second: Shape) -> Shape:
-    """Return the sum of two ways to use a value: what is known of each kind, side by side."""
+    """Return the combination of two uses of a value: what is known of each kind, side by side."""
     if first is second or first == second:
         return first
     optional = first.optional and second.optional
@@ -231,7 +231,7 @@ def merged(first: Shape, second: Shape) -> Shape:
 
 
 def merged_all(shapes: Sequence[Shape]) -> Shape:
-    """Return the sum of one or more ways to use a value, which costs their number and not its square."""
+    """Return the combination of one or more uses of a value, in linear rather than quadratic time."""
     while len(shapes) > 1:
         paired = [merged(*pair) for pair in zip(shapes[::2], shapes[1::2], strict=False)]
         shapes = [*paired, *shapes[2 * len(paired) :]]
@@ -247,7 +247,7 @@ def _merged_kind(
     needed: frozenset[Clause] = NOWHERE,
     refuses_null: bool = False,
 ) -> Shape:
-    """Return the sum of two uses as the same kind."""
+    """Return the combination of two uses as the same kind."""
     keys = first.keys
     if second.keys and second.keys != keys:
         by_name = dict(keys)
@@ -267,7 +267,7 @@ def _merged_kind(
 
 
 def merged_both(first: Shape | None, second: Shape | None) -> Shape | None:
-    """Return the sum of two uses, where there are both."""
+    """Return the combination of two uses, either of which may be None."""
     if first is None or second is None:
         return first or second
     return merged(first, second)
@@ -282,18 +282,18 @@ def _merged_arguments(first: Arguments | None, second: Arguments | None) -> Argu
 
 
 def fails_for_null(shape: Shape) -> bool:
-    """Return whether a use of a value fails where it is None."""
+    """Return whether a use of a value fails if it is None."""
     return shape.refuses_null or any(each.kind in _FAILING for each in alternatives_of(shape))
 
 
 @lru_cache(maxsize=256)
 def refusing_null(shape: Shape) -> Shape:
-    """Return the shape of a value that is used in a way that fails for None."""
+    """Return the shape of a value that has a use which fails for None."""
     return replace(shape, refuses_null=True)
 
 
 def conditional(shape: Shape, need: Need) -> Shape:
-    """Return the shape of a value that is used only where something else is one of some constants."""
+    """Return the shape of a value that is only used if a different value satisfies a condition."""
     if not shape.optional:
         return replace(shape, optional=True, needed=frozenset({frozenset({need})}))
     if not shape.needed:
@@ -303,7 +303,7 @@ def conditional(shape: Shape, need: Need) -> Shape:
 
 
 def _with(clause: Clause, need: Need) -> Clause:
-    """Return what holds where a clause does, and one thing more; empty where that cannot be."""
+    """Return a clause with an additional condition; empty if they contradict each other."""
     known = next((each for each in clause if each.way == need.way), None)
     if known is None:
         return clause | {need}
@@ -319,11 +319,11 @@ def _with(clause: Clause, need: Need) -> Clause:
 
 
 def unconditional(shape: Shape) -> Shape:
-    """Return the shape of a value of which nobody knows where it is needed: it is taken to be needed."""
+    """Return the shape of a value without its clauses: it is assumed to be needed always."""
     return replace(shape, optional=False, needed=NOWHERE) if shape.needed else shape
 
 
 @lru_cache(maxsize=4096)
 def interned(shape: Shape) -> Shape:
-    """Return the one object for all equal shapes, so that many of them are told apart at no cost."""
+    """Return the one shared object for all equal shapes, so that they can be compared by identity."""
     return shape

@@ -367,7 +367,7 @@ class ExpressionParser(OperandParser):
 
     @contextmanager
     def nested(self) -> Iterator[bool]:
-        """Enter a nesting level; yield False if it is too deep, with a problem reported and the rest skipped."""
+        """Enter a nesting level; yield False if it is too deep: that is reported, and the rest skipped."""
         if self._depth >= MAX_DEPTH:
             span = Span(self.token.start, self.token.end)
             self.problem(span, f"nested more than {MAX_DEPTH} levels deep", "a shallower expression")

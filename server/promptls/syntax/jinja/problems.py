@@ -34,7 +34,7 @@ CONSTANTS: Final = frozenset({"true", "false", "none", "True", "False", "None"})
 
 @lru_cache(maxsize=4096)
 def refusal(text: str, inner_start: int, inner_end: int) -> Problem | None:
-    """Return the first error that only jinja2 reports, with a span from the tag's start, or None."""
+    """Return the first invalid parameter, target, import, call block or argument of a tag, or None."""
     return next(_refusals(parse_tag(text, inner_start, inner_end).statement), None)
 
 
