@@ -28,7 +28,7 @@ from promptls.text.positions import Span
 _FIELD: Final = re.compile(r"\{([^\W\d]\w*)\}")
 _LATEX: Final = re.compile(r"\\[A-Za-z]+\*?$")
 _QUOTED_LATEX: Final = re.compile(r"(?<!\\)(?:(?:\\\\)+|\\[bfrt]|\\U000000(?:08|09|0c|0d))[A-Za-z]+\*?$")
-"""The same between double quotes, where one backslash begins an escape of YAML.
+"""LaTeX between double quotes, where a single backslash begins an escape of YAML.
 
 In Python, `"\\frac"` and `"\\text"` begin with a form feed and a tab.
 """

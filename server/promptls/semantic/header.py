@@ -34,7 +34,7 @@ OPENING: Final = "{#---"
 CLOSING: Final = "---#}"
 _KEY: Final = re.compile(r"^[ \t{]*['\"]?([A-Za-z_]\w*)['\"]?[ \t]*:", re.MULTILINE)
 _FIRST_WORD: Final = re.compile(r"[A-Za-z_]*:?")
-_OF_MANY: Final = frozenset({"name", "description"})
+_COMMON_KEYS: Final = frozenset({"name", "description"})
 """Keys that are also common in comments of other programs, in various spellings."""
 
 
@@ -54,13 +54,13 @@ def tells_of_prompt(comment: str) -> bool:
     words = {*_KEY.findall(inside)}
     if words & keys or _FIRST_WORD.fullmatch(inside):
         return True
-    return any(nearest(word, keys - _OF_MANY) for word in words)
+    return any(nearest(word, keys - _COMMON_KEYS) for word in words)
 
 
 Path: TypeAlias = tuple[int | str, ...]
 """The keys that lead to a setting."""
 
-_OWN: Final = "NAME"
+_USER_NAME: Final = "NAME"
 """The placeholder for a name that the user chooses."""
 _MISSING: Final = "Field required"
 
@@ -114,10 +114,10 @@ def first_without_name(invalid: tuple[Invalid, ...], model: type[BaseModel]) -> 
     seen: set[Path] = set()
     for each in invalid:
         above, name = each.path[:-1], str(each.path[-1])
-        if len(above) != 1 or each.is_unknown_key or name not in names_at(model, (*above, _OWN)):
+        if len(above) != 1 or each.is_unknown_key or name not in names_at(model, (*above, _USER_NAME)):
             continue
-        mended = ".".join(map(str, (*above, _OWN, name)))
-        found[each.path] = "" if above in seen else f"`{name}` belongs below a name: `{mended}`"
+        fixed = ".".join(map(str, (*above, _USER_NAME, name)))
+        found[each.path] = "" if above in seen else f"`{name}` belongs below a name: `{fixed}`"
         seen.add(above)
     return found
 
@@ -128,7 +128,7 @@ def _places(model: type[BaseModel], name: str, above: tuple[str, ...]) -> Iterat
         kind = _without_none(info.annotation)
         way: tuple[str, ...] = (*above, each)
         if get_origin(kind) is dict:
-            kind, way = _without_none(get_args(kind)[1]), (*way, _OWN)
+            kind, way = _without_none(get_args(kind)[1]), (*way, _USER_NAME)
         if _is_model(kind):
             yield from ((*way, each) for each in (name, f"{name}s") if each in kind.model_fields)
             yield from _places(kind, name, way)
@@ -295,7 +295,7 @@ def example_fact(
         known: Any = facts.get(key)
         if known is None or known[0] != given:
             known = facts[key] = (given, find(example, *given))
-        return known[1]  # type: ignore[no-any-return]  # put there above
+        return known[1]  # type: ignore[no-any-return]  # stored above
 
     return fact
 
@@ -378,10 +378,10 @@ _NOT_GROWN: Final = _Growth(0, 0)
 
 
 @lru_cache(maxsize=64)
-def _read(text: str, begin: int, base: int, end: int, grown: _Growth) -> Declarations:
+def _read(text: str, begin: int, base: int, end: int, growth: _Growth) -> Declarations:
     def span(first: int, last: int) -> Span:
         last = first + len(text[first:last].rstrip())
-        return Span(base + grown.written(first), base + grown.written(last))
+        return Span(base + growth.written(first), base + growth.written(last))
 
     composed = compose(text, span, lambda _span: False)
     if composed.error:
@@ -391,10 +391,10 @@ def _read(text: str, begin: int, base: int, end: int, grown: _Growth) -> Declara
             offset = text.rfind("\n", 0, written) + 1
         place = Span(base + offset, base + max(line_end(text, offset), offset + 1))
         problem = HeaderProblem("syntax", place, composed.error.message)
-        mended = _without_broken_keys(text)
-        if mended is None:
+        fixed = _without_broken_keys(text)
+        if fixed is None:
             return Declarations(Span(begin, end), problems=(problem,))
-        declared = _read(mended[0], begin, base, end, mended[1])
+        declared = _read(fixed[0], begin, base, end, fixed[1])
         return replace(declared, problems=(problem, *declared.problems))
     if composed.root is None:
         return Declarations(Span(begin, end))
@@ -421,21 +421,21 @@ def _without_broken_keys(text: str) -> tuple[str, _Growth] | None:
     header. None if that is not possible, or does not fix the header.
     """
     rest, above = "", ""
-    grown = _NOT_GROWN
+    growth = _NOT_GROWN
     for block in TOP_KEY.split(text):
         if _is_mapping(block):
             rest += block
-        elif grown is _NOT_GROWN and (mended := corrected_key(block)) is not None:
-            number = len(mended) - len(block)
+        elif growth is _NOT_GROWN and (fixed := corrected_key(block)) is not None:
+            number = len(fixed) - len(block)
             if number:
-                grown = _Growth(len(rest) + len(mended.rstrip()), number)
-            rest += mended
+                growth = _Growth(len(rest) + len(fixed.rstrip()), number)
+            rest += fixed
         elif may_be_left_out(block, above):
             rest += _BUT_LINE_BREAK.sub(" ", block)
         else:
             return None
         above = block
-    return (rest, grown) if rest != text and _is_mapping(rest) else None
+    return (rest, growth) if rest != text and _is_mapping(rest) else None
 
 
 def _is_mapping(text: str) -> bool:

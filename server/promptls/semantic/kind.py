@@ -27,7 +27,7 @@ from promptls.text.suggest import is_close
 _CERTAIN: Final = frozenset({"input_keys", "output_key", "output_type", "<<", *NEWER_FILE_KEYS})
 """Keys that files of other programs never have next to an `instruction`; a merge may add any of them."""
 _KNOWN: Final = frozenset({*PROMPT_KEYS, *HEADER_KEYS})
-_WITH_EXAMPLES: Final = frozenset(saved_keys("simple prompt", ()))
+_SAVED_KEYS: Final = frozenset(saved_keys("simple prompt", ()))
 """Keys that are allowed next to `examples` in a file in Ragas's saved format."""
 
 
@@ -39,7 +39,7 @@ def are_of_object(keys: frozenset[str]) -> bool:
     that prompt objects do not have; if there is such a key, there must also be one that only prompt objects
     have, or a typo of one.
     """
-    unknown = keys - _KNOWN - (_WITH_EXAMPLES if "examples" in keys else frozenset())
+    unknown = keys - _KNOWN - (_SAVED_KEYS if "examples" in keys else frozenset())
     if keys & _CERTAIN or not unknown:
         return True
     if any(is_close(key, each) for key in unknown for each in _CERTAIN):
@@ -64,7 +64,7 @@ def in_usual_frame(text: str) -> str | None:
     return found if found != text else None
 
 
-_MEMBER: Final = frozenset({"name", "role"})
+_PERSON_KEYS: Final = frozenset({"name", "role"})
 """Keys that items in a list of people have as well."""
 _BARE: Final = frozenset({"name", "content", None})
 _PROMPT_POET: Final = re.compile(r"escape_special_characters|<\|space\|>|\btoken_limit\b")
@@ -94,11 +94,11 @@ _SECRET_VALUE: Final = re.compile(
 )
 """Names of secrets in an expression; names about models may contain tokens and keys too."""
 _FOREIGN_FILTERS: Final = frozenset({"b64encode", "b64decode", "password_hash", "unvault", "vault", "quote"})
-_OF_MODELS: Final = frozenset(
+_MODEL_KEYS: Final = frozenset(
     {"temperature", "max_tokens", "top_p", "token_limit", "truncation_step", "cache_control", "tool_call_id"}
 )
 """Keys about a model that no part has."""
-_OF_TEXTS: Final = frozenset(
+_TEXT_NAMES: Final = frozenset(
     {
         "priority",
         "description",
@@ -112,7 +112,7 @@ _OF_TEXTS: Final = frozenset(
     }
 )
 """Common names for texts for a model, and for other things."""
-_GO: Final = re.compile(
+_GO_TAG: Final = re.compile(
     r"\{\{-?\s*(?:\.[A-Za-z]|(?:if|range|with|end|define|template|include)\b(?!\s*[|(}=]))"
 )
 """Tags of Go templates, as in Helm."""
@@ -122,9 +122,9 @@ _CERTIFICATE: Final = "-----BEGIN "
 def is_prompt_like(chunk: Chunk, part: Part) -> bool:
     """Return whether an item is a part of a prompt by its keys, name or text."""
     keys = {key_text(entry) for entry in part.entries}
-    if keys == _MEMBER:
+    if keys == _PERSON_KEYS:
         return False
-    if not part.is_whole or keys & _OF_MODELS or keys & set(PART_KEYS) - _BARE:
+    if not part.is_whole or keys & _MODEL_KEYS or keys & set(PART_KEYS) - _BARE:
         return True
     if _PROMPT_POET.search(chunk.text, part.span.start, max(part.span.end, part.span.start)):
         return True
@@ -138,14 +138,14 @@ def has_keys_of_prompts(chunk: Chunk, part: Part) -> bool:
     if not {"name", "content"} <= keys or not part.is_whole or is_file_like(chunk, part):
         return False
     others = keys - set(PART_KEYS)
-    if others <= _OF_MODELS or _PROMPT_POET.search(chunk.text, part.span.start, part.span.end):
+    if others <= _MODEL_KEYS or _PROMPT_POET.search(chunk.text, part.span.start, part.span.end):
         return True
-    return others <= _OF_MODELS | _OF_TEXTS and bool(_SENTENCE.search(_literal(chunk, part)))
+    return others <= _MODEL_KEYS | _TEXT_NAMES and bool(_SENTENCE.search(_literal(chunk, part)))
 
 
 def is_file_like(chunk: Chunk, part: Part) -> bool:
     """Return whether an item looks like a secret or a file of a different program."""
-    if _GO.search(chunk.text, part.span.start, max(part.span.end, part.span.start)):
+    if _GO_TAG.search(chunk.text, part.span.start, max(part.span.end, part.span.start)):
         return True
     name = part.value("name")
     text = name.text if isinstance(name, Scalar) and not name.dynamic else ""
@@ -162,14 +162,14 @@ def is_file_like(chunk: Chunk, part: Part) -> bool:
     if len(tags) != 1 or _literal(chunk, part).strip("\"' \r\n|>-"):
         return False
     return any(
-        _is_foreign(node)
+        _is_of_deployment(node)
         for tag in tags
         for expression in tag_tree(tag).statement.expressions
         for node in walk(expression)
     )
 
 
-def _is_foreign(node: Expression) -> bool:
+def _is_of_deployment(node: Expression) -> bool:
     """Return whether an expression is typical of deployments: a secret's name, or a filter of Ansible."""
     match node:
         case Name(name=name) | Attribute(name=name):
@@ -219,7 +219,7 @@ _OWN_EVALUATION_KEYS: Final = frozenset(
 """Keys next to a `prompt_template` that other programs do not use."""
 _TEMPLATE_MARKS: Final = frozenset({"template", "type", "ice_token", "begin", "round", "end"})
 _JSON_EVALUATION_KEYS: Final = frozenset({*EVALUATION_KEYS, *INFER_KEYS, ""})
-"""Includes the empty key, of which nothing has been written yet."""
+"""Includes the empty key, for a key that is still being typed."""
 _MAX_OTHERS: Final = 0.5
 
 

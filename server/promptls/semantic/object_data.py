@@ -1,4 +1,4 @@
-"""The plain data of a YAML tree: what libyaml would load, without what Jinja prints into it."""
+"""Build the plain data of a YAML tree: what libyaml would load, except text that Jinja prints."""
 
 from __future__ import annotations
 

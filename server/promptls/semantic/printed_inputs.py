@@ -42,7 +42,7 @@ _PASSING: Final = frozenset(
     }
 )
 """Filters whose result has the line breaks of their argument."""
-_OF_LISTS: Final = SAME_LIST | {"batch", "groupby", "map", "slice"}
+_LIST_FILTERS: Final = SAME_LIST | {"batch", "groupby", "map", "slice"}
 """Filters that return a list with elements of another list."""
 _PASSING_METHODS: Final = frozenset(
     {"capitalize", "get", "lower", "lstrip", "pop", "replace", "rstrip", "strip", "title", "upper"}
@@ -61,7 +61,7 @@ def unescaped_values(
         yield node, adds_breaks
         return
     adds_breaks = adds_breaks or _adds_breaks(node, indent or 0)
-    if adds_breaks and isinstance(node, Filter) and node.name in _OF_LISTS and node.target is not None:
+    if adds_breaks and isinstance(node, Filter) and node.name in _LIST_FILTERS and node.target is not None:
         yield from unescaped_values(node.target, indent, adds_breaks=True)
         return
     for inner in _passed_on(node, indent):

@@ -127,7 +127,7 @@ def chunk_fact(find: Callable[[Chunk], Fact]) -> Callable[[Chunk], Fact]:
         if reads is None:
             if found is _MISSING:
                 found = chunk.facts[find] = find(chunk)
-            return found  # type: ignore[return-value]  # put there above
+            return found  # type: ignore[return-value]  # stored above
         reads.columns[fact] = None
         if found is _MISSING:
             token = current.set(None)
@@ -135,14 +135,14 @@ def chunk_fact(find: Callable[[Chunk], Fact]) -> Callable[[Chunk], Fact]:
                 found = chunk.facts[find] = find(chunk)
             finally:
                 current.reset(token)
-        return found  # type: ignore[return-value]  # put there above
+        return found  # type: ignore[return-value]  # stored above
 
     return fact
 
 
 def fact_values(fact: Callable[[Chunk], Fact], chunks: Iterable[Chunk]) -> list[Fact]:
     """Return the values of a chunk fact, in the order of the chunks."""
-    find = fact.__wrapped__  # type: ignore[attr-defined]  # as `wraps` has it
+    find = fact.__wrapped__  # type: ignore[attr-defined]  # set by `wraps`
     reads = current.get()
     if reads is not None:
         reads.columns[fact] = None
@@ -154,7 +154,7 @@ def fact_values(fact: Callable[[Chunk], Fact], chunks: Iterable[Chunk]) -> list[
 
 def set_fact(chunk: Chunk, fact: Callable[[Chunk], Fact], value: Fact) -> None:
     """Store the value of a chunk fact that was obtained in a different way."""
-    chunk.facts[fact.__wrapped__] = value  # type: ignore[attr-defined]  # as `wraps` has it
+    chunk.facts[fact.__wrapped__] = value  # type: ignore[attr-defined]  # set by `wraps`
 
 
 @chunk_fact
@@ -176,7 +176,7 @@ def _has_printed_content(chunk: Chunk) -> bool:
             del printed[opened.pop() :]
         printed.append(piece)
     if opened and not _KEY_LINE.search("".join(printed[opened[0] :])):
-        del printed[opened[0] :]  # a macro that is being written, with no mapping behind it
+        del printed[opened[0] :]  # an incomplete macro that no mapping follows
     return bool(_CONTENT.search(" ".join(printed)))
 
 

@@ -49,14 +49,14 @@ def turned_off() -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given(Generic[Basis, Fact]):
+class _ChunkFactGiven(Generic[Basis, Fact]):
     """A chunk fact for one basis; two are the same if their bases are the same objects."""
 
     find: Callable[[Chunk, Basis], Fact]
     basis: Basis
 
     def __call__(self, chunk: Chunk) -> Fact:
-        known: tuple[Basis, Fact] | None = chunk.facts.get(self.find)  # type: ignore[assignment]  # put there below
+        known: tuple[Basis, Fact] | None = chunk.facts.get(self.find)  # type: ignore[assignment]  # stored below
         if known is None or not _is_same(known[0], self.basis):
             known = chunk.facts[self.find] = (self.basis, self.find(chunk, self.basis))
         assert known is not None
@@ -66,7 +66,11 @@ class _Given(Generic[Basis, Fact]):
         return hash(self.find)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Given) and self.find is other.find and _is_same(self.basis, other.basis)
+        return (
+            isinstance(other, _ChunkFactGiven)
+            and self.find is other.find
+            and _is_same(self.basis, other.basis)
+        )
 
 
 def _is_same(one: object, other: object) -> bool:
@@ -81,7 +85,7 @@ def chunk_fact_given(find: Callable[[Chunk, Basis], Fact]) -> Callable[[Chunk, B
 
     @wraps(find)
     def fact(chunk: Chunk, basis: Basis) -> Fact:
-        given = _Given(find, basis)
+        given = _ChunkFactGiven(find, basis)
         reads = current.get()
         if reads is None:
             return given(chunk)
@@ -117,7 +121,7 @@ def file_fact(find: Callable[[ChunkList], Fact]) -> Callable[[ChunkList], Fact]:
         reads = current.get()
         if reads is not None and reads.serial == chunks.serial:
             reads.facts[fact] = memo.value
-        return memo.value  # type: ignore[no-any-return]  # put there above
+        return memo.value  # type: ignore[no-any-return]  # stored above
 
     return fact
 
@@ -130,7 +134,7 @@ def placed_fact(
     @wraps(find)
     def fact(chunks: ChunkList, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Fact:
         key = (fact, arguments)
-        known: tuple[Any, Reads] | None = chunks.facts.get(key)  # type: ignore[assignment]  # put there below
+        known: tuple[Any, Reads] | None = chunks.facts.get(key)  # type: ignore[assignment]  # stored below
         if known is None or _is_off:
             inner = Reads(chunks.serial)
             token = current.set(inner)

@@ -390,7 +390,7 @@ def _cut(text: str, language: Language, known: dict[tuple[str, Role], Chunk]) ->
 
 
 def _is_list(first: Chunk) -> bool:
-    """Return whether the YAML under the Jinja is a list, by what is ahead of its second item."""
+    """Return whether the YAML under the Jinja is a list, judging by the text before its second item."""
     return not first.has_printed_content or _begins_with_item(first)
 
 

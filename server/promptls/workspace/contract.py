@@ -184,11 +184,11 @@ class _Search:
             is_whole = is_whole and below.is_whole
             if below.by_name:
                 all_below[reference] = below
-        _hand_on(template, all_below, found)
+        _add_included_needs(template, all_below, found)
         return is_whole
 
 
-def _hand_on(
+def _add_included_needs(
     template: Template, below: Mapping[TemplateReference, Needs], found: dict[str, dict[Need, None]]
 ) -> None:
     """Add the needs of included files that the template does not certainly bind at the include."""
@@ -232,7 +232,7 @@ def _summed_uses(snapshot: Snapshot, path: str, around: tuple[str, ...]) -> dict
             below = _declared(snapshot, target, _summed_uses(snapshot, target, (*around, path)))
         if reference.is_choice:
             chosen.setdefault(tag_start(template, reference.span), []).append(below)
-            below = {name: _chosen(name, shape, reference) for name, shape in below.items()}
+            below = {name: _conditional_shape(name, shape, reference) for name, shape in below.items()}
         for name, shape in shapes_at(template, reference.span.start, below).items() if below else ():
             found[name] = merged(found[name], shape) if name in found else shape
     for start, each in chosen.items():
@@ -242,7 +242,7 @@ def _summed_uses(snapshot: Snapshot, path: str, around: tuple[str, ...]) -> dict
     return found
 
 
-def _chosen(name: str, shape: Shape, reference: TemplateReference) -> Shape:
+def _conditional_shape(name: str, shape: Shape, reference: TemplateReference) -> Shape:
     """Return the shape of a variable that is read in a file whose include is one of several choices."""
     if not reference.where or SOMETIMES in reference.where:
         return shape_along((Step(name, optional=True, keeps_null=True),), shape)
@@ -377,7 +377,7 @@ def function_names(snapshot: Snapshot, path: str) -> frozenset[str] | None:
     return None if functions is None else frozenset(function.name for function in functions)
 
 
-_MAX_WAYS: Final = 40
+_MAX_CHAINS: Final = 40
 """How many include chains are examined; a file that is included more often is judged by these."""
 
 
@@ -403,14 +403,14 @@ def ways_to(snapshot: Snapshot, path: str) -> tuple[Way, ...]:
 
     One whose functions file cannot be read declares nothing, because that file may provide any name.
     """
-    return snapshot.once(_found_ways, path)
+    return snapshot.once(_found_chains, path)
 
 
-def _found_ways(snapshot: Snapshot, path: str) -> tuple[Way, ...]:
-    return tuple(islice(_ways(snapshot, path, (path,)), _MAX_WAYS))
+def _found_chains(snapshot: Snapshot, path: str) -> tuple[Way, ...]:
+    return tuple(islice(_chains(snapshot, path, (path,)), _MAX_CHAINS))
 
 
-def _ways(snapshot: Snapshot, path: str, below: tuple[str, ...]) -> Iterator[Way]:
+def _chains(snapshot: Snapshot, path: str, below: tuple[str, ...]) -> Iterator[Way]:
     template = snapshot.template(path)
     if template is None:
         return
@@ -418,12 +418,12 @@ def _ways(snapshot: Snapshot, path: str, below: tuple[str, ...]) -> Iterator[Way
     functions = function_names(snapshot, path)
     own = frozenset(key.name for key in declared or ()) | (functions or frozenset())
     is_included = False
-    for includer, reference in _ways_places(snapshot, path, below):
+    for includer, reference in _including_references(snapshot, path, below):
         above = snapshot.template(includer)
         if above is None:
             continue
         bound = names_bound_at(above, reference)
-        for way in _ways(snapshot, includer, (*below, includer)):
+        for way in _chains(snapshot, includer, (*below, includer)):
             is_included = True
             provided = way.provided | bound | own
             judges = way.declares and functions is not None
@@ -432,7 +432,7 @@ def _ways(snapshot: Snapshot, path: str, below: tuple[str, ...]) -> Iterator[Way
         yield Way(path, own, declared is not None and functions is not None)
 
 
-def _ways_places(
+def _including_references(
     snapshot: Snapshot, path: str, below: tuple[str, ...]
 ) -> Iterator[tuple[str, TemplateReference]]:
     """Yield the includes that lead to a file and pass data on, those in open files first."""

@@ -96,7 +96,7 @@ def _entries(node: ast.Dict | ast.Call) -> Iterator[tuple[object, ast.expr]]:
         yield key.value if isinstance(key, ast.Constant) else None, value
 
 
-_SAME: Final = frozenset({"str", "Path", "PurePath", "abspath", "realpath", "fspath", "normpath"})
+_SAME_PATH: Final = frozenset({"str", "Path", "PurePath", "abspath", "realpath", "fspath", "normpath"})
 """Functions that return the path that is passed to them."""
 _SAME_METHODS: Final = frozenset({"resolve", "absolute", "as_posix", "__str__"})
 
@@ -150,7 +150,7 @@ def _of_call(
         return _joined([inner(argument) for argument in arguments])
     if name == "joinpath" and isinstance(function, ast.Attribute):
         return _joined([inner(function.value), *map(inner, arguments)])
-    return inner(arguments[0]) if name in _SAME and len(arguments) == 1 else None
+    return inner(arguments[0]) if name in _SAME_PATH and len(arguments) == 1 else None
 
 
 def _joined(parts: list[str | None]) -> str | None:
@@ -225,7 +225,7 @@ def _folder_of(loader: ast.Call, scope: Scope, file: str) -> str | None:
 
 _LOADERS: Final = frozenset({"Prompt"})
 """Names of classes that load a template: Prompt Poet's class."""
-_MARKS: Final = ("template_path", "raw_template", "promptls", "get_template")
+_CALL_MARKS: Final = ("template_path", "raw_template", "promptls", "get_template")
 """Strings one of which every file with such a call contains."""
 _RAW: Final = "raw_template"
 _LIBRARY: Final = "promptls"
@@ -316,7 +316,7 @@ def raw_templates_in(text: str, path: str) -> tuple[RawTemplate, ...]:
 
 def calls_in_text(text: str, path: str) -> tuple[TemplateCall, ...]:
     """Return the result of `calls_in`, without parsing source that does not mention templates."""
-    return calls_in(text, path) if any(mark in text for mark in _MARKS) else ()
+    return calls_in(text, path) if any(mark in text for mark in _CALL_MARKS) else ()
 
 
 def calls_in(text: str, path: str) -> tuple[TemplateCall, ...]:
@@ -356,7 +356,7 @@ def _raw_templates(tree: ast.Module, text: str, path: str) -> Iterator[RawTempla
             keys = None if data is None else _keys_of(data, node, scope)
             call = None
             if keys is not None and span is not None:
-                given = _given(keys, data or (), scope)
+                given = _values_by_key(keys, data or (), scope)
                 call = TemplateCall(path, span[0], span[1], "", keys, given)
             yield RawTemplate(raw, scope, call)
 
@@ -388,7 +388,7 @@ def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
             keys = None if data is None else _keys_of(data, node, scope)
             span = _name_span(node, text) if template and keys is not None else None
             if template and keys is not None and span is not None:
-                given = _given(keys, data or (), scope)
+                given = _values_by_key(keys, data or (), scope)
                 yield TemplateCall(path, *span, template, keys, given, is_jinja)
 
 
@@ -448,7 +448,9 @@ def _keys_of(data: tuple[ast.expr, ...], call: ast.Call, scope: Scope) -> frozen
     return frozenset(found)
 
 
-def _given(keys: frozenset[str], data: tuple[ast.expr, ...], scope: Scope) -> tuple[tuple[str, Shape], ...]:
+def _values_by_key(
+    keys: frozenset[str], data: tuple[ast.expr, ...], scope: Scope
+) -> tuple[tuple[str, Shape], ...]:
     """Return the values that a call passes, sorted by their keys; unknown if they are not literal."""
     found = dict.fromkeys(sorted(keys), UNKNOWN)
     for each in data:

@@ -146,10 +146,10 @@ def attribute_value(scope: Scope, name: str, attribute: str) -> ast.expr | None:
     meaning in any scope: the names that it reads are bound in the module.
     """
     module = _chain(scope)[-1]
-    owner = _class_meant(scope, name)
+    owner = _referenced_class(scope, name)
     if owner is None:
         return None
-    family = _family(module, owner)
+    family = _related_classes(module, owner)
     found: list[tuple[Scope, ast.expr | None]] = []
     for each in family:
         body = _body_of(module, each)
@@ -157,13 +157,13 @@ def attribute_value(scope: Scope, name: str, attribute: str) -> ast.expr | None:
     for assigned in module.attributes:
         if assigned.attribute != attribute:
             continue
-        of = _class_meant(assigned.scope, assigned.name)
+        of = _referenced_class(assigned.scope, assigned.name)
         if of is None:  # an object of an unknown class, which may be this one
             return None
         if of in family:
             found.append((assigned.scope, assigned.value))
     where, value = found[0] if len(found) == 1 else (scope, None)
-    return value if value is not None and _means_the_same(value, where, scope, module) else None
+    return value if value is not None and _has_same_meaning(value, where, scope, module) else None
 
 
 def meaning_in(scope: Scope) -> Callable[[str], ast.expr | None]:
@@ -183,7 +183,7 @@ def _chain(scope: Scope) -> list[Scope]:
     return found
 
 
-def _class_meant(scope: Scope, name: str) -> ast.ClassDef | None:
+def _referenced_class(scope: Scope, name: str) -> ast.ClassDef | None:
     """Return the class that a name refers to, or is an instance of."""
     for each in _chain(scope):
         if name not in each.values:
@@ -209,7 +209,7 @@ def _named_class(module: Scope, name: str) -> ast.ClassDef | None:
     return next(named, None)
 
 
-def _family(module: Scope, owner: ast.ClassDef) -> list[ast.ClassDef]:
+def _related_classes(module: Scope, owner: ast.ClassDef) -> list[ast.ClassDef]:
     """Return the class, its base classes in the module, and the classes that are derived from it."""
     body = module.node.body if isinstance(module.node, ast.Module) else []
     classes = [node for node in body if isinstance(node, ast.ClassDef)]
@@ -232,7 +232,7 @@ def _body_of(module: Scope, owner: ast.ClassDef) -> Scope | None:
     return next((scope for scope in module.inner if scope.node is owner), None)
 
 
-def _means_the_same(value: ast.expr, where: Scope, scope: Scope, module: Scope) -> bool:
+def _has_same_meaning(value: ast.expr, where: Scope, scope: Scope, module: Scope) -> bool:
     """Return whether every name in an expression is bound by the module in both scopes."""
     for node in ast.walk(value):
         if isinstance(node, ast.Name):

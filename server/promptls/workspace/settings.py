@@ -238,8 +238,8 @@ def find_project(path: Path, editor_settings: Mapping[str, object] | None = None
         for name in (SETTINGS_FILE, PYPROJECT_FILE):
             found = _read(candidate / name)
             if found is not None:
-                return _under_editor(found, editor_settings)
-    return _under_editor(ProjectFile(folder, None, Project()), editor_settings)
+                return _with_editor_settings(found, editor_settings)
+    return _with_editor_settings(ProjectFile(folder, None, Project()), editor_settings)
 
 
 def project_folder(path: Path) -> Path | None:
@@ -259,7 +259,7 @@ def folder_to_trust(path: Path) -> Path:
     return project_folder(path) or (path if path.is_dir() else path.parent)
 
 
-def _under_editor(project: ProjectFile, editor_settings: Mapping[str, object] | None) -> ProjectFile:
+def _with_editor_settings(project: ProjectFile, editor_settings: Mapping[str, object] | None) -> ProjectFile:
     """Return the project overridden by the editor's settings; mappings such as `rules` are merged by key."""
     if not editor_settings:
         return project
@@ -276,7 +276,7 @@ def edited_project(
 ) -> ProjectFile:
     """Return the project with the text of its file replaced."""
     found = project_in(project.path, text) if project.path is not None else None
-    return project if found is None else _under_editor(found, editor_settings)
+    return project if found is None else _with_editor_settings(found, editor_settings)
 
 
 def _read(file: Path) -> ProjectFile | None:
@@ -357,7 +357,7 @@ def _validated(
 
     settings, invalid = valid_part(Project, values)
     placed = [
-        (_nearest_place(file, text, _written(values, found.path)) if file else None, found)
+        (_nearest_place(file, text, _existing_prefix(values, found.path)) if file else None, found)
         for found in invalid
     ]
     placed.sort(key=lambda each: _order(each[0]))
@@ -380,7 +380,7 @@ def _validated(
     return settings, tuple(problems)
 
 
-def _written(values: Any, path: tuple[int | str, ...]) -> tuple[int | str, ...]:
+def _existing_prefix(values: Any, path: tuple[int | str, ...]) -> tuple[int | str, ...]:
     """Return the longest prefix of `path` that exists: a missing name has no position."""
     for length, name in enumerate(path):
         if not (isinstance(values, dict) and name in values):

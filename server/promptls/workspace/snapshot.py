@@ -36,7 +36,7 @@ Found = TypeVar("Found")
 
 _MAX_INCLUDERS: Final = 40
 """How many includers are examined; a file that is included more often is judged by these."""
-_ELSEWHERE: Final = frozenset({"set", "macro", "call"})
+_PRINTED_ELSEWHERE: Final = frozenset({"set", "macro", "call"})
 """Blocks whose text is printed in a different place, which is not known here."""
 
 
@@ -77,7 +77,7 @@ def _is_text(snapshot: Snapshot, path: str, above: frozenset[str]) -> bool:
 
 
 def _place(template: Template, reference: TemplateReference) -> str:
-    """Return where a file names another one: in a `text`, `elsewhere`, or in the `frame` around the texts."""
+    """Return where a file names another: in a `text`, `elsewhere`, or in the `frame` around the texts."""
     return _place_in_file(template.source.root, reference)
 
 
@@ -95,7 +95,7 @@ def _place_in(chunk: Chunk, offset: int, keyword: str) -> str:
     if any(
         chunk.tags[pair.opening].span.start <= offset <= chunk.tags[pair.closing].span.end
         for pair in chunk_blocks(chunk).pairs
-        if pair.keyword in _ELSEWHERE
+        if pair.keyword in _PRINTED_ELSEWHERE
     ):
         return "elsewhere"
     line = bisect_right(chunk.line_starts, offset) - 1
@@ -189,7 +189,7 @@ class Snapshot:
                 found = find(self, path)
             self.derived[find, path] = (found, reads)
             return found
-        found, reads = known  # type: ignore[misc]  # put there above
+        found, reads = known  # type: ignore[misc]  # stored above
         reads.pass_on()
         return found
 

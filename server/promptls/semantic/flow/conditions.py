@@ -93,7 +93,7 @@ def selected(over: Expression, element: str) -> Iterator[Condition]:
                 name="selectattr" | "rejectattr" as name,
                 arguments=(Constant(value=str() as key), Constant(value=str() as test), wanted),
             ) if test in _EQUAL | _UNEQUAL | {"in"}:
-                values = _conditions_constants(wanted)
+                values = _compared_constants(wanted)
                 path: Path = (Step(element),)
                 for part in key.split("."):
                     path = extended(path, Step(part))
@@ -109,28 +109,35 @@ def under(shape: Shape, name: str, condition: Condition) -> Shape:
     """
     root = str(condition.path[0].key)
     if root == name:
-        return _beside(shape, condition.path[1:], condition)
+        return _with_conditional_siblings(shape, condition.path[1:], condition)
     need = _need(condition, condition.path)
     return shape if need is None else conditional(shape, need)
 
 
-def _beside(shape: Shape, way: Path, condition: Condition) -> Shape:
+def _with_conditional_siblings(shape: Shape, way: Path, condition: Condition) -> Shape:
     """Return a shape in which the siblings of values on the path to the tested value are conditional."""
     if not way:
         return shape
     if shape.kind == "union":
         return replace(
-            shape, alternatives=tuple([_beside(each, way, condition) for each in shape.alternatives])
+            shape,
+            alternatives=tuple(
+                [_with_conditional_siblings(each, way, condition) for each in shape.alternatives]
+            ),
         )
     key = way[0].key
     if not isinstance(key, str):
         inside = shape.element
-        return shape if inside is None else replace(shape, element=_beside(inside, way[1:], condition))
+        return (
+            shape
+            if inside is None
+            else replace(shape, element=_with_conditional_siblings(inside, way[1:], condition))
+        )
     need = _need(condition, way)
     keys = [
         (
             name,
-            _beside(below, way[1:], condition)
+            _with_conditional_siblings(below, way[1:], condition)
             if name == key
             else below
             if need is None
@@ -160,14 +167,14 @@ def is_about_one(path: Path) -> bool:
 
 
 def _about(value: Expression, constants: Expression, *, is_among: bool) -> Conditions:
-    found = _conditions_constants(constants)
+    found = _compared_constants(constants)
     if found is None or not is_plain(value):
         return ()
     path = path_of(value)
     return (Condition(path, found, is_among),) if path else ()
 
 
-def _conditions_constants(node: Expression) -> frozenset[object] | None:
+def _compared_constants(node: Expression) -> frozenset[object] | None:
     """Return the constants that a value is compared with, or None if there may be others."""
     if isinstance(node, Constant):
         return frozenset({node.value})

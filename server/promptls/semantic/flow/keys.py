@@ -103,7 +103,7 @@ class _Reader:
     def read(self, node: Expression) -> None:
         """Collect the keys of an expression."""
         if path_of(node):
-            self._along(node)
+            self._visit_path(node)
             return
         match node:
             case Filter(target=target):
@@ -120,7 +120,7 @@ class _Reader:
         for each in nodes:
             self.read(each)
 
-    def _along(self, node: Expression) -> None:
+    def _visit_path(self, node: Expression) -> None:
         """Visit the keys along a path expression."""
         while True:
             match node:
@@ -159,7 +159,7 @@ class _Reader:
 
     def _dotted(self, node: Constant, way: Path) -> None:
         """Visit the keys of a text such as `author.name`, one after the other."""
-        inside = self._inside_quotes(node)
+        inside = self._span_inside_quotes(node)
         begin = inside.start if inside is not None else 0
         for name in str(node.value).split("."):
             way = extended(way, Step(name))
@@ -170,13 +170,13 @@ class _Reader:
     def _constant(self, node: Expression, path: Path) -> None:
         """Visit a quoted key; numbers and other keys are ignored."""
         if isinstance(node, Constant) and isinstance(node.value, str):
-            inside = self._inside_quotes(node)
+            inside = self._span_inside_quotes(node)
             if inside is not None:
                 self._key(node.value, inside, path, is_quoted=True)
         else:
             self.read(node)
 
-    def _inside_quotes(self, node: Constant) -> Span | None:
+    def _span_inside_quotes(self, node: Constant) -> Span | None:
         """Return the span of a text between its quotes, or None if it has escapes."""
         span = Span(node.span.start + 1, node.span.end - 1)
         return span if self._text[span.start : span.end] == node.value else None
@@ -216,7 +216,7 @@ def way_of(path: Path) -> Way:
 
 
 def path_along(way: Way) -> Path:
-    """Return a way as a path."""
+    """Return the path with these keys and elements."""
     return tuple(Step(key) for key in way)
 
 

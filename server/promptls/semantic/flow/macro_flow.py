@@ -86,7 +86,7 @@ def _completed(flow: Flow, imported: Macros) -> dict[str, Shape]:
             owner = parameter_of(each.path)
             macro = macros.get(name) if each.path and (owner is None or owner.owner != name) else None
             if macro is not None:
-                _hand(shapes, each, macro, macros.get(each.block))
+                _add_uses(shapes, each, macro, macros.get(each.block))
         if shapes == before:
             break
     return shapes
@@ -106,7 +106,7 @@ def _owners(shapes: Mapping[str, Shape], flow: Flow) -> dict[str, MacroUses]:
     return {name: MacroUses(uses, tuple(given.get(name, ()))) for name, uses in parameters.items()}
 
 
-def _hand(shapes: dict[str, Shape], handed: Pass, macro: MacroUses, block: MacroUses | None) -> None:
+def _add_uses(shapes: dict[str, Shape], handed: Pass, macro: MacroUses, block: MacroUses | None) -> None:
     """Add the uses of a parameter in a macro, and its call block, to the shape of the argument."""
     shape = unconditional(macro.shape(handed.argument))
     number = macro.number(handed.argument)

@@ -75,11 +75,11 @@ def extended(path: Path, step: Step) -> Path:
     if not isinstance(view, View) or isinstance(step.key, View) or view.kind == "looked up":
         return (*path, step)
     base = with_optional_end(path[:-1]) if path[-1].optional else path[:-1]
-    found = _behind(base, view, step)
+    found = _through_view(base, view, step)
     return with_optional_end(found, keeps_null=step.keeps_null) if step.optional else found
 
 
-def _behind(base: Path, view: View, step: Step) -> Path:
+def _through_view(base: Path, view: View, step: Step) -> Path:
     """Return the path that a step leads to from a view of the value at `base`."""
     if step.key in _ELEMENTS:
         match view.kind:

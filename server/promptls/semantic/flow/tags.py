@@ -121,7 +121,7 @@ class TagReader:
             self._uses.truth(statement.loop_test)
 
     def _bound_in_loop(self, over: Expression, target: Expression | None) -> Iterator[Bind]:
-        mapping, view = _gone_through(over)
+        mapping, view = _iterated_mapping(over)
         if mapping is None:
             path = self._uses.use(over, LIST, "iterated")
         else:
@@ -169,9 +169,8 @@ class TagReader:
         """Visit any other tag: what it reads, and what it binds for other tags or inside its block."""
         if statement.keyword == "call" and statement.parameters:
             self._uses.call_block = self._text
-        self._uses.branches += (
-            statement.keyword == "macro"
-        )  # defaults are only used if an argument is missing
+        # A default is only evaluated if the argument is missing.
+        self._uses.branches += statement.keyword == "macro"
         for expression in statement.expressions:
             self._uses.use(expression, UNKNOWN)
         defined = [statement.name] if statement.name and statement.keyword in {"macro", "import"} else []
@@ -189,7 +188,7 @@ class TagReader:
             yield Bind(name, (Step(caller_root(owner)),) if name == "caller" and owner else ())
 
 
-def _gone_through(over: Expression) -> tuple[Expression | None, ViewKind]:
+def _iterated_mapping(over: Expression) -> tuple[Expression | None, ViewKind]:
     """Return the mapping that a loop iterates over with a method or filter, and the kind of the view."""
     match over:
         case Call(function=Attribute(target=mapping, name=name), arguments=()) if name in VIEWS:

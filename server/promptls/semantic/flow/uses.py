@@ -310,7 +310,7 @@ class ExpressionUses:
         path = path_of(node)
         if path:
             self.emit(path, shape, node, need)
-            self._on_the_way(node)
+            self._visit_path(node)
         else:
             self._inside(node, shape)
         return path
@@ -321,12 +321,12 @@ class ExpressionUses:
             self._logic(node, None)
         elif path := path_of(node):
             self.emit(with_optional_end(path), UNKNOWN, node)
-            self._on_the_way(node)
+            self._visit_path(node)
         else:
             self._inside(node, UNKNOWN)
 
     def _logic(self, node: Operation, shape: Shape | None) -> None:
-        """Visit the operands of `and`, `or` and `not`; earlier ones are true after `and`, false after `or`."""
+        """Visit the operands of `and`, `or` and `not`: `and` implies the earlier ones, `or` refutes them."""
         asked, where = len(self._asked), self._where
         is_all = node.operators[0] == "and"
         last = len(node.operands) - 1
@@ -344,27 +344,27 @@ class ExpressionUses:
         self._where = where
         self.branches -= 1
 
-    def _on_the_way(self, node: Expression) -> None:
+    def _visit_path(self, node: Expression) -> None:
         """Visit the uses inside a path expression: in its filters and arguments."""
         match node:
             case Attribute(target=target):
-                self._on_the_way(target)
+                self._visit_path(target)
             case Item(target=target, key=key):
                 if isinstance(key, Slice):
                     self.emit(path_of(target), SEQUENCE, target)
-                self._on_the_way(target)
+                self._visit_path(target)
                 self._inside(key, UNKNOWN)
             case Filter(target=target) if target is not None:
                 self._filter(node, path_of(target))
-                self._on_the_way(target)
+                self._visit_path(target)
             case Call(function=Attribute(target=target, name=name), arguments=arguments):
                 if name in VIEWS:
                     self.emit(path_of(target), MAPPING, target, f".{name}")
-                self._on_the_way(target)
+                self._visit_path(target)
                 for argument in arguments:
                     self.use(argument, UNKNOWN)
             case Operation(operands=operands):
-                self._on_the_way(operands[0])
+                self._visit_path(operands[0])
                 for operand in operands[1:]:
                     self.use(operand, UNKNOWN)
 
@@ -387,7 +387,7 @@ class ExpressionUses:
                 path = path_of(target) if target is not None else ()
                 self._filter(node, path)
                 if target is not None:
-                    self._on_the_way(target) if path else self._inside(target, UNKNOWN)
+                    self._visit_path(target) if path else self._inside(target, UNKNOWN)
             case Call():
                 self._call(node)
             case _:
@@ -427,14 +427,14 @@ class ExpressionUses:
             self._inside(node.target, UNKNOWN)
         elif node.name in {"defined", "undefined", "none"}:
             self.emit(with_optional_end(path), UNKNOWN, node.target)
-            self._on_the_way(node.target)
+            self._visit_path(node.target)
         else:
             is_told = any(node is each for each in self._types.told)
             is_refused = any(node is each for each in self._types.refused)
             shape = _type_asked_for(node.name, is_told=is_told, is_refused=is_refused)
             may_lack = is_told and not self._is_last
             self.emit(with_optional_end(path) if may_lack else path, shape, node.target)
-            self._on_the_way(node.target)
+            self._visit_path(node.target)
         for argument in node.arguments:
             self.use(argument, UNKNOWN)
 

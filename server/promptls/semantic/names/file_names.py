@@ -206,7 +206,7 @@ class FileNames:
         return union(list(_bound_names(self._root).values()))
 
     def readings_of(self, name: str) -> Iterator[Reading]:
-        """Yield the places where a variable is read, in order."""
+        """Yield the readings of a variable, in order."""
         for located, resolver in self.scopes_where(lambda piece: name in _read_names(piece)):
             for reading in resolver.readings(located.chunk, located.start):
                 if reading.name == name:
@@ -261,7 +261,7 @@ class FileNames:
 
     @recorded_property
     def readings(self) -> tuple[Reading, ...]:
-        """Every place where a variable is read, in order."""
+        """All readings of variables, in order."""
         return tuple(
             reading
             for located, resolver in self.scopes_where(lambda _piece: True)

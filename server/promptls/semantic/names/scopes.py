@@ -61,7 +61,7 @@ def placed(held: Held) -> Binding:
 
 
 class _Scope:
-    """One open block with names of its own, or the file itself."""
+    """An open block that is a scope, or the file itself."""
 
     __slots__ = ("bound", "keyword")
 

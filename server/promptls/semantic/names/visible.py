@@ -1,4 +1,4 @@
-"""Which names and which open blocks there are at a place in a file."""
+"""Find the names and open blocks at a position in a file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from promptls.syntax.jinja.scanner import Tag
 
 
 class Visible(NamedTuple):
-    """What is there at a place: the names that the file binds, and the blocks around, outermost first.
+    """The names that the file binds at a position, and the enclosing blocks, outermost first.
 
-    `due` is the keyword of the innermost block that is never closed, or empty; `scopes` says how
-    many scopes outside each name is bound, 0 for the innermost.
+    `due` is the keyword of the innermost block that is never closed, or empty; `scopes` is how
+    many scopes further out each name is bound, 0 for the innermost.
     """
 
     bindings: dict[str, Binding]
@@ -28,11 +28,11 @@ class Visible(NamedTuple):
 
 
 def visible_at(template: Template, offset: int) -> Visible:
-    """Return what the file binds at `offset`, by the tags in front of the one that `offset` stands in."""
+    """Return what the file binds at `offset`, by the tags before the one that contains `offset`."""
     resolver, located = template.names.scopes_at(offset)
     inside = offset - located.start
     for tag in located.chunk.tags:
-        if tag.span.start < inside and (inside <= tag.span.end or _goes_on(located.chunk, tag, inside)):
+        if tag.span.start < inside and (inside <= tag.span.end or _is_continued(located.chunk, tag, inside)):
             inside = tag.span.start
             break
     for event in chunk_events(located.chunk):
@@ -46,16 +46,18 @@ def visible_at(template: Template, offset: int) -> Visible:
         for name, held in scope.bound.items():
             if name not in bindings:
                 bindings[name], depths[name] = placed(held), depth
-    return Visible(bindings, depths, tuple(resolver.blocks), _due(template, located.start + inside))
+    return Visible(
+        bindings, depths, tuple(resolver.blocks), _unclosed_keyword(template, located.start + inside)
+    )
 
 
-def _goes_on(chunk: Chunk, tag: Tag, inside: int) -> bool:
-    """Return whether the place is behind nothing but the space that follows a tag which is not closed."""
+def _is_continued(chunk: Chunk, tag: Tag, inside: int) -> bool:
+    """Return whether the position is separated from an unclosed tag only by white space."""
     return bool(tag.unclosed) and not chunk.text[tag.span.end : inside].strip(" \t")
 
 
-def _due(template: Template, offset: int) -> str:
-    """Return the keyword of the innermost block ahead of `offset` that nothing closes."""
+def _unclosed_keyword(template: Template, offset: int) -> str:
+    """Return the keyword of the innermost block before `offset` that is never closed."""
     stack: list[str] = []
     for tag in loose_tags(template.source.root):
         if tag.span.start >= offset:
@@ -69,9 +71,9 @@ def _due(template: Template, offset: int) -> str:
 
 
 def own_names(tag: Tag, start: int, place: int) -> dict[str, Binding]:
-    """Return the names that a tag binds for a place inside itself; `start` is the tag's offset in the file.
+    """Return the names that a tag binds at a position inside itself; `start` is the tag's offset in the file.
 
-    A loop's condition knows the loop's variables, a default the parameters before it.
+    A loop's condition sees the loop's variables, and a default sees the preceding parameters.
     """
     if tag.kind != "statement":
         return {}

@@ -125,7 +125,7 @@ def misfit(name: str, used: Shape, given: Shape) -> str | None:
         each_said = [misfit(name, each, given) for each in used.alternatives]
         return None if None in each_said else each_said[-1]
     if used.kind == given.kind:
-        return _inside(name, used, given)
+        return _misfit_inside(name, used, given)
     if used.kind == "list" and given.kind in {"text", "mapping"} and not _has_inside(used.element):
         return None  # a loop can iterate over characters and keys too
     if used.kind == "mapping" and not used.element and all(below.optional for _, below in used.keys):
@@ -161,7 +161,7 @@ def _has_inside(element: Shape | None) -> bool:
     return element is not None and element.kind in {"mapping", "list"}
 
 
-def _inside(name: str, used: Shape, given: Shape) -> str | None:
+def _misfit_inside(name: str, used: Shape, given: Shape) -> str | None:
     """Return what is wrong with the keys or elements of a value of the right kind."""
     if used.kind == "list":
         if used.element is None or given.element is None:

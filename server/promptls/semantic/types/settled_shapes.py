@@ -41,10 +41,10 @@ def _covers(clauses: list[Clause]) -> bool:
         return bool(clauses)
     way = min(need.way for need in min(clauses, key=len))
     values = {value for clause in clauses for need in clause if need.way == way for value in need.values}
-    return all(_covers(_left(clauses, way, value)) for value in (_OTHER, *values))
+    return all(_covers(_remaining(clauses, way, value)) for value in (_OTHER, *values))
 
 
-def _left(clauses: list[Clause], way: tuple[str, ...], value: object) -> list[Clause]:
+def _remaining(clauses: list[Clause], way: tuple[str, ...], value: object) -> list[Clause]:
     """Return the remaining clauses if the value at `way` is known."""
     return [
         frozenset([need for need in clause if need.way != way])
@@ -53,7 +53,7 @@ def _left(clauses: list[Clause], way: tuple[str, ...], value: object) -> list[Cl
     ]
 
 
-_WEAK: Final[dict[ShapeKind, tuple[ShapeKind, ...]]] = {
+_POSSIBLE_KINDS: Final[dict[ShapeKind, tuple[ShapeKind, ...]]] = {
     "sequence": ("text", "list"),
     "container": ("text", "list", "mapping"),
 }
@@ -80,9 +80,9 @@ def settled(shape: Shape) -> Shape:
         shape = unconditional(shape)
     if shape.kind in {"unknown", "any"}:
         return shape
-    found = {each.kind: _inside(each) for each in alternatives_of(shape)}
+    found = {each.kind: _settled_inside(each) for each in alternatives_of(shape)}
     tested = shape.tested
-    weak = [kind for kind in _WEAK if found.pop(kind, None) is not None]
+    weak = [kind for kind in _POSSIBLE_KINDS if found.pop(kind, None) is not None]
     if ELSE in tested and found.keys() <= tested:
         return Shape(
             "any",
@@ -98,9 +98,11 @@ def settled(shape: Shape) -> Shape:
     if "list" in found and "mapping" in found and _holds_keys(found["list"]) and not tested:
         del found["list"]
     for kind in weak:
-        if found.keys().isdisjoint(_WEAK[kind]):
+        if found.keys().isdisjoint(_POSSIBLE_KINDS[kind]):
             tested |= {kind}
-            found |= {each: Shape(each) for each in (("text",) if "scalar" in found else _WEAK[kind])}
+            found |= {
+                each: Shape(each) for each in (("text",) if "scalar" in found else _POSSIBLE_KINDS[kind])
+            }
             found.pop("scalar", None)
     return union_of(
         found.values(),
@@ -111,7 +113,7 @@ def settled(shape: Shape) -> Shape:
     )
 
 
-def _inside(shape: Shape) -> Shape:
+def _settled_inside(shape: Shape) -> Shape:
     """Return a shape of one kind with its keys and elements settled."""
     if not shape.keys and shape.element is None:
         return shape

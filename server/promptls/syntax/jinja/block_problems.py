@@ -137,11 +137,11 @@ class _Matching:
                 if not lacks_end(self.source, opening.keyword, opening.span, tag.span.start):
                     self.crossed.append(_Crossed(opening, tag, len(self.problems)))
                     self.problems.append(_not_closed(opening, tag))
-        elif late := _taken(self.crossed, lambda each: each.opening, tag):
+        elif late := _take_crossed(self.crossed, lambda each: each.opening, tag):
             first = self.early.setdefault(late.closing, late.problem)
             self.problems[max(first, late.problem)] = None
             self.problems[min(first, late.problem)] = _in_wrong_order(late, tag)
-        elif wrong := _taken(self.crossed, lambda each: each.closing, tag):
+        elif wrong := _take_crossed(self.crossed, lambda each: each.closing, tag):
             self.problems[wrong.problem] = _wrong_end(wrong)
         else:
             self.strays += [_Crossed(opening, tag, len(self.problems)) for opening in self.stack[-1:]]
@@ -171,7 +171,9 @@ def _divided(tag: BlockTag, inner: BlockTag | None) -> SyntaxProblem | None:
     return _behind_else(tag, inner) if inner.action == "else" else None
 
 
-def _taken(crossed: list[_Crossed], which: Callable[[_Crossed], BlockTag], tag: BlockTag) -> _Crossed | None:
+def _take_crossed(
+    crossed: list[_Crossed], which: Callable[[_Crossed], BlockTag], tag: BlockTag
+) -> _Crossed | None:
     """Remove and return the first of the crossed blocks with a tag of this keyword."""
     found = next((each for each in crossed if which(each).keyword == tag.keyword), None)
     if found is not None:
@@ -231,7 +233,7 @@ def _never_closed(source: Source, opening: BlockTag, max_chunks: int) -> SyntaxP
     own = next(tag for tag in located.chunk.tags if tag.span.start <= inside < tag.span.end)
     if own.unclosed and opening.keyword == "set":
         return None  # with a `=` added, it will not be a block
-    lead = _lead(located.chunk, own.span.start)
+    lead = _text_before(located.chunk, own.span.start)
     message = f"`{opening.keyword}` is never closed: expected `end{opening.keyword}`"
     for start, chunk, pair in _pairs_behind(source, opening, max_chunks):
         tag = chunk.tags[pair.opening]
@@ -240,8 +242,8 @@ def _never_closed(source: Source, opening: BlockTag, max_chunks: int) -> SyntaxP
         end = chunk.tags[pair.closing].span
         lines = chunk.text[tag.span.end : end.start]
         behind = lines.split("\n", maxsplit=1)[0]
-        is_below = "\n" in lines and _lead(chunk, end.start) == lead
-        if is_below and (behind.strip() or _lead(chunk, tag.span.start) != lead):
+        is_below = "\n" in lines and _text_before(chunk, end.start) == lead
+        if is_below and (behind.strip() or _text_before(chunk, tag.span.start) != lead):
             blamed = tag_tree(tag).statement.keyword_span.shifted(start + tag.span.start)
             return SyntaxProblem("jinja", blamed, message)
     return SyntaxProblem("jinja", opening.span, message)
@@ -257,6 +259,6 @@ def _pairs_behind(source: Source, opening: BlockTag, max_chunks: int) -> Iterato
                 yield each.start, each.chunk, pair
 
 
-def _lead(chunk: Chunk, offset: int) -> str:
+def _text_before(chunk: Chunk, offset: int) -> str:
     """Return the text before an offset on its line."""
     return chunk.text[max(chunk.text.rfind("\n", 0, offset), chunk.text.rfind("\r", 0, offset)) + 1 : offset]

@@ -23,10 +23,10 @@ KEYWORDS: Final = (
 
 
 class TagFact(NamedTuple):
-    """One tag.
+    """A tag.
 
-    `form` is what stands between the delimiters, with `${1:name}` where the user fills in; `middle`
-    what divides its block, where it opens one.
+    `form` is its text between the delimiters, with placeholders such as `${1:name}`; `middle` are the
+    tags that divide its block, if it opens one.
     """
 
     form: str
@@ -90,9 +90,9 @@ TAGS: Final[Mapping[str, TagFact]] = MappingProxyType(
         "print": TagFact("print ${1:value}", "The value as text, as `{{ … }}` gives it."),
     }
 )
-"""The tags by their keyword, those that prompts use most first."""
+"""The tags by their keyword, the most common in prompts first."""
 
 
 def end_documentation(keyword: str) -> str:
-    """Return what the tag does that closes a block."""
+    """Return the documentation of the tag that closes a block."""
     return f"Closes the `{keyword}` block."

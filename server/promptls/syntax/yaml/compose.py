@@ -61,7 +61,7 @@ _SPACELESS: Final = re.compile(r"[ ]*(?:-[ ]+)?([A-Za-z_][\w-]*):(?=[^\s:/])[^:\
 _ALIAS: Final = re.compile(r"\*(\S+)")
 _MAX_BEHIND_BRACKET: Final = 10_000
 """How many characters after its bracket an error of a flow list or mapping is searched."""
-_WORDS_OF_LINE: Final = re.compile(r"^(?!-)[^\s#].*", re.MULTILINE)
+_PLAIN_LINE: Final = re.compile(r"^(?!-)[^\s#].*", re.MULTILINE)
 """Text that begins in the first column and is neither a comment nor a list item."""
 _AT_CONTEXT: Final = (
     "could not find expected ':'",
@@ -258,7 +258,7 @@ def _bracket_above(text: str, offset: int) -> int:
 
 def _value_above(text: str, offset: int) -> int:
     """Return the start of the last line before `offset` that is not an item; `offset` if there is none."""
-    starts = [match.start() for match in _WORDS_OF_LINE.finditer(text, 0, offset)]
+    starts = [match.start() for match in _PLAIN_LINE.finditer(text, 0, offset)]
     return starts[-1] if starts else offset
 
 
