@@ -121,11 +121,11 @@ def tags_in(chunk: Chunk, content: Content) -> Iterator[Tag]:
     """
     least = column_of(chunk, content.key.start)
     for tag in tags_outside(chunk, Span(content.value.span.start, content.end), MOVED):
-        behind = tag.span.start >= content.value.span.end
+        after = tag.span.start >= content.value.span.end
         if content.is_block or not content.value.span.is_empty():
-            if behind and not (content.is_block and _line_indent(chunk, tag.span.start) > least):
+            if after and not (content.is_block and _line_indent(chunk, tag.span.start) > least):
                 continue
-        elif behind and chunk.text[content.value.span.end : tag.span.start].strip(" \t"):
+        elif after and chunk.text[content.value.span.end : tag.span.start].strip(" \t"):
             continue
         yield tag
 

@@ -54,8 +54,8 @@ def fields_in(chunk: Chunk, scalar: Scalar) -> Iterator[Field]:
         if any(tag.kind != "raw" or not _inside(match.span(), tag.body) for tag in around):
             continue
         near = max(match.start() - _NEAR, scalar.span.start)
-        before, behind = chunk.text[near : match.start()], chunk.text[match.end() : match.end() + 1]
-        doubled = before.endswith("{") and behind == "}"
+        before, after = chunk.text[near : match.start()], chunk.text[match.end() : match.end() + 1]
+        doubled = before.endswith("{") and after == "}"
         if not doubled and (
             before.endswith(("{", "^", "_", "$")) or latex.search(_without_arguments(before))
         ):

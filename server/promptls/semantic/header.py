@@ -51,10 +51,10 @@ def tells_of_prompt(comment: str) -> bool:
     """
     inside = comment.removeprefix(OPENING).removesuffix("#}").rstrip("-").strip()
     keys = set(Header.model_fields)
-    words = {*_KEY.findall(inside)}
-    if words & keys or _FIRST_WORD.fullmatch(inside):
+    names = {*_KEY.findall(inside)}
+    if names & keys or _FIRST_WORD.fullmatch(inside):
         return True
-    return any(nearest(word, keys - _COMMON_KEYS) for word in words)
+    return any(nearest(word, keys - _COMMON_KEYS) for word in names)
 
 
 Path: TypeAlias = tuple[int | str, ...]
@@ -126,12 +126,12 @@ def _places(model: type[BaseModel], name: str, above: tuple[str, ...]) -> Iterat
     """Yield the paths of the settings with this name, or its plural, below those of the top level."""
     for each, info in model.model_fields.items():
         kind = _without_none(info.annotation)
-        way: tuple[str, ...] = (*above, each)
+        path: tuple[str, ...] = (*above, each)
         if get_origin(kind) is dict:
-            kind, way = _without_none(get_args(kind)[1]), (*way, _USER_NAME)
+            kind, path = _without_none(get_args(kind)[1]), (*path, _USER_NAME)
         if _is_model(kind):
-            yield from ((*way, each) for each in (name, f"{name}s") if each in kind.model_fields)
-            yield from _places(kind, name, way)
+            yield from ((*path, each) for each in (name, f"{name}s") if each in kind.model_fields)
+            yield from _places(kind, name, path)
 
 
 def _without_none(kind: Any) -> Any:
@@ -153,7 +153,7 @@ _LISTS: Final[dict[tuple[Any, ...], frozenset[str]]] = {
     (): frozenset({"input_keys"}),
     ("experiments",): frozenset({"models", "metrics"}),
 }
-"""The keys whose values are lists of texts, by every second key of their path."""
+"""The keys whose values are lists of texts, by their path without user-defined names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,17 +173,17 @@ class HeaderProblem:
 
 def unreadable(error: Exception, text: str, whole: Span, base: int) -> HeaderProblem:
     """Return the problem of valid YAML that cannot be loaded as data; its text begins at `base`."""
-    said = (str(error).splitlines() or ["not readable"])[0]
+    message = (str(error).splitlines() or ["not readable"])[0]
     mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
     if mark is None:
-        return HeaderProblem("invalid-value", whole, said)
+        return HeaderProblem("invalid-value", whole, message)
     start = text.rfind("{{", 0, mark.index + 2)
     if start < 0 or "\n" in text[start : mark.index]:
         start = mark.index
         return HeaderProblem(
             "invalid-value",
             Span(base + start, base + max(line_end(text, start), start + 1)),
-            str(getattr(error, "problem", None) or said),
+            str(getattr(error, "problem", None) or message),
         )
     closing = text.find("}}", start)
     place = Span(base + start, base + (closing + 2 if closing >= 0 else line_end(text, start)))
@@ -347,11 +347,11 @@ def header_of(source: Source) -> Declarations | None:
     Invalid values are reported as problems in the result.
     """
     chunk = source.first_chunk
-    behind = 0
+    after = 0
     for tag in chunk.tags:
-        if chunk.text[behind : tag.span.start].strip("\ufeff \t\r\n"):
+        if chunk.text[after : tag.span.start].strip("\ufeff \t\r\n"):
             return None
-        behind = tag.span.end
+        after = tag.span.end
         if tag.kind == "comment" and not tag.unclosed and begins_header(tag.text):
             closing = len(CLOSING) if tag.text.endswith(CLOSING) else 2
             inside = tag.text[len(OPENING) : len(tag.text) - closing]

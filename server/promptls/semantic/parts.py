@@ -164,8 +164,8 @@ def value_end(chunk: Chunk, entry: Entry) -> int:
         if line.strip() and indented <= column:
             break
         first = bisect_left(chunk.tags, position, key=_tag_start)
-        behind = bisect_left(chunk.tags, position + len(line), lo=first, key=_tag_start)
-        position = next_line(chunk.text, chunk.tags[behind - 1].span.end if behind > first else position)
+        after = bisect_left(chunk.tags, position + len(line), lo=first, key=_tag_start)
+        position = next_line(chunk.text, chunk.tags[after - 1].span.end if after > first else position)
         if line.strip():
             end = position
     return end

@@ -207,7 +207,7 @@ def unstable_prefixes(
     found: tuple[Span, str] | None = None
     asking: tuple[Span, str] | None = None
     fixed: list[str] = []
-    asked: list[str] = []
+    tested: list[str] = []
     depth = held = 0
     for start, chunk in zip(template.source.starts, template.source.chunks, strict=False):
         references = template_references(chunk)
@@ -217,7 +217,7 @@ def unstable_prefixes(
             depth += _opened(chunk)
             continue
         texts: list[str] = []
-        ahead: list[str] = []
+        before: list[str] = []
         for piece in _with_included(chunk, included, (template,)) if depth == 0 else _pieces(chunk):
             if found is None and piece.tag.start >= held_to:
                 found = _first(piece.names, changing, piece.tag.shifted(start))
@@ -227,13 +227,13 @@ def unstable_prefixes(
                 if found is not None:
                     texts.append(piece.text)
                 elif asking is not None:
-                    ahead.append(piece.text)
-        for pieces, kept_in in ((texts, fixed), (ahead, asked)):
+                    before.append(piece.text)
+        for pieces, kept_in in ((texts, fixed), (before, tested)):
             if text := "".join(pieces).strip():
                 kept_in.append(text)
         depth += _opened(chunk)
     printed = (UnstablePrefix(*found, tuple(fixed)),) if found and fixed else ()
-    hanging = (UnstablePrefix(*asking, tuple(asked), is_condition=True),) if asking and asked else ()
+    hanging = (UnstablePrefix(*asking, tuple(tested), is_condition=True),) if asking and tested else ()
     return (*printed, *hanging)
 
 
@@ -329,12 +329,12 @@ def _pieces(chunk: Chunk) -> tuple[_Piece, ...]:
     position = 0
     for index, tag in enumerate(chunk.tags):
         is_sent = index not in held and not any(span.start <= tag.span.start < span.end for span in unsent)
-        asked: tuple[str, ...] = ()
+        tested: tuple[str, ...] = ()
         if depth == 0:
             pieces += _texts_between(chunk, spans, position, tag.span.start)
-            asked = _asked(chunk, index, spans) if is_sent else ()
+            tested = _asked(chunk, index, spans) if is_sent else ()
         depth += _step(chunk, index)
-        pieces.append(_Piece("", tag.span, _printed(chunk, index) if is_sent else (), asked))
+        pieces.append(_Piece("", tag.span, _printed(chunk, index) if is_sent else (), tested))
         position = tag.span.end
     if depth == 0:
         pieces += _texts_between(chunk, spans, position, len(chunk.text))

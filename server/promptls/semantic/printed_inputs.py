@@ -193,16 +193,16 @@ def ways_from_inputs(
     Values are identified by their span and the offset of their chunk. Follows loops and variables that are
     set outside of the chunk. The name is empty if the value does not come from an input.
     """
-    asked = {
+    requested = {
         (value.span, start): (
             (Step(value.name), *(Step(key or Each.ELEMENT) for key in value.keys)),
             start + value.span.start,
         )
         for value, start in values
     }
-    resolved = resolved_each(template, asked.values())
+    resolved = resolved_each(template, requested.values())
     found = {}
-    for each, place in asked.items():
+    for each, place in requested.items():
         root, *keys = way_of(resolved[place]) or ("",)
         found[each] = (str(root), tuple("" if isinstance(key, Each) else key for key in keys))
     return found

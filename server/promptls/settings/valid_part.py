@@ -112,10 +112,10 @@ def _path(values: Any, location: tuple[str | int, ...]) -> tuple[str | int, ...]
     return tuple(path)
 
 
-def _joined(said: list[str]) -> str:
+def _joined(messages: list[str]) -> str:
     """Join several messages for one value: what it should be instead, in terms of YAML and TOML."""
     start = "Input should be "
-    wanted = [_CLASS.sub("", message).replace("a valid dictionary", "a mapping") for message in said]
+    wanted = [_CLASS.sub("", message).replace("a valid dictionary", "a mapping") for message in messages]
     if len(wanted) > 1 and all(message.startswith(start) for message in wanted):
         return start + " or ".join(dict.fromkeys(message.removeprefix(start) for message in wanted))
     return wanted[0]

@@ -95,14 +95,14 @@ def json_pieces(text: str, first: Chunk | None, member: Chunk | None, known: Kno
     `first` is the chunk that the range begins with now, or None at the beginning of a text. The result is
     empty if no chunk begins at the start of the range any more.
     """
-    lead = _lead_of(member) if member is not None else None
+    indent = _lead_of(member) if member is not None else None
     column = _lead_of(first) if first is not None and first.role is Role.JSON_ELEMENTS else None
     starts, elements = [0], {0} if column is not None else set()
     begins = first is None
     for match in _JSON_START.finditer(text):
         start = match.start()
-        if match["key"] is not None and (lead is None or match["lead"] == lead):
-            lead = match["lead"]
+        if match["key"] is not None and (indent is None or match["lead"] == indent):
+            indent = match["lead"]
             column = None
             if match["open"] is not None:
                 item = _LEAD.match(text, _behind_line_end(text, match.end()))
@@ -163,7 +163,7 @@ def ends_alike(old: str, new: str, first: Chunk | None) -> bool:
 
 
 def _starts(text: str, first: Chunk | None) -> tuple[dict[int, Role], int | None]:
-    """Return the lines at which chunks start, and the column of the list that is open at the end of the text.
+    """Return the offsets at which chunks start, and the column of the list that is open at the end.
 
     The items of a list are those in the column of its first item. Chunks begin at items of lists that are
     directly below keys, and at the keys after such a list. `first` is the chunk that the text begins with.
@@ -174,24 +174,24 @@ def _starts(text: str, first: Chunk | None) -> tuple[dict[int, Role], int | None
     if first is not None and first.role is not Role.BLOCK:
         column = column_of(first)
     for match in _START.finditer(text):
-        start, lead = match.start(), len(match["lead"])
-        if text_column is not None and lead > text_column:
+        start, indent = match.start(), len(match["lead"])
+        if text_column is not None and indent > text_column:
             continue  # a line of a block scalar
         text_column = None
         if match["key"] is None:
-            if lead == column:
+            if indent == column:
                 roles[start] = Role.ELEMENTS
             continue
-        if column is not None and lead > column:
+        if column is not None and indent > column:
             continue  # a key of an item
-        if lead == 0 or column is not None:
-            roles[start] = Role.BLOCK if lead == 0 else Role.ENTRIES
+        if indent == 0 or column is not None:
+            roles[start] = Role.BLOCK if indent == 0 else Role.ENTRIES
         column = None
         if match["open"] is not None:
             item = _FIRST_ITEM.match(text, _behind_line_end(text, match.end()))
-            column = len(item[1]) if item is not None and len(item[1]) >= lead else None
+            column = len(item[1]) if item is not None and len(item[1]) >= indent else None
         elif match["text"] is not None:
-            text_column = lead
+            text_column = indent
     return roles, column
 
 

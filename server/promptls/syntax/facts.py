@@ -85,14 +85,14 @@ def chunk_fact_given(find: Callable[[Chunk, Basis], Fact]) -> Callable[[Chunk, B
 
     @wraps(find)
     def fact(chunk: Chunk, basis: Basis) -> Fact:
-        given = _ChunkFactGiven(find, basis)
+        bound = _ChunkFactGiven(find, basis)
         reads = current.get()
         if reads is None:
-            return given(chunk)
-        reads.columns[given] = None
+            return bound(chunk)
+        reads.columns[bound] = None
         token = current.set(None)
         try:
-            return given(chunk)
+            return bound(chunk)
         finally:
             current.reset(token)
 
@@ -279,7 +279,7 @@ def placed_items(
 
 
 def union(sets: list[frozenset[str]]) -> frozenset[str]:
-    """Return the union of some sets; one of them is reused if it contains all others."""
+    """Return the union of some sets, without a copy if at most one of them is not empty."""
     some = [each for each in sets if each]
     if not some:
         return frozenset()

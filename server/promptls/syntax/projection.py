@@ -252,7 +252,7 @@ def dynamic_spans(chunk: Chunk) -> Callable[[Span], bool]:
             return True
         if not place.is_empty():
             return False
-        behind = bisect_left(starts, place.start)
-        return behind < len(tags) and not chunk.text[place.end : starts[behind]].strip()
+        after = bisect_left(starts, place.start)
+        return after < len(tags) and not chunk.text[place.end : starts[after]].strip()
 
     return is_dynamic

@@ -71,11 +71,11 @@ def recut(root: ChunkList, first: int, last: int, text: str) -> ChunkList:
 
 def _is_settled(chunks: list[Chunk]) -> bool:
     """Return whether no chunk depends on text after the last one."""
-    behind = 0
+    after = 0
     for chunk in reversed(chunks):
-        if chunk.reach > behind:
+        if chunk.reach > after:
             return False
-        behind += chunk.length
+        after += chunk.length
     return True
 
 
@@ -282,13 +282,13 @@ class Source:
         first = 0
         while first < min(len(old), len(chunks)) - 1 and old[first] is chunks[first]:
             first += 1
-        behind = 0
-        while behind < min(len(old), len(chunks)) - first - 1 and old[-1 - behind] is chunks[-1 - behind]:
-            behind += 1
+        after = 0
+        while after < min(len(old), len(chunks)) - first - 1 and old[-1 - after] is chunks[-1 - after]:
+            after += 1
         if layout is not self.layout:  # a change that no step records
             return Source(ChunkList(tuple(chunks)), layout, self.language)
-        fresh = tuple(chunks[first : len(chunks) - behind])
-        return Source(self.root.replaced(first, len(old) - behind - 1, fresh), layout, self.language)
+        fresh = tuple(chunks[first : len(chunks) - after])
+        return Source(self.root.replaced(first, len(old) - after - 1, fresh), layout, self.language)
 
     def _edited_mapping(self, span: Span, text: str) -> Source | None:
         """Return the source after an edit that affects only a few chunks, or None if it may affect others."""
@@ -299,15 +299,15 @@ class Source:
             return None
         old = self.root.chunks[first.index : last.index + 1]
         new = text_with(self.root, first, last.index, span, text)
-        behind = self.root.chunks[last.index + 1 : last.index + 2]
-        if (behind and not new.endswith("\n")) or any(map(spans_blocks, old)):
+        after = self.root.chunks[last.index + 1 : last.index + 2]
+        if (after and not new.endswith("\n")) or any(map(spans_blocks, old)):
             return None
         if ANCHOR.search(new):
             return None
         known = {(chunk.text, chunk.role): chunk for chunk in old}
         if self.language.host is Host.JSON:
             fresh = json_pieces(new, first.chunk, self.root.chunks[1], known) if first.index else []
-        elif behind and not ends_alike("".join([chunk.text for chunk in old]), new, old[0]):
+        elif after and not ends_alike("".join([chunk.text for chunk in old]), new, old[0]):
             return None
         else:
             fresh = pieces(new, first.chunk if first.index else None, known)
@@ -315,8 +315,8 @@ class Source:
         is_local = not any(chunk.reach or chunk_yaml(chunk).aliases or spans_blocks(chunk) for chunk in fresh)
         if not fresh or not is_local or not (first.index or has_entries(fresh[0])):
             return None
-        around = (*above, *fresh, *behind)
-        is_end = last.index + len(behind) == len(self.root.chunks) - 1
+        around = (*above, *fresh, *after)
+        is_end = last.index + len(after) == len(self.root.chunks) - 1
         if not _are_alike(old, fresh) and first_unsound(around, len(above), is_end=is_end) is not None:
             return None
         made = Source(self.root.replaced(first.index, last.index, tuple(fresh)), self.layout, self.language)

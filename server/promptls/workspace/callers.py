@@ -11,7 +11,7 @@ from promptls.workspace.python_calls import TemplateCall
 from promptls.workspace.snapshot import Snapshot
 
 _NONE = ""
-"""An empty path: a key in the cache of callers that marks it as filled even if there are no calls."""
+"""A key that marks the cache of callers as filled, even if there are no calls; no path is empty."""
 
 
 @question

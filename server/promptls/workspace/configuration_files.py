@@ -35,10 +35,10 @@ class ConfigurationFiles:
 
     def text(self, name: str) -> str | None:
         """Return the text of a file by its path relative to the configuration; None if it may not be read."""
-        asked = PurePosixPath(name)
+        requested = PurePosixPath(name)
         try:
             file = joined(self._folder, name)
-            if asked.suffix == _PYTHON:
+            if requested.suffix == _PYTHON:
                 self._folders.add(file.parent)
             elif not file.is_relative_to(self._folder) and not any(
                 _is_data(file, it) for it in self._folders

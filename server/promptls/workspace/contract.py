@@ -423,11 +423,11 @@ def _chains(snapshot: Snapshot, path: str, below: tuple[str, ...]) -> Iterator[W
         if above is None:
             continue
         bound = names_bound_at(above, reference)
-        for way in _chains(snapshot, includer, (*below, includer)):
+        for chain in _chains(snapshot, includer, (*below, includer)):
             is_included = True
-            provided = way.provided | bound | own
-            judges = way.declares and functions is not None
-            yield Way(way.entry, provided, judges, way.bound | bound, includer, reference)
+            provided = chain.provided | bound | own
+            judges = chain.declares and functions is not None
+            yield Way(chain.entry, provided, judges, chain.bound | bound, includer, reference)
     if not is_included:
         yield Way(path, own, declared is not None and functions is not None)
 

@@ -52,10 +52,10 @@ def imported_macros(snapshot: Snapshot, path: str, around: tuple[str, ...] = ())
 def macro_called(snapshot: Snapshot, path: str, callee: Path) -> NamedMacro | None:
     """Return the macro that a call in the file at `path` calls, or None if it is unknown."""
     template = snapshot.template(path)
-    words = callee_words(callee)
-    if template is None or not words:
+    names = callee_words(callee)
+    if template is None or not names:
         return None
-    module, _, name = words.rpartition(".")
+    module, _, name = names.rpartition(".")
     for statement, target in _imports(snapshot, path, template):
         if module and statement.keyword == "import" and statement.name == module:
             return NamedMacro(target, name)
@@ -87,13 +87,13 @@ def above(snapshot: Snapshot, path: str, parameter: Parameter) -> Iterator[PathI
     for each in flow_of(template).passes if template is not None else ():
         macro = macro_called(snapshot, path, each.callee) if each.block == parameter.owner else None
         other = snapshot.template(macro.path) if macro is not None else None
-        for given in flow_of(other).passes if other is not None else ():
+        for passed in flow_of(other).passes if other is not None else ():
             if (
                 macro is not None
-                and given.callee == (Step(caller_root(macro.name)),)
-                and given.argument in names
+                and passed.callee == (Step(caller_root(macro.name)),)
+                and passed.argument in names
             ):
-                yield PathIn(macro.path, given.path)
+                yield PathIn(macro.path, passed.path)
 
 
 def below(snapshot: Snapshot, path: str, handed: Pass) -> Iterator[PathIn]:
@@ -108,11 +108,11 @@ def below(snapshot: Snapshot, path: str, handed: Pass) -> Iterator[PathIn]:
         yield from _parameter(snapshot, called.path, called.name, handed.argument)
 
 
-def paths_from_inputs(snapshot: Snapshot, path: str, way: Path) -> tuple[PathIn, ...]:
+def paths_from_inputs(snapshot: Snapshot, path: str, access: Path) -> tuple[PathIn, ...]:
     """Return the paths from inputs that a path means if it begins at a parameter."""
     found: dict[PathIn, None] = {}
     seen: set[PathIn] = set()
-    waiting = [PathIn(path, way)]
+    waiting = [PathIn(path, access)]
     while waiting:
         current = waiting.pop(0)
         if current in seen or not current.way:

@@ -263,7 +263,7 @@ class RawTemplate(NamedTuple):
 
 
 def python_paths_by_folder(roots: Iterable[str], shallow: Container[str] = ()) -> Iterator[list[str]]:
-    """Yield the Python files below each root, folder by folder, except hidden folders and packages.
+    """Yield the Python files below each root by folder, except in hidden and package folders.
 
     Roots that are `shallow` are only searched down to their direct subfolders.
     """
@@ -356,8 +356,8 @@ def _raw_templates(tree: ast.Module, text: str, path: str) -> Iterator[RawTempla
             keys = None if data is None else _keys_of(data, node, scope)
             call = None
             if keys is not None and span is not None:
-                given = _values_by_key(keys, data or (), scope)
-                call = TemplateCall(path, span[0], span[1], "", keys, given)
+                argument = _values_by_key(keys, data or (), scope)
+                call = TemplateCall(path, span[0], span[1], "", keys, argument)
             yield RawTemplate(raw, scope, call)
 
 
@@ -388,8 +388,8 @@ def _calls(tree: ast.Module, text: str, path: str) -> Iterator[TemplateCall]:
             keys = None if data is None else _keys_of(data, node, scope)
             span = _name_span(node, text) if template and keys is not None else None
             if template and keys is not None and span is not None:
-                given = _values_by_key(keys, data or (), scope)
-                yield TemplateCall(path, *span, template, keys, given, is_jinja)
+                values = _values_by_key(keys, data or (), scope)
+                yield TemplateCall(path, *span, template, keys, values, is_jinja)
 
 
 def _python_calls_name(function: ast.expr) -> str:

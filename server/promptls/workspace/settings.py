@@ -443,6 +443,6 @@ def _written_places(text: str, file_name: str) -> dict[tuple[str | int, ...], tu
     return found
 
 
-def _toml_place(file: Path, said: str) -> FilePlace:
-    found = re.search(r"at line (\d+), column (\d+)", said)
+def _toml_place(file: Path, message: str) -> FilePlace:
+    found = re.search(r"at line (\d+), column (\d+)", message)
     return FilePlace(file, int(found[1]) - 1, int(found[2]) - 1) if found else FilePlace(file)

@@ -326,7 +326,7 @@ class Snapshot:
         return chosen_kind(template.source) if settings.includes(path) else Kind.OTHER
 
     def _leads_to_parts(self, path: str, seen: set[str]) -> bool:
-        """Return whether a file is a parts template by its own text, or consists only of such includes."""
+        """Return whether a file is a parts template, or contains nothing but tags that lead to one."""
         template = self.template(path)
         if template is None or template.source.refusal is not None or path in seen:
             return False

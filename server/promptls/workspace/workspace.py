@@ -66,8 +66,8 @@ class Workspace:
 
     def hold(self, path: str, text: str, version: int) -> None:
         """Use `text` for a program or data file until it is released; it is not read as a prompt."""
-        held = OpenFile(Template(Source.of(text, PLAIN_TEXT)), version)
-        self._swap(held={**self.snapshot.held, path: held})
+        opened = OpenFile(Template(Source.of(text, PLAIN_TEXT)), version)
+        self._swap(held={**self.snapshot.held, path: opened})
         if path.endswith(".py"):
             self.python_changed(path)
 
@@ -148,8 +148,8 @@ class Workspace:
 
     def python_changed(self, path: str) -> None:
         """Update a Python file that was written, created, removed or edited."""
-        held = self.snapshot.held.get(path)
-        text = held.template.source.text if held is not None else None
+        open_file = self.snapshot.held.get(path)
+        text = open_file.template.source.text if open_file is not None else None
         findings = findings_in_file(path) if text is None else findings_in_text(text, path)
         if any(findings) or path in self.snapshot.written:
             self._swap(written={**self.snapshot.written, path: findings})

@@ -114,30 +114,30 @@ def under(shape: Shape, name: str, condition: Condition) -> Shape:
     return shape if need is None else conditional(shape, need)
 
 
-def _with_conditional_siblings(shape: Shape, way: Path, condition: Condition) -> Shape:
+def _with_conditional_siblings(shape: Shape, path: Path, condition: Condition) -> Shape:
     """Return a shape in which the siblings of values on the path to the tested value are conditional."""
-    if not way:
+    if not path:
         return shape
     if shape.kind == "union":
         return replace(
             shape,
             alternatives=tuple(
-                [_with_conditional_siblings(each, way, condition) for each in shape.alternatives]
+                [_with_conditional_siblings(each, path, condition) for each in shape.alternatives]
             ),
         )
-    key = way[0].key
+    key = path[0].key
     if not isinstance(key, str):
         inside = shape.element
         return (
             shape
             if inside is None
-            else replace(shape, element=_with_conditional_siblings(inside, way[1:], condition))
+            else replace(shape, element=_with_conditional_siblings(inside, path[1:], condition))
         )
-    need = _need(condition, way)
+    need = _need(condition, path)
     keys = [
         (
             name,
-            _with_conditional_siblings(below, way[1:], condition)
+            _with_conditional_siblings(below, path[1:], condition)
             if name == key
             else below
             if need is None
@@ -148,15 +148,15 @@ def _with_conditional_siblings(shape: Shape, way: Path, condition: Condition) ->
     return replace(shape, keys=tuple(keys))
 
 
-def _need(condition: Condition, way: Path) -> Need | None:
+def _need(condition: Condition, path: Path) -> Need | None:
     """Return the condition for siblings of the first step of a path.
 
     None if the path leads through lists.
     """
-    words = tuple([step.key for step in way if isinstance(step.key, str)])
-    if len(words) < len(way):
+    names = tuple([step.key for step in path if isinstance(step.key, str)])
+    if len(names) < len(path):
         return None
-    return Need(words, condition.is_among, condition.values, condition.is_partial)
+    return Need(names, condition.is_among, condition.values, condition.is_partial)
 
 
 def is_about_one(path: Path) -> bool:

@@ -148,23 +148,23 @@ class _Reader:
     def _filter(self, node: Filter) -> None:
         """Visit the key that is passed to a filter, and the other arguments."""
         key = named_key(node)
-        way = path_of(node.target) if node.target is not None else ()
+        path = path_of(node.target) if node.target is not None else ()
         for argument in node.arguments:
             value = argument.value if isinstance(argument, Keyword) else argument
-            if key and way and isinstance(value, Constant) and value.value == key:
-                self._dotted(value, extended(way, Step(Each.ELEMENT)))
+            if key and path and isinstance(value, Constant) and value.value == key:
+                self._dotted(value, extended(path, Step(Each.ELEMENT)))
                 key = ""
             else:
                 self.read(value)
 
-    def _dotted(self, node: Constant, way: Path) -> None:
+    def _dotted(self, node: Constant, path: Path) -> None:
         """Visit the keys of a text such as `author.name`, one after the other."""
         inside = self._span_inside_quotes(node)
         begin = inside.start if inside is not None else 0
         for name in str(node.value).split("."):
-            way = extended(way, Step(name))
+            path = extended(path, Step(name))
             if inside is not None:
-                self._key(name, Span(begin, begin + len(name)), way, is_quoted=True)
+                self._key(name, Span(begin, begin + len(name)), path, is_quoted=True)
             begin += len(name) + 1
 
     def _constant(self, node: Expression, path: Path) -> None:

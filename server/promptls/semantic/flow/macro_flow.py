@@ -98,21 +98,21 @@ def _owners(shapes: Mapping[str, Shape], flow: Flow) -> dict[str, MacroUses]:
     for root, shape in shapes.items():
         if (found := parameter_of((Step(root),))) is not None:
             parameters.setdefault(found.owner, {})[found.number] = (found.name, shape)
-    given: dict[str, list[Given]] = {}
+    passed: dict[str, list[Given]] = {}
     for each in flow.passes:
         parameter = parameter_of(each.path)
         if parameter is not None and each.callee[0].key == caller_root(parameter.owner):
-            given.setdefault(parameter.owner, []).append(Given(parameter.number, each.path, each.argument))
-    return {name: MacroUses(uses, tuple(given.get(name, ()))) for name, uses in parameters.items()}
+            passed.setdefault(parameter.owner, []).append(Given(parameter.number, each.path, each.argument))
+    return {name: MacroUses(uses, tuple(passed.get(name, ()))) for name, uses in parameters.items()}
 
 
 def _add_uses(shapes: dict[str, Shape], handed: Pass, macro: MacroUses, block: MacroUses | None) -> None:
     """Add the uses of a parameter in a macro, and its call block, to the shape of the argument."""
     shape = unconditional(macro.shape(handed.argument))
     number = macro.number(handed.argument)
-    for given in macro.given if block is not None else ():
-        if given.number == number and block is not None:
-            shape = merged(shape, shape_along(given.path, block.shape(given.argument)))
+    for passed in macro.given if block is not None else ():
+        if passed.number == number and block is not None:
+            shape = merged(shape, shape_along(passed.path, block.shape(passed.argument)))
     for path, told in in_place(handed.path, shape):
         name = str(path[0].key)
         whole = shape_along(path, told)

@@ -160,12 +160,12 @@ def with_optional_end(path: Path, *, keeps_null: bool = False) -> Path:
     )
 
 
-def under_question(path: Path, asked: Path) -> Path:
-    """Return the path if the value at `asked` is tested: nothing before it is missing."""
-    last = len(asked) - 1
-    if len(path) <= last or any(step.key != other.key for step, other in zip(path, asked, strict=False)):
+def under_question(path: Path, tested: Path) -> Path:
+    """Return the path, with no step before the end of `tested` optional, because that value exists."""
+    last = len(tested) - 1
+    if len(path) <= last or any(step.key != other.key for step, other in zip(path, tested, strict=False)):
         return path
-    return (*with_optional_end(path[: last + 1], keeps_null=asked[last].keeps_null), *path[last + 1 :])
+    return (*with_optional_end(path[: last + 1], keeps_null=tested[last].keeps_null), *path[last + 1 :])
 
 
 class Parameter(NamedTuple):
@@ -232,10 +232,10 @@ def shape_along(path: Path, shape: Shape) -> Shape:
     return _optional(shape, path[0]) if path[0].optional else shape
 
 
-def _optional(shape: Shape, asked: Step) -> Shape:
-    """Return the shape of a value that may be missing, and may be None unless `asked` excludes that."""
+def _optional(shape: Shape, tested: Step) -> Shape:
+    """Return the shape of a value that may be missing, and may be None unless `tested` excludes that."""
     is_so = shape.optional and not shape.needed
-    if not asked.keeps_null:
+    if not tested.keeps_null:
         if is_so and not shape.refuses_null:
             return shape
         return replace(shape, optional=True, needed=NOWHERE, refuses_null=False)

@@ -62,10 +62,10 @@ def known_constants(template: Template, path: Path, offset: int) -> tuple[str, .
     if not path:
         return ()
     walk = _walk_to(template, offset)
-    way = walk.resolved(path)
+    resolved = walk.resolved(path)
     found: frozenset[object] | None = None
     for condition in walk.where:
-        if condition.is_among and condition.path == way:
+        if condition.is_among and condition.path == resolved:
             found = condition.values if found is None else found & condition.values
     texts = sorted(each for each in found or () if isinstance(each, str))
     return tuple(texts) if len(texts) == len(found or ()) else ()
@@ -101,12 +101,12 @@ def resolved_uses(template: Template) -> Iterator[Use]:
             for event in tag.events:
                 if not isinstance(event, Use):
                     walk.step(event)
-                elif (way := walk.resolved(event.path)) and without_views(way) == way:
+                elif (resolved := walk.resolved(event.path)) and without_views(resolved) == resolved:
                     start = located.start
                     compared = tuple(
                         [each._replace(span=each.span.shifted(start)) for each in event.compared]
                     )
-                    yield event._replace(path=way, span=event.span.shifted(start), compared=compared)
+                    yield event._replace(path=resolved, span=event.span.shifted(start), compared=compared)
 
 
 def _walk_to(template: Template, offset: int) -> Walk:
@@ -254,10 +254,12 @@ def certain_uses(template: Template) -> Iterator[CertainUse]:
                     walk.step(event)
                     blocks.pass_event(event)
                 elif event.need and not event.is_branched:
-                    way = walk.resolved(event.path)
-                    if way and all(isinstance(step.key, str) and not step.optional for step in way):
+                    resolved = walk.resolved(event.path)
+                    if resolved and all(isinstance(step.key, str) and not step.optional for step in resolved):
                         span = event.span.shifted(located.start)
-                        yield CertainUse(event._replace(path=way, span=span, compared=()), blocks.numbers)
+                        yield CertainUse(
+                            event._replace(path=resolved, span=span, compared=()), blocks.numbers
+                        )
 
 
 class _Blocks:

@@ -83,7 +83,7 @@ class TagReader:
     def _condition(self, statement: Statement) -> None:
         if statement.keyword == "elif":
             self._events.append(Middle("elif"))
-        asked: list[Path] = []
+        tested: list[Path] = []
         refused: list[Path] = []
         holds: list[Narrowed] = []
         fails: list[Narrowed] = []
@@ -93,16 +93,18 @@ class TagReader:
             types = type_tests(test)
             with self._uses.telling(types, is_last=statement.keyword == "elif"):
                 self._uses.truth(test)
-            asked += asked_for(test)
+            tested += asked_for(test)
             refused += refused_by(test)
             holds += types.holds
             fails += types.fails
             where += conditions_of(test)
             where_else += conditions_of(test, holds=False)
-        told = (
-            tuple(asked), tuple(refused), tuple(holds), tuple(fails), tuple(where), tuple(where_else)
+        conditions = (
+            tuple(tested), tuple(refused), tuple(holds), tuple(fails), tuple(where), tuple(where_else)
         )  # fmt: skip
-        self._events.append(Open("if", (), *told) if statement.keyword == "if" else Middle("elif", *told))
+        self._events.append(
+            Open("if", (), *conditions) if statement.keyword == "if" else Middle("elif", *conditions)
+        )
 
     def _loop(self, statement: Statement) -> None:
         target = statement.targets[0] if statement.targets else None
@@ -112,11 +114,11 @@ class TagReader:
             bound += self._bound_in_loop(over, target)
             if isinstance(target, Name):
                 where += selected(over, target.name)
-        asked: tuple[Path, ...] = ()
+        tested: tuple[Path, ...] = ()
         if statement.loop_test is not None:
-            asked = asked_for(statement.loop_test)
+            tested = asked_for(statement.loop_test)
             where += conditions_of(statement.loop_test)
-        self._events.append(Open("for", tuple(bound), asked, where=tuple(where)))
+        self._events.append(Open("for", tuple(bound), tested, where=tuple(where)))
         if statement.loop_test is not None:
             self._uses.truth(statement.loop_test)
 

@@ -87,8 +87,8 @@ def type_tests(test: Expression) -> TypeTests:
             )
         case Operation(operators=("not",), operands=(operand,)):
             found = type_tests(operand)
-            held = tuple([test for test in found.told if all(test is not each for each in found.refused)])
-            return TypeTests(found.fails, found.holds, found.told, held)
+            implied = tuple([test for test in found.told if all(test is not each for each in found.refused)])
+            return TypeTests(found.fails, found.holds, found.told, implied)
         case Test(name=name, target=target) if name in TYPE_TESTS:
             path = path_of(target)
             if path and without_views(path) == path:

@@ -278,8 +278,8 @@ class ExpressionUses:
             path, shape, need = path[:-1], SEQUENCE, ""  # text can be indexed by numbers too
         if need and shape.kind in {"text", "number"}:
             shape = refusing_null(shape)
-        for asked in self._asked:
-            path = under_question(path, asked)
+        for tested in self._asked:
+            path = under_question(path, tested)
         for narrow in self._typed:
             if len(narrow.path) <= len(path) and all(map(_same_key, narrow.path, path)):
                 shape = shape if len(narrow.path) < len(path) else narrowed(shape, (), narrow.kind)
@@ -327,7 +327,7 @@ class ExpressionUses:
 
     def _logic(self, node: Operation, shape: Shape | None) -> None:
         """Visit the operands of `and`, `or` and `not`: `and` implies the earlier ones, `or` refutes them."""
-        asked, where = len(self._asked), self._where
+        tested, where = len(self._asked), self._where
         is_all = node.operators[0] == "and"
         last = len(node.operands) - 1
         for index, operand in enumerate(node.operands):
@@ -340,7 +340,7 @@ class ExpressionUses:
             if index < last and len(self._where) < _MAX_CONDITIONS:
                 self._where += conditions_of(operand, holds=is_all)
             self.branches += index == 0
-        del self._asked[asked:]
+        del self._asked[tested:]
         self._where = where
         self.branches -= 1
 
@@ -375,8 +375,8 @@ class ExpressionUses:
                 self._logic(node, None if word == "not" else shape)
             case Operation():
                 is_sum = node.operators == ("+",) and shape.kind in {"text", "number"}
-                for operand, asked in zip(node.operands, operand_shapes(node), strict=True):
-                    needed = shape if is_sum and asked is UNKNOWN else asked
+                for operand, tested in zip(node.operands, operand_shapes(node), strict=True):
+                    needed = shape if is_sum and tested is UNKNOWN else tested
                     self.use(operand, needed, operand_need(node, needed))
                 self._comparison(node)
             case Conditional():
@@ -403,13 +403,13 @@ class ExpressionUses:
         types = type_tests(node.test)
         with self.telling(types):
             self.truth(node.test)
-        asked, typed, where = len(self._asked), len(self._typed), self._where
+        tested, typed, where = len(self._asked), len(self._typed), self._where
         self._where += conditions_of(node.test)
         self._asked += asked_for(node.test)
         self._typed += types.holds
         self.branches += 1
         self.use(node.then, shape)
-        del self._asked[asked:], self._typed[typed:]
+        del self._asked[tested:], self._typed[typed:]
         if node.otherwise is not None:
             for each in types.told:
                 self.emit(with_optional_end(path_of(each.target)), OTHERS, each.target)
@@ -417,7 +417,7 @@ class ExpressionUses:
             self._asked += refused_by(node.test)
             self._typed += types.fails
             self.use(node.otherwise, shape)
-            del self._asked[asked:], self._typed[typed:]
+            del self._asked[tested:], self._typed[typed:]
         self._where = where
         self.branches -= 1
 
@@ -442,12 +442,12 @@ class ExpressionUses:
         """Record the shape that a filter requires of the value at `path`, and visit its arguments."""
         target = node.target
         if path and target is not None and (shape := filter_shape(node)) is not None:
-            way = with_optional_end(path) if node.name in DEFAULTS else path
-            self.emit(way, shape, target, FILTER_NEEDS.get(node.name, ""))
+            element = with_optional_end(path) if node.name in DEFAULTS else path
+            self.emit(element, shape, target, FILTER_NEEDS.get(node.name, ""))
             if key := named_key(node):
-                way = along(path, Step(Each.ELEMENT), *map(Step, key.split(".")))
-                if way:
-                    self.emit(way, shape_of_named_key(node), target)
+                element = along(path, Step(Each.ELEMENT), *map(Step, key.split(".")))
+                if element:
+                    self.emit(element, shape_of_named_key(node), target)
         for argument in node.arguments:
             self.use(argument, UNKNOWN)
 
@@ -472,12 +472,12 @@ class ExpressionUses:
         block, self.call_block = self.call_block, ""
         if not 0 < len(callee) <= _MAX_NAMES:
             return
-        asked = tuple(self._asked)
+        tested = tuple(self._asked)
         for number, argument in enumerate(node.arguments):
             named = argument if isinstance(argument, Keyword) else None
             path = path_of(named.value if named is not None else argument)
             place = named.name if named is not None else number
-            self.events.append(Pass(path, callee, place, block, asked, self._where))
+            self.events.append(Pass(path, callee, place, block, tested, self._where))
 
     def _arguments(self, node: Call, shape: Shape, need: str = "") -> None:
         for argument in node.arguments:

@@ -152,10 +152,10 @@ class Walk:
 
     def use_all(self, shapes: Mapping[str, Shape]) -> None:
         """Record uses that have been combined into shapes of variables."""
-        told = self.frames[-1].told
+        recorded = self.frames[-1].told
         for name, shape in shapes.items():
-            if (name, id(shape)) not in told:  # most pieces of a file use the same names in the same ways
-                told[name, id(shape)] = shape
+            if (name, id(shape)) not in recorded:  # most pieces of a file use the same names in the same ways
+                recorded[name, id(shape)] = shape
                 if shape.needed:
                     self._use_needed(name, shape)
                 else:
@@ -181,26 +181,26 @@ class Walk:
 
     def use(self, path: Path, shape: Shape, where: Conditions = ()) -> None:
         """Record a use if it is one of an outer value; `where` are conditions beside those of the blocks."""
-        way = self.resolved(path)
-        if way and not is_macro(way[0].key):
-            if is_looked_up(way):
-                for question in self._around.asked:
-                    way = under_question(way, question)
-                self.waiting[way, id(shape)] = shape
+        resolved = self.resolved(path)
+        if resolved and not is_macro(resolved[0].key):
+            if is_looked_up(resolved):
+                for tested in self._around.asked:
+                    resolved = under_question(resolved, tested)
+                self.waiting[resolved, id(shape)] = shape
             around = self._around
             if where and (known := self._all_about(where)):
                 around = around._replace(where=(*around.where, *known))
-            for place, told in in_place(way, shape):
-                self.found[place, id(told), around] = told
+            for place, implied in in_place(resolved, shape):
+                self.found[place, id(implied), around] = implied
 
     def hand(self, handed: Pass) -> None:
         """Record an argument of a call, if the callee may be a macro."""
         callee = self.resolved(handed.callee)
         if callee:
             path = self.resolved(handed.path) if handed.path else ()
-            asked = (*self._all_resolved(handed.asked), *self._around.asked)
+            tested = (*self._all_resolved(handed.asked), *self._around.asked)
             where = (*self._all_about(handed.where), *self._around.where)
-            self.passes[Pass(path, callee, handed.argument, handed.block, asked, where)] = None
+            self.passes[Pass(path, callee, handed.argument, handed.block, tested, where)] = None
 
     def resolved(self, path: Path) -> Path:
         """Return the path from an outer variable; empty if there is none."""
@@ -254,15 +254,15 @@ class Walk:
         elif any(frame.keyword == event.keyword for frame in self.frames[1:]):
             while self._leave(self.frames.pop()) != event.keyword:
                 pass
-        asked: list[Path] = []
+        tested: list[Path] = []
         typed: list[Narrowed] = []
         where: list[Condition] = []
         for frame in self.frames:
-            asked += frame.asked
+            tested += frame.asked
             typed += frame.typed
             where += frame.where
-        is_alone = not asked and not typed and not where
-        self._around = NOTHING_AROUND if is_alone else Around(tuple(asked), tuple(typed), tuple(where))
+        is_alone = not tested and not typed and not where
+        self._around = NOTHING_AROUND if is_alone else Around(tuple(tested), tuple(typed), tuple(where))
 
     def _bind(self, binds: tuple[Bind, ...]) -> None:
         ways = {bind.name: self.resolved(bind.path) if bind.path else () for bind in binds}
@@ -303,7 +303,7 @@ class Walk:
     def _all_resolved(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
         if not paths:
             return ()
-        return tuple([way for path in paths if (way := without_views(self.resolved(path)))])
+        return tuple([resolved for path in paths if (resolved := without_views(self.resolved(path)))])
 
     def _all_about(self, conditions: Conditions) -> Conditions:
         """Return the conditions on values that are not reached through a view or from a macro."""
@@ -328,9 +328,9 @@ class Walk:
             for condition in around.where:
                 if condition.path[0].key == name or not is_no_input(condition.path[0].key):
                     whole = under(whole, name, condition)
-            for question in around.asked:
-                if question[0].key == name:
-                    whole = guarded(whole, question)
+            for tested in around.asked:
+                if tested[0].key == name:
+                    whole = guarded(whole, tested)
             for each in around.typed:
                 if each.path[0].key == name:
                     whole = narrowed(whole, each.path[1:], each.kind)

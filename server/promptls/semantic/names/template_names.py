@@ -141,9 +141,9 @@ class _Reader:
         if not constants and isinstance(node, Name):
             constants = dict(declared_texts(self._template)).get(node.name, ())
         self.is_whole = self.is_whole and bool(constants)
-        way = tuple([step.key for step in path_of(node) if isinstance(step.key, str)])
+        resolved = tuple([step.key for step in path_of(node) if isinstance(step.key, str)])
         for each in constants:
-            need = Need(way, is_among=True, values=frozenset({each}))
+            need = Need(resolved, is_among=True, values=frozenset({each}))
             yield WrittenName((each,), node.span.shifted(start), is_variable=True, where=frozenset({need}))
 
     def _first_of(self, node: Collection, start: int) -> Iterator[WrittenName]:

@@ -88,7 +88,7 @@ _OF_FILES = frozenset({"set", "macro", "import"})
 
 def is_never_bound(template: Template, name: str) -> bool:
     """Return whether the name is an input everywhere in the file."""
-    return name not in IMPLIED and not any(name in template.names.bound_names(way) for way in WAYS)
+    return name not in IMPLIED and not any(name in template.names.bound_names(kind) for kind in WAYS)
 
 
 def never_bound(template: Template, name: str) -> tuple[Variable, ...]:
@@ -113,10 +113,10 @@ def never_bound(template: Template, name: str) -> tuple[Variable, ...]:
 
 def only_binding(template: Template, name: str) -> Binding | None:
     """Return the only binding of a name, if it is outside of all blocks and before all readings."""
-    ways = [way for way in WAYS if name in template.names.bound_names(way)]
-    if name in IMPLIED or len(ways) != 1 or ways[0] not in _OF_FILES:
+    kinds = [kind for kind in WAYS if name in template.names.bound_names(kind)]
+    if name in IMPLIED or len(kinds) != 1 or kinds[0] not in _OF_FILES:
         return None
-    found = [binding for binding in template.names.bindings_of(ways[0]) if binding.name == name]
+    found = [binding for binding in template.names.bindings_of(kinds[0]) if binding.name == name]
     if len(found) != 1 or not _is_outside_blocks(template, found[0]):
         return None
     # `{% set x = x | trim %}` reads before it binds, although the reading is further right.
@@ -140,21 +140,21 @@ def _is_outside_blocks(template: Template, binding: Binding) -> bool:
 def bound_once(template: Template, binding: Binding) -> tuple[Variable, ...]:
     """Return the variable of a name's only binding, and the input of that name before it."""
     readings: list[VariableReading] = []
-    behind: list[TemplateReference] = []
-    ahead: list[TemplateReference] = []
+    after: list[TemplateReference] = []
+    before: list[TemplateReference] = []
     for located in template.source.root.where(lambda piece: is_wanted(piece, binding.name)):
         for span, how in chunk_reads(located.chunk).get(binding.name, ()):
             readings.append(VariableReading(span.shifted(located.start), how, binding))
         for reference in template_references(located.chunk):
             placed = reference._replace(span=reference.span.shifted(located.start))
             sees = placed.keyword == "extends" or placed.span.start > binding.span.start
-            (behind if sees else ahead).append(placed)
+            (after if sees else before).append(placed)
     name = binding.name
     found = Variable(
-        name, (binding,), tuple(readings), tuple(behind), is_input=False, is_exported=True, is_implied=False
+        name, (binding,), tuple(readings), tuple(after), is_input=False, is_exported=True, is_implied=False
     )
-    taken = Variable(name, (), (), tuple(ahead), is_input=True, is_exported=False, is_implied=False)
-    return (found, taken) if ahead else (found,)
+    claimed = Variable(name, (), (), tuple(before), is_input=True, is_exported=False, is_implied=False)
+    return (found, claimed) if before else (found,)
 
 
 def is_plain(chunk: Chunk, name: str, resolver: Resolver) -> bool:
@@ -169,7 +169,7 @@ def is_plain(chunk: Chunk, name: str, resolver: Resolver) -> bool:
 def _plain_reads(chunk: Chunk) -> dict[str, tuple[tuple[Span, str], ...]]:
     """Return where the chunk reads the names that it does not bind.
 
-    None for chunks that must be resolved step by step.
+    Empty for chunks that must be resolved step by step.
     """
     events = chunk_events(chunk)
     has_macro = any(event.action == "open" and event.name == "macro" for event in events)

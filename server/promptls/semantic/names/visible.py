@@ -43,9 +43,9 @@ def visible_at(template: Template, offset: int) -> Visible:
     bindings: dict[str, Binding] = {}
     depths: dict[str, int] = {}
     for depth, scope in enumerate(reversed(resolver.scopes)):
-        for name, held in scope.bound.items():
+        for name, binding in scope.bound.items():
             if name not in bindings:
-                bindings[name], depths[name] = placed(held), depth
+                bindings[name], depths[name] = placed(binding), depth
     return Visible(
         bindings, depths, tuple(resolver.blocks), _unclosed_keyword(template, located.start + inside)
     )

@@ -56,11 +56,11 @@ def given_value(value: Any) -> Shape:
     return constant(value)
 
 
-def is_false(given: Shape) -> bool:
+def is_false(value: Shape) -> bool:
     """Return whether a value is certainly falsy."""
-    if isinstance(given, Constant):
-        return not given.value
-    return (given.kind == "list" and given.element is None) or given == Shape("mapping")
+    if isinstance(value, Constant):
+        return not value.value
+    return (value.kind == "list" and value.element is None) or value == Shape("mapping")
 
 
 def is_needed(needed: Iterable[Clause], beside: Mapping[str, Shape], *, is_open: bool) -> Clause | None:
@@ -110,7 +110,7 @@ def misfit(name: str, used: Shape, given: Shape) -> str | None:
     `element`. A value that is only printed or compared may be anything.
     """
     if given.kind == "union":
-        return next((said for each in given.alternatives if (said := misfit(name, used, each))), None)
+        return next((message for each in given.alternatives if (message := misfit(name, used, each))), None)
     if given == NOTHING:
         fails = used.kind == "list" and (used.refuses_null or not used.optional)
         return f"`{name}` is null, and is used as {used.words}" if fails else None
@@ -146,9 +146,9 @@ def misfit_by_name(shapes: Mapping[str, Shape], given: Mapping[str, Shape]) -> I
     """Yield the problems of the values for inputs, each with its input's name, sorted by name."""
     for name in sorted(given.keys() & shapes.keys()):
         if is_used(shapes[name], given, is_open=False):
-            said = misfit(name, shapes[name], given[name])
-            if said is not None:
-                yield name, said
+            message = misfit(name, shapes[name], given[name])
+            if message is not None:
+                yield name, message
 
 
 def is_used(used: Shape, beside: Mapping[str, Shape], *, is_open: bool) -> bool:
@@ -171,24 +171,24 @@ def _misfit_inside(name: str, used: Shape, given: Shape) -> str | None:
     written = dict(used.keys)
     if used.element is not None:
         for key in sorted(own.keys() - written.keys()):
-            said = misfit(f"{name}[…]", used.element, own[key])
-            if said is not None:
-                return said
+            message = misfit(f"{name}[…]", used.element, own[key])
+            if message is not None:
+                return message
     is_open = given.element is not None
     unread = own.keys() - written.keys()
     for key, below in used.keys:
         if key in own:
             fits = not is_used(below, own, is_open=is_open)
-            said = None if fits else misfit(f"{name}.{key}", below, own[key])
+            message = None if fits else misfit(f"{name}.{key}", below, own[key])
         elif is_open or hasattr(dict, key):
-            said = None
+            message = None
         elif below.optional:
             clause = is_needed(below.needed, own, is_open=is_open)
             where = "" if clause is None else f", which is read where {clause_words(clause)}"
-            said = f"`{name}` lacks `{key}`{where}" if where else None
+            message = f"`{name}` lacks `{key}`{where}" if where else None
         else:
             meant = nearest(key, unread)
-            said = f"`{name}` lacks `{key}`" + (f"; it has `{meant}`" if meant else "")
-        if said is not None:
-            return said
+            message = f"`{name}` lacks `{key}`" + (f"; it has `{meant}`" if meant else "")
+        if message is not None:
+            return message
     return None

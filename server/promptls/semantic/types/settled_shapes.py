@@ -31,25 +31,25 @@ def is_needed_always(clauses: frozenset[Clause]) -> bool:
     False if there are too many clauses to decide.
     """
     certain = [clause for clause in clauses if not any(need.is_partial for need in clause)]
-    ways = {need.way for clause in certain for need in clause}
-    return len(certain) <= _MAX_CLAUSES and len(ways) <= _MAX_WAYS and _covers(certain)
+    paths = {need.way for clause in certain for need in clause}
+    return len(certain) <= _MAX_CLAUSES and len(paths) <= _MAX_WAYS and _covers(certain)
 
 
 def _covers(clauses: list[Clause]) -> bool:
     """Return whether the clauses cover all cases, by trying each value that one of them compares with."""
     if not clauses or frozenset() in clauses:
         return bool(clauses)
-    way = min(need.way for need in min(clauses, key=len))
-    values = {value for clause in clauses for need in clause if need.way == way for value in need.values}
-    return all(_covers(_remaining(clauses, way, value)) for value in (_OTHER, *values))
+    path = min(need.way for need in min(clauses, key=len))
+    values = {value for clause in clauses for need in clause if need.way == path for value in need.values}
+    return all(_covers(_remaining(clauses, path, value)) for value in (_OTHER, *values))
 
 
-def _remaining(clauses: list[Clause], way: tuple[str, ...], value: object) -> list[Clause]:
-    """Return the remaining clauses if the value at `way` is known."""
+def _remaining(clauses: list[Clause], path: tuple[str, ...], value: object) -> list[Clause]:
+    """Return the remaining clauses if the value at `path` is known."""
     return [
-        frozenset([need for need in clause if need.way != way])
+        frozenset([need for need in clause if need.way != path])
         for clause in clauses
-        if all((value in need.values) is need.is_among for need in clause if need.way == way)
+        if all((value in need.values) is need.is_among for need in clause if need.way == path)
     ]
 
 

@@ -20,11 +20,11 @@ _MAX_CHUNKS: Final = 8
 
 
 def misspelt_opening(
-    source: Source, keywords: Container[str], end: int, behind: int, taken: Container[int]
+    source: Source, keywords: Container[str], end: int, after: int, taken: Container[int]
 ) -> int | None:
     """Return the offset of the unknown tag that is a misspelled opening of a block of these `keywords`.
 
-    It is shortly before the offset `end`, not before `behind`, and not one of `taken`.
+    It is shortly before the offset `end`, not before `after`, and not one of `taken`.
     """
     offset = end
     for _ in range(_MAX_CHUNKS):
@@ -32,13 +32,13 @@ def misspelt_opening(
         found = [
             located.start + place
             for place, word in _unknown(located.chunk)
-            if behind <= located.start + place < end
+            if after <= located.start + place < end
             and located.start + place not in taken
             and meant_tag(word) in keywords
         ]
         if found:
             return found[-1]
-        if located.start <= behind:
+        if located.start <= after:
             return None
         offset = located.start - 1
     return None
@@ -49,11 +49,11 @@ def lacks_end(source: Source, keyword: str, opening: Span, before: int | None = 
     offset = opening.start
     for _ in range(_MAX_CHUNKS):
         located = source.located(offset)
-        behind = opening.start - located.start
+        after = opening.start - located.start
         for place, word in _unknown(located.chunk):
             if before is not None and located.start + place >= before:
                 return False
-            if place > behind and (word == "end" or meant_tag(word) == f"end{keyword}"):
+            if place > after and (word == "end" or meant_tag(word) == f"end{keyword}"):
                 return True
         offset = located.start + len(located.chunk.text)
         if offset >= len(source):
@@ -160,8 +160,8 @@ class _Matching:
 
     def _typo(self, tag: BlockTag, keywords: Container[str]) -> int | None:
         """Return the offset of the misspelled opening of the tag's block, inside the innermost open block."""
-        behind = self.stack[-1].span.start if self.stack else 0
-        return misspelt_opening(self.source, keywords, tag.span.start, behind, self.typos)
+        after = self.stack[-1].span.start if self.stack else 0
+        return misspelt_opening(self.source, keywords, tag.span.start, after, self.typos)
 
 
 def _divided(tag: BlockTag, inner: BlockTag | None) -> SyntaxProblem | None:
@@ -233,7 +233,7 @@ def _never_closed(source: Source, opening: BlockTag, max_chunks: int) -> SyntaxP
     own = next(tag for tag in located.chunk.tags if tag.span.start <= inside < tag.span.end)
     if own.unclosed and opening.keyword == "set":
         return None  # with a `=` added, it will not be a block
-    lead = _text_before(located.chunk, own.span.start)
+    indent = _text_before(located.chunk, own.span.start)
     message = f"`{opening.keyword}` is never closed: expected `end{opening.keyword}`"
     for start, chunk, pair in _pairs_behind(source, opening, max_chunks):
         tag = chunk.tags[pair.opening]
@@ -241,9 +241,9 @@ def _never_closed(source: Source, opening: BlockTag, max_chunks: int) -> SyntaxP
             return None
         end = chunk.tags[pair.closing].span
         lines = chunk.text[tag.span.end : end.start]
-        behind = lines.split("\n", maxsplit=1)[0]
-        is_below = "\n" in lines and _text_before(chunk, end.start) == lead
-        if is_below and (behind.strip() or _text_before(chunk, tag.span.start) != lead):
+        after = lines.split("\n", maxsplit=1)[0]
+        is_below = "\n" in lines and _text_before(chunk, end.start) == indent
+        if is_below and (after.strip() or _text_before(chunk, tag.span.start) != indent):
             blamed = tag_tree(tag).statement.keyword_span.shifted(start + tag.span.start)
             return SyntaxProblem("jinja", blamed, message)
     return SyntaxProblem("jinja", opening.span, message)

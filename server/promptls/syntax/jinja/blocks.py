@@ -63,8 +63,8 @@ def _block_tags(chunk: Chunk) -> Iterator[BlockTag]:
         if statement.opens_block:
             yield BlockTag("open", keyword, span, index)
         elif keyword in MIDDLES:
-            behind = tag.text[statement.keyword_span.end : tag.inner_end].split(maxsplit=1)[:1]
-            is_elif = keyword == "else" and behind == ["if"]  # as in other languages
+            following = tag.text[statement.keyword_span.end : tag.inner_end].split(maxsplit=1)[:1]
+            is_elif = keyword == "else" and following == ["if"]  # as in other languages
             yield BlockTag("middle", "elif" if is_elif else keyword, span, index)
         elif keyword in _CLOSERS:
             yield BlockTag("close", _CLOSERS[keyword], span, index)

@@ -64,10 +64,10 @@ def _paragraph(lines: list[str], index: int) -> tuple[str, int]:
         if index > begin and _FIELD.match(lines[index]):
             break
         index += 1
-    taken = lines[begin:index]
-    if _BULLET.match(taken[0]):
-        return "\n".join(_inline(each) for each in taken), index
-    text = " ".join(each.strip() for each in taken)
+    consumed = lines[begin:index]
+    if _BULLET.match(consumed[0]):
+        return "\n".join(_inline(each) for each in consumed), index
+    text = " ".join(each.strip() for each in consumed)
     if text.endswith("::"):
         text = text[:-1]
         body, index = _indented(lines, index)
@@ -77,13 +77,13 @@ def _paragraph(lines: list[str], index: int) -> tuple[str, int]:
 
 def _indented(lines: list[str], index: int, *, blank: bool = True) -> tuple[list[str], int]:
     """Return the indented lines from `index` on, without the indentation, and the index after them."""
-    taken: list[str] = []
+    consumed: list[str] = []
     while index < len(lines) and (
         lines[index].startswith((" ", "\t")) or (blank and not lines[index].strip())
     ):
-        taken.append(lines[index])
+        consumed.append(lines[index])
         index += 1
-    return inspect.cleandoc("\n".join(["", *taken])).strip("\n").splitlines(), index
+    return inspect.cleandoc("\n".join(["", *consumed])).strip("\n").splitlines(), index
 
 
 def _inline(text: str) -> str:

@@ -118,8 +118,8 @@ def _for(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
     at = next((index for index, token in enumerate(rest) if token.text == "in"), None)
     if at is None:
         return _words("in") if rest and rest[-1].kind == "name" else None
-    behind = rest[at + 1 :]
-    return _expression(text, inner_start, behind, "", ("if", "recursive", "and", "or", "is", "in", "not in"))
+    after = rest[at + 1 :]
+    return _expression(text, inner_start, after, "", ("if", "recursive", "and", "or", "is", "in", "not in"))
 
 
 def _set(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
@@ -181,13 +181,13 @@ def _end_of_block(_text: str, _inner_start: int, rest: list[Token]) -> Expected 
     return None if rest else Expected("block", Span(0, 0))
 
 
-def _template(text: str, inner_start: int, rest: list[Token], behind: tuple[str, ...]) -> Expected | None:
-    """Return the template's name, which can be any expression; `behind` are keywords that may follow."""
+def _template(text: str, inner_start: int, rest: list[Token], following: tuple[str, ...]) -> Expected | None:
+    """Return the template's name, which can be any expression; `following` are keywords that may follow."""
     if not rest or rest[-1].text in {"[", ","}:
         return Expected("template", Span(0, 0))
     if is_operand_end(rest):
-        return Expected("operator", Span(0, 0), words=(*behind, "if", "else"))
-    return _expression(text, inner_start, rest, "", behind)
+        return Expected("operator", Span(0, 0), words=(*following, "if", "else"))
+    return _expression(text, inner_start, rest, "", following)
 
 
 def _context(rest: list[Token], *others: str) -> Expected | None:

@@ -212,12 +212,14 @@ def _is_blank(chunk: Chunk, number: int) -> bool | None:
 
     None if the chunk ends first.
     """
-    for tag, behind in pairwise(chunk.tags[number:]):
-        if chunk.text[tag.span.end : behind.span.start].strip():
+    for tag, following in pairwise(chunk.tags[number:]):
+        if chunk.text[tag.span.end : following.span.start].strip():
             return False
-        if behind.kind == "statement" and tag_tree(behind).statement.keyword == "endblock":
+        if following.kind == "statement" and tag_tree(following).statement.keyword == "endblock":
             return True
-        if behind.kind != "comment" and not (behind.kind == "raw" and not _text_of(chunk, behind).strip()):
+        if following.kind != "comment" and not (
+            following.kind == "raw" and not _text_of(chunk, following).strip()
+        ):
             return False
     return False if chunk.text[chunk.tags[-1].span.end :].strip() else None
 

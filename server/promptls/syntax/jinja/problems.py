@@ -117,12 +117,12 @@ def meant_tag(keyword: str) -> str | None:
     return same or nearest(keyword, KEYWORDS)
 
 
-def advice_on_tag(keyword: str, behind: str) -> str:
+def advice_on_tag(keyword: str, following: str) -> str:
     """Return the end of a message about an unknown tag with the text after its keyword."""
     if keyword in _EXTENSIONS:
         return ": it belongs to an extension of Jinja, and Prompt Poet loads none"
     if keyword == "end":
-        first = (behind.split() or [""])[0]
+        first = (following.split() or [""])[0]
         known = f"end{first}" in KEYWORDS
         return (
             f"; did you mean `end{first}`?" if known else "; the end of a block has its name, as `endif` does"
@@ -175,12 +175,12 @@ def _problems(chunk: Chunk) -> Iterator[SyntaxProblem]:
                 yield problem
 
 
-def _unclosed(tag: Tag, behind: str) -> SyntaxProblem:
+def _unclosed(tag: Tag, following: str) -> SyntaxProblem:
     opening = _OPENED[tag.unclosed]
     if tag.text[2:].endswith("}}") and tag.unclosed == "}}":
         message = "expected `}` ahead of this `}}`: the `{` inside of the expression is not closed"
         return SyntaxProblem("jinja", tag.span, message)
-    if behind == "{{" and tag.kind in {"output", "statement"} and tag.text[2:].strip():
+    if following == "{{" and tag.kind in {"output", "statement"} and tag.text[2:].strip():
         advice = ": inside of a tag, a name stands without braces" if tag.kind == "statement" else ""
         message = f"expected `{tag.unclosed}` ahead of the next `{{{{`{advice}"
         return SyntaxProblem("jinja", tag.span, message)

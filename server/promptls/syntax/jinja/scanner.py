@@ -326,7 +326,7 @@ def next_tag(text: str, start: int) -> tuple[Tag, bool] | None:
     return tag, seen <= tag.span.end
 
 
-def _raw_until(text: str, at: int, behind: int) -> int:
+def _raw_until(text: str, at: int, after: int) -> int:
     """Return where the intended content of an unclosed raw block probably ends.
 
     It is the text that is indented at least as far as the tag's line; tags in it are ignored.
@@ -335,8 +335,8 @@ def _raw_until(text: str, at: int, behind: int) -> int:
     lead = text[line:at]
     indent = len(lead) - len(lead.lstrip(" "))
     if not indent:
-        following = _ITEM_BEHIND_ANY_LINE_END.search(text, behind)
+        following = _ITEM_BEHIND_ANY_LINE_END.search(text, after)
         return following.start() if following else len(text)
     most = indent if lead.strip() else indent - 1
-    lesser = re.compile(rf"[\r\n](?=[ ]{{0,{most}}}[^ \r\n])").search(text, behind)
+    lesser = re.compile(rf"[\r\n](?=[ ]{{0,{most}}}[^ \r\n])").search(text, after)
     return lesser.start() if lesser else len(text)

@@ -140,9 +140,9 @@ def _context_follows(parser: ExpressionParser) -> bool:
 
 def _context(parser: ExpressionParser, *, default: bool) -> bool:
     if parser.at_name("with", "without") and _context_follows(parser):
-        given = parser.advance().text == "with"
+        passed = parser.advance().text == "with"
         parser.advance()
-        return given
+        return passed
     return default
 
 

@@ -156,9 +156,9 @@ def _call(text: str, inner_start: int, tokens: list[Token], index: int) -> OpenC
     before = tokens[:index]
     kind = _call_kind(before, is_statement=text.startswith("{%"))
     name = before[-1].text
-    commas, keyword, given = _arguments(tokens[index + 1 :])
+    commas, keyword, named = _arguments(tokens[index + 1 :])
     target = operand_before(text, inner_start, tokens[index].start) if kind == "function" else None
-    return OpenCall(kind, name, target, commas, keyword, tuple(given), tokens[index].start)
+    return OpenCall(kind, name, target, commas, keyword, tuple(named), tokens[index].start)
 
 
 def _call_kind(before: list[Token], *, is_statement: bool) -> str:
@@ -173,7 +173,7 @@ def _call_kind(before: list[Token], *, is_statement: bool) -> str:
 def _arguments(tokens: list[Token]) -> tuple[int, str, list[str]]:
     """Return the number of commas, the name of the last argument, and all keyword names."""
     depth = commas = 0
-    keyword, given = "", []
+    keyword, named = "", []
     for index, token in enumerate(tokens):
         if token.kind != "operator":
             continue
@@ -186,5 +186,5 @@ def _arguments(tokens: list[Token]) -> tuple[int, str, list[str]]:
             keyword = ""
         elif depth == 0 and token.text == "=" and index and tokens[index - 1].kind == "name":
             keyword = tokens[index - 1].text
-            given.append(keyword)
-    return commas, keyword, given
+            named.append(keyword)
+    return commas, keyword, named

@@ -22,11 +22,11 @@ _AROUND: Final = {
 @lru_cache(maxsize=8192)
 def jinja_objection(tag: str, keyword: str, *, opens_block: bool) -> str:
     """Return jinja2's error message for the tag, or an empty string if it is valid."""
-    before, behind = _AROUND.get(keyword, ("", ""))
+    before, suffix = _AROUND.get(keyword, ("", ""))
     if opens_block:
-        behind = f"{{% end{keyword} %}}"
+        suffix = f"{{% end{keyword} %}}"
     try:
-        _ENVIRONMENT.parse(before + tag + behind)
+        _ENVIRONMENT.parse(before + tag + suffix)
     except TemplateSyntaxError as error:
         return error.message or "not valid Jinja"
     except RecursionError:

@@ -219,10 +219,10 @@ def _segments(text: str, first: int) -> Iterator[tuple[int, int]]:
         line = _LINE.match(text, position)
         assert line is not None
         content = line.group().strip()
-        lead = len(line.group()) - len(line.group().lstrip(" ")) if position != first else column
-        if content and lead <= column and position != first:
+        indent = len(line.group()) - len(line.group().lstrip(" ")) if position != first else column
+        if content and indent <= column and position != first:
             yield start, position
-            start = position + min(lead, column)
+            start = position + min(indent, column)
         position = line.end()
     yield start, len(text)
 

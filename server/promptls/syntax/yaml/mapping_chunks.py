@@ -154,10 +154,10 @@ def first_unsound(chunks: Row[Chunk], start: int = 0, *, is_end: bool = True) ->
     """
     above = open_above(chunks, start)
     for number, found in enumerate(fact_values(sound, chunks[start:]), start):
-        behind = _behind(above, found) if found is not None else None
-        if behind is None:
+        after = _behind(above, found) if found is not None else None
+        if after is None:
             return number
-        above = behind
+        above = after
     is_json = chunks[0].role is Role.JSON_MEMBERS
     return len(chunks) - 1 if is_json and is_end and above[-1:] != (_END,) else None
 
@@ -169,10 +169,10 @@ def open_above(chunks: Row[Chunk], number: int) -> tuple[Level, ...]:
         first -= 1
     above: tuple[Level, ...] = ()
     for found in fact_values(sound, chunks[first:number]):
-        behind = None
+        after = None
         if found is not None:
-            behind = _behind(above, found) if above else found.open
-        above = behind or ()
+            after = _behind(above, found) if above else found.open
+        above = after or ()
     return above
 
 

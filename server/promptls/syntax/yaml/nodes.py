@@ -144,12 +144,12 @@ Node: TypeAlias = "Scalar | Sequence | Mapping"
 Collection: TypeAlias = "Sequence | Mapping"
 
 
-def node_at(node: Node, way: Iterable[str | int]) -> Node:
+def node_at(node: Node, path: Iterable[str | int]) -> Node:
     """Return the node at a path of keys and item indexes.
 
     If a step leads nowhere, the last node before that step.
     """
-    for step in way:
+    for step in path:
         if isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
             node = node.items[step]
             continue
