@@ -60,7 +60,7 @@ class Template:
 
     @recorded_property
     def kind(self) -> Kind:
-        """The kind of the file by its own text; a text that is not analyzed is not a prompt."""
+        """The kind of the file by its own text; a text that is not analysed is not a prompt."""
         if self.source.refusal is not None:
             return Kind.OTHER
         header = self.header

@@ -27,14 +27,14 @@ MAX_REFERENCES: Final = 200
 
 
 class Refusal(NamedTuple):
-    """Why a text is not analyzed, and the position to report it at."""
+    """Why a text is not analysed, and the position to report it at."""
 
     span: Span
     message: str
 
 
 def refusal_of(root: ChunkList) -> Refusal | None:
-    """Return why the text of these chunks is not analyzed, or None if it is."""
+    """Return why the text of these chunks is not analysed, or None if it is."""
     if root.length > MAX_CHARACTERS:
         first = next(root.placed()).chunk
         message = f"the file has {root.length:,} characters, and files are analysed up to {MAX_CHARACTERS:,}"

@@ -111,7 +111,7 @@ class Source:
 
     @classmethod
     def of(cls, text: str, language: Language = JINJA_YAML) -> Source:
-        """Return the source of `text`; a text that is too large to be analyzed is one chunk without tags."""
+        """Return the source of `text`; a text that is too large to be analysed is one chunk without tags."""
         chunks, layout = _cut(text, language, {})
         return cls(ChunkList(tuple(chunks)), layout, language)
 
@@ -135,7 +135,7 @@ class Source:
 
     @recorded_property
     def refusal(self) -> Refusal | None:
-        """Why the text is not analyzed, or None if it is."""
+        """Why the text is not analysed, or None if it is."""
         return refusal_of(self.root)
 
     def __len__(self) -> int:
