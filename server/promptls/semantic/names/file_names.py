@@ -168,7 +168,7 @@ class FileNames:
 
     @recorded_property
     def _late(self) -> Bound:
-        """Return the bindings at the end of the file."""
+        """The bindings at the end of the file."""
         resolver = Resolver()
         pass_outline(resolver, self._root, 0)
         return resolver.scopes[0].bound
