@@ -1,4 +1,4 @@
-"""What the client can do, as plain capabilities, resolved once from its capabilities."""
+"""The capabilities of the client, resolved once into named values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ClientCapabilities:
     """Capabilities as named values; all False for a client that declares none."""
 
     pulls_diagnostics: bool = False
-    """Asks for the diagnostics of a document, so that none are pushed."""
+    """Pulls the diagnostics of a document, so the server pushes none."""
     refreshes_diagnostics: bool = False
     """Requests all diagnostics again on `workspace/diagnostic/refresh`."""
     refreshes_inlay_hints: bool = False
@@ -29,97 +29,97 @@ class ClientCapabilities:
     refreshes_semantic_tokens: bool = False
     """Requests all semantic tokens again on `workspace/semanticTokens/refresh`."""
     related_information: bool = False
-    """Shows the other places that a diagnostic speaks of."""
+    """Shows the other locations that a diagnostic refers to."""
     diagnostic_tags: bool = False
-    """Shows what a diagnostic calls unnecessary in a weaker colour."""
+    """Shows code that a diagnostic tags as unnecessary in a faded colour."""
     code_descriptions: bool = False
     """Makes a diagnostic's code a link."""
     diagnostic_data: bool = False
-    """Gives the data of a diagnostic back when it asks for code actions."""
+    """Returns the data of a diagnostic when it requests code actions."""
     related_documents: bool = False
     """Accepts diagnostics of related documents."""
     markdown: bool = False
     """Shows Markdown in hovers."""
     symbol_tree: bool = False
-    """Takes document symbols inside one another."""
+    """Accepts hierarchical document symbols."""
     snippets: bool = False
-    """Fills in the placeholders of completed texts."""
+    """Supports snippets with placeholders in completed text."""
     insert_replace_edits: bool = False
-    """Lets the user choose whether a completed item takes the place of the word's end as well."""
+    """Lets the user choose whether a completion item also replaces the rest of the word."""
     completion_formats: tuple[str, ...] = ()
-    """How the documentation of completed items may be marked up; plain strings where it does not say."""
+    """The supported markup of the documentation of completion items; empty if unspecified."""
     completion_defaults: frozenset[str] = frozenset()
-    """What a list of completions may say once for all its items."""
+    """The properties for which a completion list may set a default for all its items."""
     label_details: bool = False
-    """Shows parameters and origin beside the label of a completed item."""
+    """Shows parameters and origin beside the label of a completion item."""
     item_kinds: frozenset[int] = frozenset()
-    """The kinds of completed items that it knows; empty where it does not say."""
+    """The supported kinds of completion items; empty if unspecified."""
     item_tags: bool = False
-    """Shows what is deprecated among completed items by a tag."""
+    """Marks deprecated completion items by a tag."""
     deprecated_items: bool = False
-    """Shows what is deprecated among completed items, in the older form."""
+    """Marks deprecated completion items by the older `deprecated` property."""
     preselects: bool = False
-    """Marks one completed item as chosen."""
+    """Supports preselecting a completion item."""
     commit_characters: bool = False
-    """Accepts completed items by typing on."""
+    """Supports characters that accept a completion item when typed."""
     adjusts_indentation: bool = False
     """Supports the insert text mode that adjusts indentation."""
     signature_formats: tuple[str, ...] = ()
-    """How the documentation of signatures may be marked up; plain strings where it does not say."""
+    """The supported markup of the documentation of signatures; empty if unspecified."""
     parameter_offsets: bool = False
-    """Takes parameters as places in the label of their signature."""
+    """Accepts parameters as offsets in the label of their signature."""
     signature_parameters: bool = False
-    """Takes the parameter that is being written from the signature itself."""
+    """Supports the active parameter as a property of a signature."""
     code_action_literals: bool = False
-    """Takes code actions, and not only commands."""
+    """Accepts code actions, and not only commands."""
     applies_edits: bool = False
-    """Makes edits that the server asks for."""
+    """Applies edits that the server requests."""
     disabled_actions: bool = False
-    """Shows actions that cannot be had, with the reason."""
+    """Shows disabled actions, with the reason."""
     preferred_actions: bool = False
-    """Knows that one action is the one that is usually wanted."""
+    """Supports marking an action as preferred."""
     resolves_actions: bool = False
-    """Asks for an action's edits once it is chosen."""
+    """Requests the edits of an action once it is chosen."""
     creates_files: bool = False
-    """Makes files that edits ask for."""
+    """Creates files as part of edits."""
     versioned_edits: bool = False
-    """Takes edits that name the version of the document that they are for."""
+    """Accepts edits with the version of the document that they apply to."""
     change_annotations: bool = False
-    """Asks the user about edits that say they need it."""
+    """Asks the user to confirm edits whose annotations require it."""
     definition_links: bool = False
-    """Takes definitions as links, which say what they lead from."""
+    """Accepts definitions as links, which include the range of their origin."""
     declaration_links: bool = False
-    """Takes declarations as links."""
+    """Accepts declarations as links."""
     resolves_symbols: bool = False
-    """Asks for the place of a symbol of the workspace when it needs it."""
+    """Requests the location of a workspace symbol when it is needed."""
     newer_symbol_kinds: bool = False
-    """Says which kinds of symbols of the workspace it knows, beyond the first ones of the protocol."""
+    """Declares which kinds of workspace symbols it supports, beyond those of the first protocol version."""
     newer_outline_kinds: bool = False
-    """The same of the symbols of a document."""
+    """Declares the same for document symbols."""
     folds_lines_only: bool = False
-    """Folds whole lines, and leaves columns alone."""
+    """Folds whole lines only, and ignores columns."""
     max_folds: int | None = None
-    """How many folds of a file it wants at most; None for all."""
+    """The maximum number of folds in a file; None for no limit."""
     fold_kinds: tuple[str, ...] = ()
-    """The kinds of folds that it knows."""
+    """The supported kinds of folds."""
     fold_texts: bool = False
-    """Shows a text in the place of what is folded."""
+    """Shows a text in place of a folded range."""
     link_tooltips: bool = False
-    """Shows what a document link says of itself."""
+    """Shows the tooltips of document links."""
     configuration: bool = False
-    """Answers questions for its settings."""
+    """Answers `workspace/configuration` requests."""
     registers_configuration: bool = False
     """Supports dynamic registration of `workspace/didChangeConfiguration`."""
     watches_files: bool = False
     """Supports dynamic registration of watched files."""
     work_done_progress: bool = False
-    """Shows the progress of work that the server begins by itself."""
+    """Shows the progress of work that the server initiates."""
     shows_documents: bool = False
     """Supports `window/showDocument`."""
     panels: bool = False
     """Shows previews and results by itself, from a command's result."""
     models: bool = False
-    """Answers for the models of its editor."""
+    """Answers requests to the models of its editor."""
 
 
 def resolve_capabilities(capabilities: types.ClientCapabilities) -> ClientCapabilities:
@@ -213,7 +213,7 @@ def resolve_capabilities(capabilities: types.ClientCapabilities) -> ClientCapabi
 
 
 def max_folds(capabilities: types.ClientCapabilities) -> int | None:
-    """Return how many folds of a file the client wants at most."""
+    """Return the maximum number of folds in a file; None for no limit."""
     text_document = capabilities.text_document
     folding = text_document.folding_range if text_document is not None else None
     return folding.range_limit if folding is not None else None

@@ -1,4 +1,4 @@
-"""Arguments and results of commands, and the parameters of messages outside LSP, as the extension has them.
+"""Arguments and results of commands, and parameters of custom messages, as the extension sees them.
 
 `python -m promptls.docgen` writes the TypeScript types of the extension from these. Keys are in camelCase.
 """
@@ -140,7 +140,7 @@ class DatasetResult(TypedDict):
 
 
 class LeaveOneOutResult(TypedDict):
-    """The result of `promptls.leaveOneOut`, as far as the extension reads it."""
+    """The result of `promptls.leaveOneOut`, limited to what the extension reads."""
 
     message: str
 
@@ -153,13 +153,13 @@ class PartTokens(TypedDict):
 
 
 class TokensResult(TypedDict):
-    """The result of `promptls.tokens`, as far as the extension reads it."""
+    """The result of `promptls.tokens`, limited to what the extension reads."""
 
     total: int
     kept: int
-    """Tokens that truncation leaves."""
+    """The tokens that remain after truncation."""
     sample: str
-    """The data that the prompt was rendered with."""
+    """The name of the data that the prompt was rendered with."""
     limit: int | None
     encoding: str
     approximate: bool
@@ -175,10 +175,10 @@ class ModelQuestionMessage(TypedDict):
 
 
 class ModelQuestion(TypedDict):
-    """The parameters of `promptls/askModel`: a question of a run for a model of the editor."""
+    """The parameters of `promptls/askModel`: a request of a run to a model of the editor."""
 
     run: str
-    """The run that asks; a refusal holds for all of it."""
+    """The run that sends the request; a refusal applies to the whole run."""
     model: str
     """`<vendor>/<family>`."""
     messages: list[ModelQuestionMessage]
@@ -195,7 +195,7 @@ class ModelText(TypedDict):
 
 
 class ModelErrorJson(TypedDict):
-    """Why there is no answer."""
+    """The error that prevented an answer."""
 
     code: ModelErrorCode
     message: str

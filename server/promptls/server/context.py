@@ -1,4 +1,4 @@
-"""What handlers and components know about one client."""
+"""The data about one client that handlers and components share."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Context:
     workspace: Workspace
     capabilities: ClientCapabilities
     encoding: Unit
-    """What the columns of positions count."""
+    """The unit of the columns of positions."""
     uris: dict[str, str] = field(default_factory=dict)
     """The URIs of open documents as the client writes them, by path."""
     reported: set[str] = field(default_factory=set)
     """The problems that were logged for the user, each once."""
     shown_files: set[Path] = field(default_factory=set)
-    """The files that texts for the user were written to."""
+    """The files written to show texts to the user."""
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
     """The work in the background."""
 
@@ -58,7 +58,7 @@ class Context:
         return self.uris.get(path) or uri_of(path)
 
     def kind(self, path: str) -> Kind:
-        """Return the kind of a file; one that is not named like a prompt is none unless a setting says so.
+        """Return the kind of a file; `OTHER` if neither its name nor a setting makes it a prompt.
 
         JSON files count, because Ragas saves its prompts there.
         """
@@ -68,7 +68,7 @@ class Context:
         return Kind.OTHER
 
     def is_checked(self, path: str) -> bool:
-        """Return whether a file is a prompt, or something is wrong that keeps it from being one."""
+        """Return whether a file is a prompt, or has a finding that explains why it is not one."""
         if self.kind(path) is not Kind.OTHER:
             return True
         if not has_prompt_name(path) and path not in self.snapshot.open_files:
@@ -78,7 +78,7 @@ class Context:
         return bool(check(self.snapshot, path))
 
     def prompt_path(self, uri: str) -> str | None:
-        """Return the path of a prompt file; None if the URI is of anything else."""
+        """Return the path of a prompt file; None if the URI is not that of a prompt."""
         path = path_of(uri)
         return None if self.kind(path) is Kind.OTHER else path
 

@@ -1,4 +1,4 @@
-"""Diagnostics of files: published, or reported to a client that asks for them."""
+"""Diagnostics of files: published, or reported to a client that pulls them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Json = dict[str, Any]
 
 
 class Publisher:
-    """Publishes diagnostics of files, each list only if it differs from the last one of its file."""
+    """Publishes the diagnostics of files, if they differ from the last ones published."""
 
     def __init__(self, context: Context) -> None:
         self._context: Final = context
@@ -49,11 +49,11 @@ class Publisher:
 
     @property
     def paths(self) -> list[str]:
-        """The files that have diagnostics at the client."""
+        """The files for which the client has diagnostics."""
         return list(self._published)
 
     def publish(self, path: str, found: list[Json], version: int | None = None) -> None:
-        """Send the diagnostics of a file, unless the client has them."""
+        """Send the diagnostics of a file, unless the client already has them."""
         if found == self._published.get(path, []):
             return
         if found:
@@ -77,7 +77,7 @@ class Diagnostics:
         self._waiting: dict[str, None] = {}
         self._answered: dict[str, tuple[int, list[Json]]] = {}
         self._reads: dict[str, Reads] = {}
-        """What the diagnostics that the client has of each file were made from."""
+        """For each file, what the diagnostics at the client were computed from."""
         self._next_result = 1
 
     # -- events -----------------------------------------------------------------------
@@ -88,7 +88,7 @@ class Diagnostics:
             self._schedule(path)
 
     def refresh(self, paths: list[str]) -> None:
-        """Bring the diagnostics of files up to date that something else than their text may have changed."""
+        """Update the diagnostics of files that a change outside of their own text may affect."""
         if not self._context.capabilities.pulls_diagnostics:
             for path in paths:
                 self._schedule(path)
@@ -96,7 +96,7 @@ class Diagnostics:
             self._context.server.workspace_diagnostic_refresh(None)
 
     def on_did_close(self, path: str) -> None:
-        """Take the diagnostics of a closed file away."""
+        """Remove the diagnostics of a closed file."""
         self._waiting.pop(path, None)
         self._answered.pop(path, None)
         self._reads.pop(path, None)
@@ -105,7 +105,7 @@ class Diagnostics:
     # -- pull ---------------------------------------------------------------------------
 
     def report(self, path: str, previous: str | None) -> Json:
-        """Return the report on a file: its diagnostics, or that they are those of the `previous` result."""
+        """Return the report on a file: its diagnostics, or that the `previous` result is unchanged."""
         answered = self._answered.get(path)
         if answered is None or path in self._context.snapshot.open_files or not self.is_current(path):
             found, self._reads[path] = self._make(path)
@@ -122,7 +122,7 @@ class Diagnostics:
     def related(self, path: str) -> dict[str, Json]:
         """Return reports on other open files whose diagnostics differ from the last answer.
 
-        Only as many as can be made at once; the others follow at the next pause.
+        The number is limited by time; the other files follow at the next pause.
         """
         begun = time.perf_counter()
         found: dict[str, Json] = {}
@@ -136,7 +136,7 @@ class Diagnostics:
     # -- push ---------------------------------------------------------------------------
 
     def _schedule(self, path: str) -> None:
-        """Publish when the messages that have arrived are handled: the loop reads input once in between."""
+        """Publish after all messages that have arrived are handled: the loop reads input once in between."""
         if not self._waiting:
             loop = asyncio.get_running_loop()
             loop.call_soon(loop.call_soon, self._publish)
@@ -164,14 +164,14 @@ class Diagnostics:
     # -- findings -------------------------------------------------------------------------
 
     def is_current(self, path: str) -> bool:
-        """Return whether everything that the diagnostics at the client were made from is unchanged."""
+        """Return whether nothing that the diagnostics at the client were computed from has changed."""
         reads = self._reads.get(path)
         return reads is not None and reads.hold(self._context.snapshot)
 
     def findings(self, path: str, rendered: Iterable[Finding] | None = None) -> tuple[Finding, ...]:
-        """Return the findings in a file as it is now; none in files that are not prompts.
+        """Return the findings in the current text of a file; an empty list if it is not a prompt.
 
-        `rendered` are those of a rendering, by default of the last one.
+        `rendered` are the findings of a rendering, by default of the last one.
         """
         if not self._context.is_checked(path):
             return ()
@@ -193,11 +193,11 @@ class Diagnostics:
         return run_findings(snapshot, path, runs)
 
     def current(self, path: str, rendered: Iterable[Finding] | None = None) -> list[Json]:
-        """Return the diagnostics of `findings`; none if an exception occurs, which is logged."""
+        """Return the diagnostics of the current findings; log an exception, and return an empty list."""
         return self._make(path, rendered)[0]
 
     def _make(self, path: str, rendered: Iterable[Finding] | None = None) -> tuple[list[Json], Reads]:
-        """Return the diagnostics of a file, and what they were made from."""
+        """Return the diagnostics of a file, and what they were computed from."""
         reads = Reads()
         try:
             with recording() as reads:
@@ -291,7 +291,7 @@ async def workspace_diagnostic(
 
 
 def _report(context: Context, diagnostics: Diagnostics, path: str, previous: str | None) -> dict[str, Any]:
-    """Return the diagnostics of a file, or that they are those of the `previous` result."""
+    """Return the diagnostics of a file, or that the `previous` result is unchanged."""
     opened = context.snapshot.open_files.get(path)
     if opened is not None or context.snapshot.project(path).settings.diagnostics.closed_files:
         report = diagnostics.report(path, previous)
@@ -311,7 +311,7 @@ def _is_wanted(context: Context, path: str) -> bool:
 
 
 class RenderedFindings:
-    """The findings of the last rendering of each open file, at their places in the current text."""
+    """The findings of the last rendering of each open file, mapped to the current text."""
 
     def __init__(self, context: Context) -> None:
         self._context: Final = context
@@ -319,20 +319,20 @@ class RenderedFindings:
         """The findings of these files have changed."""
         self._found: dict[str, tuple[Finding, ...]] = {}
         self._of_failing: dict[str, tuple[Finding, ...]] = {}
-        """Those of other samples and rows, which are tried after the rendering."""
+        """The findings of other samples and rows, which are rendered after the chosen one."""
 
     def latest(self, path: str) -> tuple[Finding, ...]:
         """Return the findings of the last rendering of a file."""
         return self._found.get(path, ())
 
     def on_did_edit(self, path: str, span: Span, length: int) -> None:
-        """Move the findings behind an edit, and remove those that it touches until the next rendering."""
+        """Shift the findings after an edit, and drop those that it touches until the next rendering."""
         for findings in (self._found, self._of_failing):
             if path in findings:
                 findings[path] = tuple(_moved(findings[path], span, length))
 
     def on_render(self, snapshot: Snapshot, path: str, made: FileRendering) -> None:
-        """Take the findings of a rendering, unless it is of a former text of the file or of its includes."""
+        """Store the findings of a rendering, unless the file or its includes have changed since."""
         from promptls.lint.runner import check_rendering
 
         current = self._context.snapshot

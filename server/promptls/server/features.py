@@ -1,8 +1,8 @@
-"""Which function handles which method of the protocol, with the options that the client is told.
+"""The handlers of the methods of the protocol, with the options announced to the client.
 
-Handlers are imported when they are first called: `initialize` is answered before anything is imported that
-the answer does not need. The `async` ones may be cancelled; positions in their parameters are refused when
-the text changes meanwhile.
+Handlers are imported on first use, so that `initialize` is answered before anything else is imported.
+The `async` ones can be cancelled; if the text changes while they run, requests with a position fail with
+ContentModified.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ ABOUT_SYMBOLS: Final = frozenset(
         types.TEXT_DOCUMENT_RENAME,
     }
 )
-"""Requests that programs and data files are asked about too, with their unsaved texts."""
+"""The requests that also apply to programs and data files, with their unsaved texts."""
 
 
 def feature(method: str, options: Callable[[], Any] | None = None) -> Callable[[Handler], Handler]:
-    """Make the decorated function the handler of a method."""
+    """Register the decorated function as the handler of a method."""
 
     def register(handler: Handler) -> Handler:
         FEATURES[method] = Feature(handler, options)
@@ -57,7 +57,7 @@ def feature(method: str, options: Callable[[], Any] | None = None) -> Callable[[
 
 
 def _file_operations() -> types.FileOperationRegistrationOptions:
-    """Return what the client reports: files that a prompt may name, and every folder."""
+    """Return the filters of the file operations to report: files that prompts name, and every folder."""
     endings = "j2,jinja,jinja2,csv,jsonl,json,parquet,yml,yaml,py,toml,txt,md"
     return types.FileOperationRegistrationOptions(
         [

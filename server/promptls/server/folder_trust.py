@@ -28,25 +28,24 @@ _NOT_NOW: Final = "Not now"
 class Trust:
     """Which folders of the session are trusted.
 
-    A client that has a notion of trust decides alone. Otherwise, the user's decisions
-    hold, for the folders of the workspace together, and for each folder that an opened file outside of them
-    lies in. Undecided folders are not trusted; the user is asked about each once in a session, for something
-    that runs its code.
+    A client that supports workspace trust decides alone. Otherwise, the user's decisions apply: one for all
+    folders of the workspace, and one for each folder of an opened file outside of them. Undecided folders are
+    not trusted; the user is asked about each once per session, when something would run its code.
     """
 
     def __init__(self, context: Context, options: Any) -> None:
         """`options` are the initialization options of the client."""
         self._context: Final = context
         self.on_change: Event[[]] = Event()
-        """Other folders than before are trusted."""
+        """The set of trusted folders has changed."""
         self._said: Final = _said(options)
         self._outside: Final[set[str]] = set()
         self._this_session: Final[set[str]] = set()
-        """Folders that the user trusts, and whose decision could not be saved."""
+        """Folders that the user trusts, for which saving the decision failed."""
         self._questions: Final[dict[tuple[str, ...], asyncio.Task[None]]] = {}
 
     def refresh(self) -> None:
-        """Trust the folders that the client, or the user, trusts now."""
+        """Apply the current decisions of the client, or of the user."""
         workspace = self._context.workspace
         if self._said is not None:
             trusted, outside = self._said, None
@@ -62,15 +61,15 @@ class Trust:
                 self.on_change.emit()
 
     def on_did_open(self, path: str) -> None:
-        """Look up the decision on the folder of a file that lies outside of the workspace."""
+        """Look up the decision on the folder of a file outside of the workspace."""
         if self._said is None and not self._context.snapshot.has_below_roots(path):
             self._outside.add(str(Path(path).parent))
             self.refresh()
 
     async def may_run(self, paths: Iterable[str], code_of: Callable[[], FolderCode]) -> bool:
-        """Return whether code of the files' folders may run; ask the user if nothing is decided.
+        """Return whether code of the files' folders may run; ask the user if that is undecided.
 
-        `code_of` returns what would run. Raises UserError where it does.
+        `code_of` returns the code that would run; a UserError that it raises is passed on.
         """
         if self._said is not None:
             return self._said
@@ -78,7 +77,7 @@ class Trust:
         for path in files:
             self.on_did_open(path)
         if not self._trusts(files):
-            self.refresh()  # the decision may have been taken in a terminal meanwhile
+            self.refresh()  # the user may have decided in a terminal meanwhile
         if self._trusts(files):
             return True
         decisions = self._decisions()
@@ -94,13 +93,13 @@ class Trust:
 
     @property
     def is_decided_by_client(self) -> bool:
-        """Whether the client has a notion of trust, so that its word holds for all files."""
+        """Whether the client supports workspace trust, so that its decision applies to all files."""
         return self._said is not None
 
     async def left_out(self, path: str) -> str | None:
-        """Return what is not run when the user has the file rendered, and why; None if all of it is.
+        """Return what is not run when the user renders the file, and why; None if everything is run.
 
-        Asks as `may_run`.
+        Ask the user if necessary, like `may_run`.
         """
         from promptls.rendering.folder_code import code_of_rendering
 
@@ -113,7 +112,7 @@ class Trust:
         return f"Not trusted: {code.left_out()}; {self.remedy([path])}."
 
     def refuse(self, what: str, paths: Iterable[str]) -> UsageError:
-        """Return the error that `what` is not done, because the files' folders are not trusted."""
+        """Return the error that refuses `what`, because the files' folders are not trusted."""
         return UsageError(f"{what} in a folder that is not trusted", remedy=self.remedy(paths))
 
     def remedy(self, paths: Iterable[str]) -> str:
@@ -130,7 +129,7 @@ class Trust:
         params = types.ShowMessageRequestParams(types.MessageType.Warning, message, actions)
         try:
             answer = await self._context.server.window_show_message_request_async(params)
-        except Exception:  # noqa: BLE001 - a client that knows no questions gives no trust either
+        except Exception:  # noqa: BLE001 - a client that cannot ask the user grants no trust
             log.warning("the client did not answer the question whether %s is trusted", names)
             return
         if answer is None or answer.title != _TRUST:
@@ -168,7 +167,7 @@ class Trust:
 
 
 def _said(options: Any) -> bool | None:
-    """Return what the client says of trust; anything but a plain yes is a no, and None says nothing."""
+    """Return the trust option of the client: None if it is absent, and False for anything but true."""
     if not isinstance(options, dict) or "trusted" not in options:
         return None
     return options["trusted"] is True
@@ -180,9 +179,9 @@ NOT_SENT: Final = "Nothing was run, and no key was sent."
 
 
 async def may_send_keys(context: Context, request: ProcessRequest) -> bool:
-    """Ask the user for each grant that the run needs and does not have, and remember what is given.
+    """Ask the user for each missing grant that the run needs, and save the grants.
 
-    Return False where the user declines. Raises UserError as `request.access` does.
+    Return False if the user declines. Raises UserError if `request.access` does.
     """
     from promptls.security.trust import TrustStore
 

@@ -18,7 +18,7 @@ _written: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False).
 def decoded(body: bytes) -> Any:
     """Return the JSON of a body; None if it is not JSON.
 
-    Lone surrogates and numbers of any length are accepted, as by Python's own reader.
+    Lone surrogates and numbers of any length are accepted, as by Python's `json`.
     """
     try:
         return orjson.loads(body)
@@ -87,7 +87,7 @@ def error_of(code: types.ErrorCodes | types.LSPErrorCodes, message: str) -> Json
 
 
 def malformed(message: Any) -> Json | None:
-    """Return what is wrong with the form of a message, or None; text that is not JSON is passed as None."""
+    """Return how a message violates JSON-RPC, or None; `message` is None if the text was not JSON."""
     if message is None:
         return error_of(types.ErrorCodes.ParseError, "a message is not JSON")
     if not isinstance(message, dict):

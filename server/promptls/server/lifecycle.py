@@ -1,4 +1,4 @@
-"""The beginning of a session: settings, dynamic registrations, and changes of its folders."""
+"""The start of a session: settings, dynamic registrations, and changes of its folders."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def initialized(context: Context, scan: WorkspaceScan) -> None:
 def did_change_workspace_folders(
     context: Context, trust: Trust, scan: WorkspaceScan, params: types.DidChangeWorkspaceFoldersParams
 ) -> None:
-    """Take the folders that the client has open now."""
+    """Apply changes of the folders that the client has open."""
     removed = {path_of(folder.uri) for folder in params.event.removed}
     roots = [root for root in context.snapshot.roots if root not in removed]
     added = [path_of(folder.uri) for folder in params.event.added]
@@ -82,7 +82,7 @@ async def _preload() -> None:
         for name in names:
             await asyncio.sleep(0)
             import_module(name)
-        gc.freeze()  # what is loaded stays, and no collection has to look through it again
+        gc.freeze()  # loaded modules stay, so garbage collection can skip their objects
     except ImportError:
         log.exception("a part of the server cannot be loaded")
 
@@ -109,7 +109,7 @@ async def fetch_settings(context: Context) -> None:
 
 
 def apply_settings(context: Context, settings: Any) -> None:
-    """Apply the settings of a client; what is unset in them is left to the project."""
+    """Apply the settings of a client; unset ones are left to the project."""
     given = _without_unset(settings)
     context.workspace.set_editor_settings(given if isinstance(given, dict) and given else None)
 
@@ -117,7 +117,7 @@ def apply_settings(context: Context, settings: Any) -> None:
 async def did_change_configuration(
     context: Context, documents: Documents, params: types.DidChangeConfigurationParams
 ) -> None:
-    """Apply the settings as they are now, whether the client sends them or has to be asked."""
+    """Apply the current settings, whether the client sends them or they must be requested."""
     if context.capabilities.configuration:
         await fetch_settings(context)
     else:
@@ -127,14 +127,14 @@ async def did_change_configuration(
 
 
 def _without_unset(value: Any) -> Any:
-    """Return the value without null, which VS Code sends for what is unset."""
+    """Return the value without nulls, which VS Code sends for unset settings."""
     if isinstance(value, dict):
         return {key: _without_unset(its) for key, its in value.items() if its is not None}
     return value
 
 
 def files_like(*patterns: str) -> list[types.TextDocumentFilterPattern]:
-    """Return a selector of the files on disk, in any folder, whose names are like one of the patterns."""
+    """Return a selector of the files on disk, in any folder, whose names match one of the patterns."""
     return [types.TextDocumentFilterPattern(f"**/{pattern}", scheme="file") for pattern in patterns]
 
 
@@ -147,7 +147,7 @@ def register_all(context: Context) -> None:
 
 
 async def _register_documents(context: Context, name: str, methods: Iterable[tuple[str, Any]]) -> None:
-    """Ask the client for each method with its options; `name` says what for, and is this server's own."""
+    """Register each method with its options at the client; `name` distinguishes the registrations."""
     registrations = [
         types.Registration(f"promptls.{name}.{method}", method, given) for method, given in methods
     ]
@@ -161,7 +161,7 @@ GLOBS: Final = (
     "**/*.{csv,jsonl,json,parquet,yml,yaml,py}",
     "**/*.{j2,jinja,jinja2,txt,md}",
 )
-"""Prompt files, settings, datasets with results, samples, functions and metrics, and what is included."""
+"""Prompt files, settings, datasets with results, samples, functions, metrics and includes."""
 
 
 async def _register_watched_files(context: Context) -> None:
@@ -216,7 +216,7 @@ PROGRAM_ENDING: Final = ".py"
 async def _register_datasets(context: Context) -> None:
     """Register hovers on datasets and in programs, if the client supports that.
 
-    The texts of datasets are read from the disk.
+    Datasets are read from disk, not from the editor.
     """
     if not context.capabilities.registers_documents:
         return
@@ -231,7 +231,7 @@ _DATA: Final = ("csv", "jsonl", "ndjson", "json", "yml", "yaml")
 async def _register_shared_names(context: Context) -> None:
     """Register renames, definitions and references that begin outside prompts, if the client supports that.
 
-    Programs, data files and settings hold names that prompts know too; their unsaved texts count.
+    Programs, data files and settings share names with prompts; their unsaved texts are taken into account.
     """
     if not context.capabilities.registers_shared_names:
         return
@@ -241,7 +241,7 @@ async def _register_shared_names(context: Context) -> None:
     texts, every = [*programs, *data], [*programs, *data, *settings]
     plain = types.TextDocumentRegistrationOptions(texts)
     changes = types.TextDocumentChangeRegistrationOptions(types.TextDocumentSyncKind.Incremental, texts)
-    # A client asks for highlights with each step of the cursor: in programs others give them.
+    # Clients request highlights at each cursor movement; in programs, other servers provide them.
     highlights = types.DocumentHighlightRegistrationOptions([*data, *settings])
     methods = (
         (types.TEXT_DOCUMENT_DID_OPEN, plain),

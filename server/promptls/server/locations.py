@@ -35,7 +35,7 @@ def requested_place(context: Context, params: PositionParams) -> tuple[str, int]
 
 
 def requested_symbol(context: Context, params: PositionParams) -> tuple[str, int] | None:
-    """Return the same for a request about a symbol; programs, data files and settings have symbols too."""
+    """Return the same for a request about a symbol, also in a program, data file or settings file."""
     path = path_of(params.text_document.uri)
     if holds_prompt(context.snapshot, path):
         return requested_place(context, params)
@@ -46,7 +46,7 @@ def requested_symbol(context: Context, params: PositionParams) -> tuple[str, int
 def requested_name(
     context: Context, auxiliary: AuxiliaryDocuments, params: PositionParams
 ) -> tuple[str, int] | None:
-    """Return the same for a request about a name; None in a program, which other servers analyse."""
+    """Return the same for a request about a name; None in a program, which other servers analyze."""
     path = path_of(params.text_document.uri)
     if is_program(path):
         return None

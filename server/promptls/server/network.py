@@ -1,8 +1,8 @@
-"""The language server on a port: over TCP as on the standard streams, over WebSocket a message a frame.
+"""The language server on a port: over TCP with the framing of stdio, or over WebSocket, one message a frame.
 
-Every client that connects has a server of its own, and what one leaves behind no other sees.
-Whoever is let in can have a prompt's functions and metrics run. So each client must know the token of
-the server: over WebSocket it is a part of the address, over TCP the first message carries it.
+Every client that connects gets its own server; clients share no state. A client can run a prompt's
+functions and metrics, so it must present the token of the server: as part of the address over WebSocket,
+in the first message over TCP.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_FIRST_BYTES: Final = 1 << 20
-"""The longest message of a client over TCP that has not shown the token."""
+"""The longest message of a client over TCP that has not sent the token."""
 TOKEN_SECONDS: Final = 30
-"""How long a client over TCP may stay connected without showing the token."""
+"""How long a client over TCP may stay connected without sending the token."""
 _NEEDS_TOKEN: Final = error_of(
     types.ErrorCodes.InvalidRequest,
     "the first message must be `initialize`, with the token of this server in `initializationOptions.token`",
@@ -44,7 +44,7 @@ _NEEDS_TOKEN: Final = error_of(
 def run_tcp(address: Address, token: str | None = None) -> None:
     """Serve clients over TCP until the process is interrupted.
 
-    The server makes a token and prints it where none is given. Raises UserError where it cannot listen.
+    If no token is passed, the server creates and prints one. Raises UserError if it cannot listen.
     """
     set_up_logging()
     asyncio.run(_serve_tcp(address, token))
@@ -53,8 +53,8 @@ def run_tcp(address: Address, token: str | None = None) -> None:
 def run_websocket(address: Address, token: str | None = None, origins: tuple[str, ...] = ()) -> None:
     """Serve clients over WebSocket until the process is interrupted.
 
-    The server makes a token and prints it where none is given. `origins` are those of the web pages that
-    may connect. Raises UserError where the server cannot listen.
+    If no token is passed, the server creates and prints one. `origins` are those of the web pages that may
+    connect. Raises UserError if the server cannot listen.
     """
     set_up_logging()
     asyncio.run(_serve_websocket(address, token, origins))
@@ -104,7 +104,7 @@ def _pair(address: Address) -> tuple[str, int]:
 
 
 async def _listening(address: Address, started: Awaitable[Any]) -> Any:
-    """Return what listens; raises UserError with the reason where nothing can."""
+    """Return the listening server; raises UserError with the reason if it cannot listen."""
     try:
         return await started
     except (OSError, OverflowError) as error:
@@ -119,7 +119,7 @@ async def _listening(address: Address, started: Awaitable[Any]) -> Any:
 
 
 def _places(listening: Any) -> list[Address]:
-    """Return where clients reach the server: the port is news where any would do."""
+    """Return the addresses of the server, with the actual port if any free one was requested."""
     return [Address(*each.getsockname()[:2]) for each in listening.sockets]
 
 
@@ -129,19 +129,19 @@ def _announce(places: str) -> None:
 
 
 class TcpClient(asyncio.Protocol):
-    """One client over TCP; what it does not read in time keeps it from being read, too."""
+    """One client over TCP; reading from it pauses while it does not read what was sent to it."""
 
     def __init__(self, clients: set[TcpClient], token: str) -> None:
         self._clients: Final = clients
         self._token: str | None = token
-        """What the first message must carry; None behind it."""
+        """The token that the first message must contain; None once it was received."""
         self._framing: Final = Framing(MAX_FIRST_BYTES)
         self._server: Final = create_server()
         self._transport: asyncio.Transport | None = None
         self._waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin a session."""
+        """Start a session."""
         self._transport = cast("asyncio.Transport", transport)
         self._clients.add(self)
         self._server.protocol.leave = _stay
@@ -167,24 +167,24 @@ class TcpClient(asyncio.Protocol):
                 protocol.receive(body)
         if self._framing.error is not None:
             log.error("a connection is closed: %s", self._framing.error)
-            if self._token is None:  # whoever has not shown it may be a web page, and gets no answer
+            if self._token is None:  # a client without the token may be a web page, and gets no answer
                 protocol.refuse(None, error_of(types.ErrorCodes.ParseError, self._framing.error))
             self._transport.close()
 
     def _let_in(self) -> None:
-        """Read on without a token, and longer messages."""
+        """Accept messages without a token and of the full length from now on."""
         assert self._waiting is not None
         self._waiting.cancel()
         self._token = None
         self._framing.max_bytes = MAX_MESSAGE_BYTES
 
     def pause_writing(self) -> None:
-        """Read nothing while the client reads nothing."""
+        """Stop reading until the client reads."""
         if self._transport is not None:
             self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Read on."""
+        """Resume reading."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
@@ -213,12 +213,12 @@ class TcpWriter:
         self._transport.write(framed(body))
 
     def close(self) -> None:
-        """Close the connection behind what is still to be sent."""
+        """Close the connection after sending what is pending."""
         self._transport.close()
 
 
 def _stay(_code: int) -> None:
-    """Leave after `exit` by closing the connection alone: the process serves other clients."""
+    """Do nothing on `exit` besides closing the connection, since the process serves other clients."""
 
 
 async def _websocket_client(connection: ServerConnection) -> None:
@@ -241,7 +241,7 @@ async def _websocket_client(connection: ServerConnection) -> None:
 
 
 class WebSocketWriter:
-    """Sends frames one after the other, in the order in which they were written."""
+    """Sends frames one at a time, in the order in which they were written."""
 
     def __init__(self, send: Callable[[str], Awaitable[None]], close: Callable[[], Awaitable[None]]) -> None:
         self._send: Final = send
@@ -249,11 +249,11 @@ class WebSocketWriter:
         self._waiting: Final[asyncio.Queue[str | None]] = asyncio.Queue()
 
     def write(self, data: bytes) -> None:
-        """Send `data` when what was written before it is sent."""
+        """Queue `data` to be sent."""
         self._waiting.put_nowait(data.decode())
 
     def close(self) -> None:
-        """Close the connection behind what is still to be sent."""
+        """Close the connection after sending what is pending."""
         self._waiting.put_nowait(None)
 
     async def run(self) -> None:

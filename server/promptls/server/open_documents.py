@@ -1,4 +1,4 @@
-"""The documents that the client has open, and changes of files: applied to the workspace, then announced."""
+"""The documents that the client has open, and changes of files: applied to the workspace, then emitted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Documents:
         self.on_open: Event[[str]] = Event()
         """A document was opened, of any kind: its path."""
         self.on_edit: Event[[str, Span, int]] = Event()
-        """In the file of this path, a span was replaced by so many characters."""
+        """A span of a file was replaced: its path, the span, and the length of the new text."""
         self.on_change: Event[[str]] = Event()
         """An open file has a new text: its path."""
         self.on_close: Event[[str]] = Event()
@@ -42,12 +42,12 @@ class Documents:
         self.on_settings_change: Event[[]] = Event()
         """The settings of the editor or of a project changed."""
         self.on_invalidate: Event[[]] = Event()
-        """Anything that is known about files may be out of date."""
+        """Everything cached about files may be out of date."""
 
     # -- notifications of the client --------------------------------------------------
 
     def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
-        """Take the text of a document from the client until the client closes it."""
+        """Use the client's text of a document until the client closes it."""
         document = params.text_document
         path = path_of(document.uri)
         self._context.uris[path] = document.uri
@@ -61,7 +61,7 @@ class Documents:
         self.on_change.emit(path)
 
     def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
-        """Apply the changes, in order; a document that is not open is left alone."""
+        """Apply the changes, in order; ignore a document that is not open."""
         document = params.text_document
         path = path_of(document.uri)
         opened = self._context.snapshot.open_files.get(path)
@@ -82,11 +82,11 @@ class Documents:
         self.on_change.emit(path)
 
     def did_save(self, params: types.DidSaveTextDocumentParams) -> None:
-        """Read the disk again, for clients that watch no files."""
+        """Read the file from disk again, for clients that watch no files."""
         self.on_watched_files_changed([path_of(params.text_document.uri)])
 
     def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
-        """Take the text of a file from the disk again."""
+        """Use the text of a file on disk again."""
         path = path_of(params.text_document.uri)
         if path in self._auxiliary:
             self._auxiliary.close(path)
@@ -100,7 +100,7 @@ class Documents:
     # -- files and settings -------------------------------------------------------------
 
     def on_watched_files_changed(self, paths: list[str]) -> None:
-        """Read files or folders again that were created, changed or deleted on disk."""
+        """Reread files or folders that were created, changed or deleted on disk."""
         workspace = self._context.workspace
         self._auxiliary.flush()
         for path in paths:
@@ -126,6 +126,6 @@ class Documents:
 
 
 def is_folder_of_prompts(snapshot: Snapshot, path: str) -> bool:
-    """Return whether there is a folder at `path`, or prompt files were known below it."""
+    """Return whether `path` is a folder, or was one with prompt files below it."""
     inside = path.rstrip("/\\") + os.sep
     return Path(path).is_dir() or any(known.startswith(inside) for known in snapshot.graph.paths)

@@ -1,8 +1,8 @@
-"""Who may connect to a port of promptls: whoever has its token, under its own address, from no other page.
+"""Access control for the ports of promptls: the token, and checks of the `Host` and `Origin` headers.
 
-A port of this machine is open to every user and every web page of the machine. The token keeps both
-out. The check of `Host` stops a page whose own name has been pointed at this machine (DNS rebinding),
-the check of `Origin` one that has learned the token.
+Any user and any web page on this machine can connect to its ports. The token keeps both out. The check of
+`Host` rejects a page whose domain name resolves to this machine (DNS rebinding), the check of `Origin` a
+page that has obtained the token.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LOOPBACK: Final = "127.0.0.1"
 _VARIABLE: Final = "PROMPTLS_TOKEN"
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~-]{16,512}")
-"""What an address can hold as it is, and what cannot be guessed."""
+"""Characters that need no escaping in a URL, and enough of them to be hard to guess."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine reaches the host."""
+        """Whether the host is reachable only from this machine."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -54,15 +54,15 @@ class Address:
 
 
 def new_token() -> str:
-    """Return a random token, which can be part of an address."""
+    """Return a random token that can be part of a URL."""
     return secrets.token_urlsafe(24)
 
 
 def chosen_token(file: Path | None) -> str | None:
-    """Return the token in the file or else in the environment; None if the user has chosen none.
+    """Return the token in the file or else in the environment; None if neither is set.
 
-    The variable is removed, so that the processes of the server do not get it. Raises UsageError where
-    the token is too short or has characters that do not fit into an address.
+    The variable is removed, so that the processes of the server do not get it. Raises UsageError if
+    the token is too short or contains characters that a URL would need to escape.
     """
     variable = os.environ.pop(_VARIABLE, None)
     if file is not None:
@@ -92,7 +92,7 @@ def refusal(
 ) -> tuple[HTTPStatus, str] | None:
     """Return why a request over HTTP is refused; None if it may be answered.
 
-    Its path must begin with the token. Where its `Origin` is named, it must be one of `origins`.
+    Its path must begin with the token. If it has an `Origin`, that must be one of `origins`.
     """
     named = request.headers.get_all("Host")
     hosts = own_hosts(connection)
@@ -107,14 +107,14 @@ def refusal(
 
 
 def path_pieces(request: Request) -> tuple[str, str]:
-    """Return the first piece of a request's path, and everything behind it."""
+    """Return the first piece of a request's path, and everything after it."""
     path = request.path.partition("?")[0]
     first, _, rest = path.removeprefix("/").partition("/")
     return first, rest
 
 
 def without_token(body: bytes, token: str) -> bytes | None:
-    """Return an `initialize` request without the token that it carries; None for any other message."""
+    """Return an `initialize` request without its token; None for other messages, or if the token is wrong."""
     message = decoded(body)
     if not isinstance(message, dict) or message.get("method") != "initialize":
         return None
@@ -125,5 +125,5 @@ def without_token(body: bytes, token: str) -> bytes | None:
 
 
 def _is_same(given: str, token: str) -> bool:
-    """Compare in a time that says nothing of the token."""
+    """Compare in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode())

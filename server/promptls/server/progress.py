@@ -1,4 +1,4 @@
-"""Long work: its progress at the client, and slices between which other messages are handled."""
+"""Long work: its progress at the client, and time slices between which other messages are handled."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 SLICE_SECONDS: Final = 0.004
-"""How long work may keep other messages waiting at a time."""
+"""The longest time that work may block other messages."""
 
 
 class Slices:
-    """Lets others go on when a slice is used up; work that is cancelled ends there.
+    """Yields to other tasks when a time slice is used up; cancelled work ends there.
 
     A thread would be slower: it and the requests would wait for one another at every step.
     """
@@ -34,24 +34,24 @@ class Slices:
         self._begun = time.perf_counter()
 
     async def pause(self) -> None:
-        """Let what waits go ahead, where the slice is used up."""
+        """Yield to waiting tasks if the time slice is used up."""
         if time.perf_counter() - self._begun > SLICE_SECONDS:
             await asyncio.sleep(0)
             self._begun = time.perf_counter()
 
 
 _CREATED_SECONDS: Final = 5.0
-"""How long a client may take to create a token; without it no progress is shown."""
+"""How long a client may take to create a token; after that, no progress is shown."""
 
 _REPORTED: Final = 500
-"""After how many steps progress is reported."""
+"""The number of steps between two reports of progress."""
 Result = TypeVar("Result")
 
 log = logging.getLogger(__name__)
 
 
 class WorkDoneProgress:
-    """The progress of one piece of work; nothing is sent to a client that shows none."""
+    """The progress of one piece of work; nothing is sent to a client that does not show it."""
 
     def __init__(self, context: Context, token: types.ProgressToken | None) -> None:
         self._progress: Final = context.server.work_done_progress
@@ -84,7 +84,7 @@ async def progress(
 ) -> AsyncIterator[WorkDoneProgress]:
     """Show progress under the token of the client, or under a new one, until the end of the `with` block.
 
-    What can be cancelled is taken to know how far it is.
+    Cancellable work is expected to report percentages.
     """
     token = token if token is not None else await _created(context)
     reporter = context.server.work_done_progress
@@ -105,9 +105,9 @@ async def progress(
 async def in_slices(
     context: Context, steps: Steps[Result], token: types.ProgressToken | None = None, title: str = ""
 ) -> Result:
-    """Return the result of long work; between its steps other messages are handled and cancelling works.
+    """Return the result of long work; between its steps, other messages are handled and it can be cancelled.
 
-    Progress is shown under the client's `token`, where it gave one; the user may cancel the work there.
+    Progress is shown under the client's `token`, if it sent one; the user can cancel the work there.
     """
     slices = Slices()
     async with AsyncExitStack() as stack:

@@ -81,7 +81,7 @@ class PromptProtocol(LanguageServerProtocol):
         self.leave: Callable[[int], object] = sys.exit
         """End the process after `exit`, with this exit code."""
         self.file_scope: Callable[[], FileScope] = lambda: FileScope(())
-        """Return the folders whose files may be read for this client: none before it is initialized."""
+        """Returns the folders whose files may be read for this client; empty until it is initialized."""
         self.request_scope: Callable[[str], AbstractContextManager[None]] = lambda _method: nullcontext()
         """Called with the method of each request; the request is handled in the context that it returns."""
         self._is_initialized = False
@@ -135,14 +135,14 @@ class PromptProtocol(LanguageServerProtocol):
             return None
 
     def handle_message(self, message: RPCMessage) -> None:
-        """Handle one message, or keep it until `initialized` has been handled."""
+        """Handle one message, or queue it until `initialized` has been handled."""
         method = getattr(message, "method", None)
         if self._deferred is not None and method is not None and method not in _NEVER_DEFERRED:
             self._deferred.append(message)
             return
         scope = self.request_scope(method) if method is not None and hasattr(message, "id") else nullcontext()
         with reading_within(self.file_scope), scope, suppress(InvalidStateError):
-            super().handle_message(message)  # an answer to a cancelled request is an invalid state
+            super().handle_message(message)  # a response to a cancelled request raises InvalidStateError
 
     def _is_readable(self, message: dict[str, Any]) -> bool:
         try:
@@ -165,7 +165,7 @@ class PromptProtocol(LanguageServerProtocol):
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
-        """Answer with the capabilities that pygls derives, without those this client has no use for."""
+        """Answer with the capabilities that pygls derives, without those that this client cannot use."""
         if self._is_initialized:
             raise JsonRpcInvalidRequest("the server is initialized already")
         self._is_initialized = True
@@ -178,7 +178,7 @@ class PromptProtocol(LanguageServerProtocol):
             capabilities.diagnostic_provider = None
         actions = text_document.code_action if text_document is not None else None
         if actions is None or actions.code_action_literal_support is None:
-            capabilities.code_action_provider = True  # kinds are for clients that know them
+            capabilities.code_action_provider = True  # kinds are only for clients that support them
         capabilities.execute_command_provider = types.ExecuteCommandOptions(
             self.commands, work_done_progress=True
         )
@@ -188,7 +188,7 @@ class PromptProtocol(LanguageServerProtocol):
     def lsp_initialized(self, *args: Any) -> Generator[Any, Any, None]:
         """Handle `initialized`, and then the messages that arrived meanwhile."""
         if self._deferred is not None:
-            return  # a client that says so twice
+            return  # the client has sent it twice
         self._deferred = []
         try:
             yield from super().lsp_initialized(*args)  # type: ignore[no-untyped-call]  # pygls has no types
@@ -212,9 +212,9 @@ class PromptProtocol(LanguageServerProtocol):
 
 
 def make_converter() -> Converter:
-    """Return lsprotocol's converter, except that it leaves plain JSON as it is.
+    """Return lsprotocol's converter, except that it leaves plain JSON unchanged.
 
-    The JSON encoder asks for the plain form of each typed object that it meets in a result.
+    The JSON encoder converts the typed objects that it encounters in a result.
     """
     converter = get_converter()
     for kind, fields in _PLAIN_MESSAGES.items():
@@ -238,12 +238,12 @@ def _lenient_identifier(value: dict[str, Any], _cls: Any) -> types.VersionedText
 
 
 def _lenient_position(value: dict[str, Any], _cls: Any) -> types.Position:
-    """Accept a position beyond the protocol's largest number, which clients send for the end of a line."""
+    """Accept a position beyond the protocol's maximum, which clients send for the end of a line."""
     return types.Position(*(min(value[name], UINTEGER_MAX_VALUE) for name in ("line", "character")))
 
 
 def _without_secrets(params: Any) -> Any:
-    """Return the parameters without the API keys that a run gets."""
+    """Return the parameters without the API keys passed to a run."""
     if isinstance(params, dict):
         return {
             name: "[left out]" if name == "secrets" else _without_secrets(value)

@@ -1,4 +1,4 @@
-"""What is refreshed after a pause in typing: related files first, then everything that takes longer."""
+"""Refreshes after a pause in typing: related files first, then everything that takes longer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAUSE_SECONDS: Final = 0.2
 
 
 class Scheduler:
-    """Collects changed files, and announces a pause to its subscribers."""
+    """Collects changed files, and notifies its subscribers of a pause."""
 
     def __init__(self, context: Context, is_current: Callable[[str], bool]) -> None:
         """`is_current` returns whether the diagnostics of an open file are up to date."""
@@ -33,7 +33,7 @@ class Scheduler:
         self._timer: asyncio.TimerHandle | None = None
 
     def on_did_change(self, *paths: str) -> None:
-        """Refresh the files after a pause; each change starts the pause again."""
+        """Schedule a refresh of the files after a pause; each change restarts the pause."""
         self._changed.update(dict.fromkeys(paths))
         self.close()
         self._timer = asyncio.get_running_loop().call_later(SHORT_PAUSE_SECONDS, self._after_short_pause)

@@ -1,4 +1,4 @@
-"""The language server: created with its handlers, and run on the standard streams."""
+"""The language server with its handlers, and the function that runs it on the standard streams."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 _RESULTS_PER_PART: Final = 200
 """How many results are sent at a time to a client that takes partial results."""
 _REQUESTED: Final[ContextVar[Snapshot | None]] = ContextVar("requested", default=None)
-"""The workspace when the request that is being handled arrived."""
+"""The workspace at the time when the current request arrived."""
 
 
 class PromptServer(LanguageServer):
@@ -61,7 +61,7 @@ class PromptServer(LanguageServer):
 
     @cached_property
     def session(self) -> Session:
-        """The session of the client, created after `initialize` was answered."""
+        """The session of the client, created on first use after `initialize`."""
         from promptls.server.session import Session
 
         return Session(self, self.protocol.initialize_params)
@@ -71,7 +71,7 @@ class PromptServer(LanguageServer):
         return self.__dict__.get("session")
 
     async def end(self) -> None:
-        """End the session, if there is one, with all its work and processes."""
+        """End the session, if it exists, with all its work and processes."""
         if (session := self._known_session) is not None:
             await session.close()
 
@@ -93,7 +93,7 @@ class PromptServer(LanguageServer):
             _REQUESTED.reset(token)
 
     def _answer(self, method: str, handler: Handler) -> Callable[..., Any]:
-        """Return the handler as pygls calls it, with its failures isolated."""
+        """Wrap the handler for pygls, so that an exception fails only its own request."""
         if asyncio.iscoroutinefunction(handler):
 
             async def answer_later(params: Any = None) -> Any:
@@ -117,7 +117,7 @@ class PromptServer(LanguageServer):
         return answer
 
     def _refuse_former_text(self, params: Any) -> None:
-        """Raise JsonRpcContentModified if the text of a position was edited since it was requested."""
+        """Raise JsonRpcContentModified if the document of a position was edited since the request."""
         requested = _REQUESTED.get()
         if requested is None or not isinstance(getattr(params, "position", None), types.Position):
             return
@@ -127,7 +127,7 @@ class PromptServer(LanguageServer):
             raise JsonRpcContentModified("the text has changed")
 
     def _in_parts(self, params: Any, result: Any) -> Any:
-        """Return a result; send it in parts and return an empty one if the client wants that."""
+        """Return a result; if partial results were requested, send it in parts and return an empty list."""
         token = getattr(params, "partial_result_token", None)
         if token is None or not isinstance(result, list):
             return result
@@ -139,30 +139,30 @@ class PromptServer(LanguageServer):
     # -- messages to the user -------------------------------------------------------
 
     def window_show_message(self, params: types.ShowMessageParams) -> None:
-        """Have the client show a message; nothing foreign in it becomes a link."""
+        """Have the client show a message, escaped so that foreign text in it does not become a link."""
         params.message = for_message(params.message)
         super().window_show_message(params)
 
     async def window_show_message_request_async(
         self, params: types.ShowMessageRequestParams
     ) -> types.MessageActionItem | None:
-        """Return the answer of the user to a message; nothing foreign in it becomes a link."""
+        """Return the user's answer to a message, escaped so that foreign text does not become a link."""
         params.message = for_message(params.message)
         return await super().window_show_message_request_async(params)
 
     def window_log_message(self, params: types.LogMessageParams) -> None:
-        """Put a message into the log of the client."""
+        """Write a message to the log of the client."""
         params.message = for_terminal(params.message)
         super().window_log_message(params)
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """Log what pygls would show in a popup; errors of requests are answers already."""
+        """Log what pygls would show in a popup; errors of requests are already sent as responses."""
         if source is not FeatureRequestError:
             log.error("%s: %s", source.__name__, error)
 
 
 def _failed(method: str, error: Exception) -> None:
-    """Log an unexpected exception, which is answered with null; a `JsonRpcException` is an answer."""
+    """Log an unexpected exception, so that the response is null; raise a `JsonRpcException` again."""
     if isinstance(error, JsonRpcException):
         error.message = for_message(error.message)
         raise error
@@ -170,14 +170,14 @@ def _failed(method: str, error: Exception) -> None:
 
 
 class ExpectedAnswers(logging.Filter):
-    """Keeps pygls from logging what is not an error of the server.
+    """Filters out log records of pygls that are not errors of the server.
 
-    These are errors that a handler chose to answer with, messages that cannot be read (they are logged where
-    they are answered), and cancellations of requests that are answered already.
+    These are error responses raised by handlers, unreadable messages (which are logged elsewhere), and
+    cancellations of requests that were already answered.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether the record is of anything else."""
+        """Return whether to log the record."""
         if str(record.msg).startswith(("Unable to deserialize message", "Cancel notification for unknown")):
             return False
         return not (record.exc_info and isinstance(record.exc_info[1], JsonRpcException))
@@ -189,19 +189,19 @@ def create_server() -> PromptServer:
 
 
 def run_stdio() -> None:
-    """Serve on the standard streams until the client leaves; exit with the code of the protocol.
+    """Serve on the standard streams until the client exits; end with the exit code of the protocol.
 
     Raises UserError if the input is not a stream of messages.
     """
     set_up_logging()
-    # Files are held as many small objects that live long. Looking through all of them for unused cycles
-    # takes tens of milliseconds, and by default happens every few keystrokes.
+    # Parsed files consist of many small, long-lived objects. A full garbage collection takes tens of
+    # milliseconds, and by default happens every few keystrokes.
     gc.set_threshold(50_000, 50, 100)
     asyncio.run(_serve_stdio())
 
 
 def set_up_logging() -> None:
-    """Log failures to stderr, without the content of messages."""
+    """Configure logging of failures to stderr, without the content of messages."""
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )

@@ -1,6 +1,7 @@
-"""The parts of the server that belong to one client, and what each of them listens to.
+"""The components of the server for one client, and the events that each subscribes to.
 
-This is the only module that knows all parts. A part gets the `Context` and the parts that it reads.
+This is the only module that knows all components. A component receives the `Context` and the components
+that it reads.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """One client. Handlers are given what they need of it (`features.py`); no part knows the session."""
+    """One client. Handlers use the components they need (`features.py`); no component knows the session."""
 
     def __init__(self, server: LanguageServer, params: types.InitializeParams) -> None:
         context = self.context = Context(
@@ -63,7 +64,7 @@ class Session:
 
     @cached_property
     def renderings(self) -> Renderings:
-        """The renderings of the open files; what makes them is imported when they are first requested."""
+        """The renderings of the open files; the rendering modules are imported on first use."""
         from promptls.server.state.latest_renderings import Renderings
 
         renderings = Renderings(self.context)
@@ -112,7 +113,7 @@ class Session:
         self.scheduler.on_pause(lambda _others, _rendered: self.program_findings.refresh())
 
     async def close(self) -> None:
-        """End all work and processes, and remove the texts that were shown."""
+        """End all work and processes, and delete the files that were shown."""
         self.scheduler.close()
         self.program_findings.close()
         tasks = list(self.context.tasks)

@@ -1,4 +1,4 @@
-"""Texts that a client is to show: written into the user's cache, and opened."""
+"""Texts to show in the client: written to the user's cache directory, and opened."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def show_text(context: Context, path: str, what: str, text: str, ending: str = "md") -> str:
-    """Return the path of a file that holds the text: open in the client, or shown where it opens no files.
+    """Write the text to a file and return its path; open it in the client, or show it if that opens no files.
 
-    `path` is the prompt that the text is about, and `what` the kind of text; the same two give the
+    `path` is the prompt that the text is about, and `what` the kind of text; the same two use the
     same file. The text is Markdown, unless `ending` says otherwise; HTML opens in the user's browser.
     """
     digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
@@ -32,7 +32,7 @@ def show_text(context: Context, path: str, what: str, text: str, ending: str = "
     for each in (folder.parent.parent, folder.parent, folder):
         make_private_folder(each)
     file = folder / f"{Path(path).name}.{what}.{ending}"
-    # One that an earlier version made may be open to everybody, and a link is not written through.
+    # A file of an earlier version may be readable by everybody, and a link must not be followed.
     file.unlink(missing_ok=True)
     with open_private(file, "x", encoding="utf-8", errors="replace") as stream:
         stream.write(text)
@@ -47,7 +47,7 @@ def show_text(context: Context, path: str, what: str, text: str, ending: str = "
 
 
 def remove_shown(context: Context) -> None:
-    """Remove the files that this session has shown: they hold rendered prompts and data."""
+    """Delete the files that this session has shown, because they contain rendered prompts and data."""
     for file in context.shown_files:
         with contextlib.suppress(OSError):
             file.unlink()
@@ -57,7 +57,7 @@ def remove_shown(context: Context) -> None:
 
 
 def remove_leftovers() -> None:
-    """Remove what sessions and runs that were killed have left behind some days ago."""
+    """Delete files that killed sessions and runs left behind some days ago."""
     remove_old_files(_folder())
     remove_old_temporaries()
 

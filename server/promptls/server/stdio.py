@@ -19,19 +19,19 @@ MAX_MESSAGE_BYTES: Final = 64 << 20
 MAX_HEADER_BYTES: Final = 1 << 10
 _NAMES: Final = (b"content-length", b"content-type")
 _USUAL_HEADER: Final = re.compile(rb"Content-Length: (\d{1,18})\r\n\r\n")
-"""All that most clients write before a message."""
+"""The header that most clients write before a message."""
 _LINE: Final = re.compile(
     rb"content-length:[ \t]*(?P<length>\d{0,18})[ \t]*\r?|content-type:[\t -~]*\r?", re.IGNORECASE
 )
 """A header line without its line feed, also one that is not complete yet."""
 _HEADER_IN_BODY: Final = re.compile(rb"[Cc]ontent-[Ll]ength:[ \t]{0,8}\d{1,18}\r\n")
-"""JSON has no line break inside a string, and no such text outside of one."""
+"""A header inside a body. JSON has no line break inside a string, and no such text outside of one."""
 
 
 class Framing:
-    """Cuts a stream of bytes into the bodies of its messages.
+    """Splits a stream of bytes into the bodies of its messages.
 
-    `error` says why the stream cannot be read further; it is None as long as it can.
+    `error` is the reason why the stream cannot be read further, or None.
     """
 
     def __init__(self, max_bytes: int = MAX_MESSAGE_BYTES) -> None:
@@ -84,7 +84,7 @@ class Framing:
             self._check_incomplete_body()
 
     def _check_incomplete_body(self) -> None:
-        """Check what has arrived of a body, each byte about once."""
+        """Check the received part of a body, examining each byte about once."""
         _check_body(self._waiting, max(0, self._searched - MAX_HEADER_BYTES), len(self._waiting))
         self._searched = len(self._waiting)
 
@@ -128,9 +128,9 @@ def _read_header(stream: bytes, start: int) -> tuple[int, int] | None:
 
 
 def _checked_line(line: bytes) -> re.Match[bytes] | None:
-    """Return the header that a line holds; None if it holds the beginning of a header's name.
+    """Return the header in a line; None if the line contains only the start of a header's name.
 
-    The error says nothing of what the line holds: it may be a piece of a message.
+    The error does not quote the line, which may be part of a message.
     """
     found = _LINE.fullmatch(line)
     lowered = line.lower()
@@ -142,7 +142,7 @@ def _checked_line(line: bytes) -> re.Match[bytes] | None:
 
 
 def _check_body(buffer: bytes | bytearray, start: int, end: int) -> None:
-    """Raise _BrokenStreamError where the header of another message is inside a body."""
+    """Raise _BrokenStreamError if a body contains the header of a different message."""
     at = buffer.find(b"ontent-", start, end)  # either case of the first letter
     if at >= 0 and _HEADER_IN_BODY.search(buffer, max(start, at - 1), end):
         raise _BrokenStreamError("a header begins inside a message: its `Content-Length` is wrong")
@@ -152,9 +152,9 @@ _READ_BYTES: Final = 1 << 16
 
 
 class StandardInput:
-    """Reads message bodies on the event loop, so that no message waits for a thread.
+    """Reads message bodies on the event loop, to avoid the delay of a thread.
 
-    Where the loop cannot watch the descriptor (Windows, a regular file), a thread reads.
+    A thread reads if the loop cannot watch the descriptor (Windows, a regular file).
     """
 
     def __init__(self, descriptor: int, receive: Callable[[bytes], object]) -> None:
@@ -166,11 +166,11 @@ class StandardInput:
 
     @property
     def error(self) -> str | None:
-        """Why the input cannot be read any further; None if the client has closed it."""
+        """The reason why the input cannot be read further; None if the client has closed it."""
         return self._framing.error
 
     def start(self) -> None:
-        """Begin to read; `ended` is set when the client closes its side or the input cannot be read."""
+        """Start reading; `ended` is set when the client closes its side or the input cannot be read."""
         loop = asyncio.get_running_loop()
         try:
             loop.add_reader(self._descriptor, self._readable)
@@ -216,7 +216,7 @@ class StandardOutput:
         self._stream: Final = stream
 
     def write(self, body: bytes) -> None:
-        """Send a message now. If the client is gone, do nothing: the end of the input ends the server."""
+        """Send a message now, or do nothing if the client has gone: the end of the input ends the server."""
         with contextlib.suppress(BrokenPipeError):
             self._stream.write(framed(body))
             self._stream.flush()
@@ -228,14 +228,14 @@ class StandardOutput:
 
 
 def framed(body: bytes) -> bytes:
-    """Return the body of a message behind its header."""
+    """Return the body of a message with its header."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 def claim_output() -> BinaryIO:
-    """Return the standard output for messages alone: whatever is printed from now on goes to stderr.
+    """Reserve the standard output for messages, and return it; redirect everything printed to stderr.
 
-    One `print` in a library would otherwise break the stream of messages.
+    Otherwise, a single `print` in a library would break the stream of messages.
     """
     sys.stdout.flush()
     own = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

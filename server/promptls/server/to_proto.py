@@ -1,4 +1,4 @@
-"""Conversions between the types of the protocol and ours: URIs, positions, ranges, severities, Markdown."""
+"""Conversions between protocol types and internal types: URIs, positions, ranges, severities, Markdown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=4096)
 def path_of(uri: str) -> str:
-    """Return the path of a file URI; the unquoted URI if it is of no file."""
+    """Return the path of a file URI; for any other URI, the unquoted URI."""
     if urlsplit(uri).scheme not in {"", "file"}:
         return unquote(uri)
     path = to_fs_path(uri)
@@ -31,7 +31,7 @@ def path_of(uri: str) -> str:
 
 
 def is_file(path: str) -> bool:
-    """Return whether `path_of` gave the path of a file, and not the URI of something else."""
+    """Return whether a result of `path_of` is the path of a file, and not a URI."""
     return Path(path).is_absolute()
 
 
@@ -129,7 +129,7 @@ def hover_contents(capabilities: ClientCapabilities, markdown: str) -> types.Mar
 
 
 def documentation_of(text: str, formats: tuple[str, ...]) -> types.MarkupContent | str:
-    """Return a Markdown text in one of the formats that a client supports; a string if it names none."""
+    """Return a Markdown text in one of the formats that a client supports; a string if it specifies none."""
     if "markdown" in formats:
         return types.MarkupContent(types.MarkupKind.Markdown, text)
     plain = without_markdown(text)

@@ -1,7 +1,7 @@
-"""The commands of `workspace/executeCommand`, and the function that runs each of them.
+"""The commands of `workspace/executeCommand`, and the functions that run them.
 
-A command gets one object of arguments, and the token for its progress. Modules are imported when they are
-first needed, as in `features.py`.
+A command receives one object of arguments, and the token for its progress. Modules are imported on first
+use, as in `features.py`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COMMANDS: Final[dict[str, Command]] = {}
 
 
 def command(name: str) -> Callable[[Command], Command]:
-    """Make the decorated function the command of this name."""
+    """Register the decorated function as the command `name`."""
 
     def register(function: Command) -> Command:
         COMMANDS[f"promptls.{name}"] = function
@@ -202,7 +202,7 @@ async def _unfinished_results(session: Session, arguments: Arguments, _token: To
 
 
 def _question_about_results(name: str, question: str) -> None:
-    """Register a command that passes its arguments on to the process that reads tables of results."""
+    """Register a command that forwards its arguments to the process that reads tables of results."""
 
     @command(name)
     async def answer(session: Session, arguments: Arguments, _token: Token) -> Any:
@@ -221,7 +221,7 @@ log = logging.getLogger(__name__)
 
 
 async def execute(session: Session, params: types.ExecuteCommandParams) -> Any:
-    """Return the result of a command; raises JsonRpcException with a message for the user if it fails."""
+    """Run a command and return its result; raise JsonRpcException with a message for the user on failure."""
     function = COMMANDS.get(params.command)
     if function is None:
         raise JsonRpcInvalidParams(
@@ -245,16 +245,16 @@ async def execute(session: Session, params: types.ExecuteCommandParams) -> Any:
         )
         raise JsonRpcException(message, types.LSPErrorCodes.RequestFailed.value) from None
     result = decoded(encoded(result))  # JSON has no NaN: it becomes null
-    # Clients show the sentence of a result as they show messages.
+    # Clients show the `sentence` of a result like a message, so it is escaped like one.
     if isinstance(result, dict) and isinstance(result.get("message"), str):
         result["message"] = for_message(result["message"])
     return result
 
 
 def _sentence(failure: UserError) -> str:
-    """Return the failure as one text: what is wrong, what to do about it, and where.
+    """Return the failure as one text: the problem, its remedy, then its location.
 
-    A notification shows the beginning of a text, and paths are long.
+    Notifications may cut off the end of a text, so the long path comes last.
     """
     place = f" ({failure.place.text()})" if failure.place else ""
     remedy = f"; {failure.remedy}" if failure.remedy else ""

@@ -1,4 +1,4 @@
-"""A run in a process of its own: its progress, its questions, its verdicts, its end."""
+"""A run in its own process: its progress, model requests, verdicts and outcome."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ async def followed_run(
     title: str,
     follow: str | None = None,
 ) -> tuple[Finished | None, dict[str, Any]]:
-    """Return the end of the run; where the user has cancelled it, None and the result of such a run.
+    """Return the final event of the run; if the user cancelled it, None and the result of a cancelled run.
 
-    A run that spends much begins when the user says so, and so does one that sends a key to a server which
-    the settings of the project name. It ends when its progress is cancelled, and by
-    `promptls.cancelRun`. Under the name `follow`, the client gets the verdicts on rows as they are finished.
-    Raises UserError if it cannot begin, or breaks off.
+    The user must confirm an expensive run, and one that sends a key to a server named in the settings of the
+    project. The run ends when its progress is cancelled, or by `promptls.cancelRun`. The client receives the
+    verdicts on rows under the name `follow` as the rows finish. Raises UserError if the run cannot start, or
+    is aborted.
     """
     from promptls.experiments.client import run_in_process
 
@@ -70,7 +70,7 @@ async def followed_run(
             with runs.in_progress(request.prompt, named, cancel):
                 return await run, {}
         except asyncio.CancelledError:
-            # Cancelled by the user, or not begun because it would have cost too much.
+            # Cancelled by the user, or not started because of its cost.
             if not watch.is_cancelled and not watch.is_refused:
                 raise
             return None, watch.cancelled()
@@ -82,7 +82,7 @@ async def followed_run(
 def experiment_of(context: Context, request: RunRequest) -> str:
     """Return the name of the requested experiment.
 
-    Empty where only the run that is named knows it.
+    It is empty if only the specified run records it.
     """
     if request.experiment is not None or not request.prompt:
         return request.experiment or ""
@@ -107,7 +107,7 @@ _NOTHING: dict[str, Any] = {
 
 
 class _Watch:
-    """Shows a run's events as progress, and keeps what a cancelled one is reported with."""
+    """Shows the events of a run as progress, and records what the report of a cancelled run needs."""
 
     def __init__(
         self, context: Context, runs: LatestRuns, shown: WorkDoneProgress, prompt: str, experiment: str
@@ -123,7 +123,7 @@ class _Watch:
         self._done = 0
 
     def see(self, event: Event) -> None:
-        """Take the next event."""
+        """Handle the next event."""
         from promptls.experiments.run_protocol import Planned, RowFinished, Started, Stopped
 
         if isinstance(event, Planned):
@@ -144,7 +144,7 @@ class _Watch:
                 self._shown.report(f"{event.done} of {event.total} rows", 0)
 
     async def may_spend(self, planned: Planned) -> bool:
-        """Ask the user whether a run may begin that costs much."""
+        """Ask the user whether an expensive run may start."""
         run_it = types.MessageActionItem(RUN_IT)
         answer = await self._context.server.window_show_message_request_async(
             types.ShowMessageRequestParams(
@@ -171,28 +171,28 @@ class _Watch:
 
 
 def _question(planned: Planned) -> str:
-    """Return the question, behind what the edit has changed where that is known."""
+    """Return the question, preceded by the effect of the edit if that is known."""
     if planned.changed is None:
         return str(planned.question)
     return f"{changed_text(planned)}. {planned.question}"
 
 
 _NEWS_SECONDS: Final = 0.25
-"""How often news are sent at most."""
+"""The minimum time between two notifications."""
 
 
 class VerdictNews:
-    """Tells the client of rows as they are finished: `{"follow", "verdicts"}`, several at a time."""
+    """Notifies the client of rows as they finish, in batches: `{"follow", "verdicts"}`."""
 
     def __init__(self, context: Context, follow: str) -> None:
-        """`follow` is the client's own name for the run."""
+        """`follow` is the client's name for the run."""
         self._context = context
         self._follow = follow
         self._live: LiveVerdicts | None = None
         self._sending: asyncio.Task[None] | None = None
 
     def see(self, event: Event) -> None:
-        """Take an event of the run."""
+        """Handle an event of the run."""
         from promptls.experiments.run_protocol import RowFinished, Started
         from promptls.experiments.verdicts import LiveVerdicts
 
@@ -212,7 +212,7 @@ class VerdictNews:
         await asyncio.sleep(_NEWS_SECONDS)
         assert self._live is not None
         fresh = await asyncio.to_thread(self._live.fresh)
-        # Rows that are finished from now on are sent next time.
+        # Rows that finish from now on are sent in the next batch.
         self._sending = None
         if fresh:
             verdicts = [verdict_json(verdict, stale=False) for verdict in fresh]
@@ -236,16 +236,16 @@ def verdict_json(verdict: RowVerdict, *, stale: bool) -> command_types.RowVerdic
 ASK_MODEL: Final = "promptls/askModel"
 """The request: `{"run", "model", "messages", "parameters"}`.
 
-The model is `<vendor>/<family>`, and `run` is the same in one run. The answer is `{"text", "model",
-"inputTokens", "outputTokens"}`, the counts null where they are not known, or `{"error": {"code", "message"}}`
-with one of the codes `notFound`, `noPermissions`, `blocked`, `failed`.
+The model is `<vendor>/<family>`, and `run` is the same for all requests of one run. The answer is `{"text",
+"model", "inputTokens", "outputTokens"}`, the counts null where they are not known, or `{"error": {"code",
+"message"}}` with one of the codes `notFound`, `noPermissions`, `blocked`, `failed`.
 """
 
 
 def editor_of(context: Context) -> AskEditor | None:
-    """Return a function that asks a model of the client; None if the client has none. It never raises.
+    """Return a function that sends a request to a model of the client; None if the client offers no models.
 
-    A cancelled question is cancelled at the client.
+    The function never raises. If it is cancelled, so is the request at the client.
     """
     if not context.capabilities.models:
         return None
@@ -269,7 +269,7 @@ def editor_of(context: Context) -> AskEditor | None:
 
 
 def editor_models(context: Context, params: dict[str, Any]) -> None:
-    """`promptls/editorModels`: the client says which models it offers now, as `<vendor>/<family>`."""
+    """Handle `promptls/editorModels`: the models that the client offers now, as `<vendor>/<family>`."""
     models = params.get("models")
     if isinstance(models, list):
         context.workspace.set_editor_models(tuple(dict.fromkeys(map(str, models))))

@@ -1,4 +1,4 @@
-"""Test data out of documents, made in a process of its own; and which keys commands need."""
+"""Generation of test data from documents, in its own process, and the keys that commands need."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ _MAKE_IT: Final = "Make it"
 
 
 GENERATION: Final = "promptls.testset.process"
-"""The module that makes test data in a process of its own."""
+"""The module that generates test data in its own process."""
 
 
 async def generate_dataset(
     context: Context, trust: Trust, arguments: dict[str, Any], token: types.ProgressToken | None
 ) -> dict[str, Any]:
-    """Return the dataset's `uri`, its `rows`, and what was made and left out in a `message`.
+    """Return the dataset's `uri`, its `rows`, and a `message` that summarizes the generation.
 
     `documents` are the URIs of files and folders, `output` that of the dataset and `graph` that of a graph.
     `size`, `model`, `distribution`, `seed`, `embeddings` and `force` are as on the command line. With
-    `onlyPlan`, it says what it would do and cost. Raises UserError where no dataset can be made;
-    one that the user has cancelled is `cancelled`.
+    `onlyPlan`, return the planned calls and their cost. Raises UserError if no dataset can be generated;
+    if the user cancels, the result is `cancelled`.
     """
     from promptls.experiments.client import plan_in_process, run_in_process
 
@@ -94,7 +94,7 @@ async def _open(context: Context, uri: str) -> None:
 
 
 def generation_request(context: Context, arguments: dict[str, Any]) -> GenerationRequest:
-    """Return what the arguments ask for; raises `UsageError` in a workspace that is not trusted."""
+    """Return the request that the arguments describe; raises `UsageError` in an untrusted workspace."""
     from promptls.testset.prepare import GenerationRequest
 
     documents = [path_of(str(each)) for each in optional(arguments, "documents", list) or ()]
@@ -124,7 +124,7 @@ def generation_request(context: Context, arguments: dict[str, Any]) -> Generatio
 
 
 class _Watch:
-    """Shows the events as progress, and asks before much is spent."""
+    """Shows the events as progress, and asks the user before expensive calls."""
 
     def __init__(self, context: Context, shown: WorkDoneProgress) -> None:
         self._context = context
@@ -147,7 +147,7 @@ class _Watch:
             self._shown.report(f"{done}, {event.left:.0f} s left", 100 * event.done // max(event.total, 1))
 
     async def may_spend(self, planned: Planned) -> bool:
-        """Ask the user whether calls may be made that cost much."""
+        """Ask the user whether expensive calls may be made."""
         make_it = types.MessageActionItem(_MAKE_IT)
         question = str(planned.question).removesuffix(" Run it?")
         answer = await self._context.server.window_show_message_request_async(
@@ -168,7 +168,7 @@ async def key_variables(
 ) -> command_types.KeyVariablesResult:
     """Return the names of the variables for the `command` with these `arguments`.
 
-    Raises `UsageError` where the command itself would: then there is nothing to send keys for.
+    Raises `UsageError` if the command itself would, since no keys are needed then.
     """
     command = optional(arguments, "command", str)
     given = optional(arguments, "arguments", dict) or {}

@@ -1,4 +1,4 @@
-"""Renderings of a prompt: the preview and what its page asks for, token reports, the truncation lab."""
+"""Renderings of a prompt: the preview, the requests of its page, token reports and the truncation lab."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 async def preview(
     context: Context, renderings: Renderings, trust: Trust, arguments: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the rendering as JSON, and what it was made with.
+    """Return the rendering as JSON, with the data that it was made from.
 
-    `failure` says why there is none, and `leftOut` what was not run without trust.
+    `failure` is the reason if there is none, and `leftOut` names what was not run because it is not trusted.
     """
     path = prompt_path(context, arguments)
     choice = PreviewChoice.from_json(arguments)
@@ -57,7 +57,7 @@ async def preview(
 async def preview_tokens(
     context: Context, renderings: Renderings, arguments: dict[str, Any]
 ) -> preview_wire.TokensAnswer:
-    """Return the tokens of the given `texts` in the given `encoding`, with their ids."""
+    """Return the tokens of `texts` in `encoding`, with their ids."""
     path = prompt_path(context, arguments)
     texts = optional(arguments, "texts", list)
     encoding = optional(arguments, "encoding", str)
@@ -67,7 +67,7 @@ async def preview_tokens(
 
 
 async def preview_rows(context: Context, arguments: dict[str, Any]) -> preview_wire.DatasetRowsAnswer:
-    """Return the rows of the prompt's dataset that hold the words of `search`, from the `start`th on."""
+    """Return the rows of the prompt's dataset that match `search`, starting with the match `start`."""
     path = prompt_path(context, arguments)
     words, start = optional(arguments, "search", str), optional(arguments, "start", int)
     return await rows_of(context.snapshot, path, words or "", start or 0)
@@ -76,7 +76,7 @@ async def preview_rows(context: Context, arguments: dict[str, Any]) -> preview_w
 async def preview_committed(
     context: Context, renderings: Renderings, arguments: dict[str, Any]
 ) -> preview_wire.CommittedAnswer:
-    """Return what the prompt rendered to in the last commit, with the data that is previewed now."""
+    """Return the rendering of the prompt as of the last commit, with the data of the current preview."""
     path = prompt_path(context, arguments)
     snapshot = context.snapshot
     render = partial(renderings.render, snapshot)
@@ -88,8 +88,8 @@ async def tokens(
 ) -> dict[str, Any]:
     """Return the tokens of the rendered parts, as `report_json` writes them.
 
-    The arguments are `uri` and, by choice, the `model` whose window and price are meant. `rows` are
-    those that the background has rendered so far. `leftOut` says what was not run without trust.
+    The arguments are `uri` and, optionally, the `model` whose context window and price are used. `rows` are
+    those rendered in the background so far. `leftOut` names what was not run because it is not trusted.
     Raises UserError for a prompt that does not render.
     """
     path = prompt_path(context, arguments)
@@ -115,9 +115,9 @@ async def truncation_lab(
 ) -> preview_wire.LabResult:
     """Return an object with `uri`, `found`, `failure`, `cancelled` and `leftOut`.
 
-    The arguments are `uri`, and by choice `sample` or `row` (from 0), `limit`, `step`, `limits`,
-    `steps`, `turns`, `rows`, `input` and `cache`. `found` is a `LabJson`, or null; `failure` says why
-    there is none, and `leftOut` what was not run without trust.
+    The arguments are `uri`, and optionally `sample` or `row` (from 0), `limit`, `step`, `limits`,
+    `steps`, `turns`, `rows`, `input` and `cache`. `found` is a `LabJson`, or null; `failure` is the
+    reason if it is null, and `leftOut` names what was not run because it is not trusted.
     """
     path = prompt_path(context, arguments)
     left_out = await trust.left_out(path)

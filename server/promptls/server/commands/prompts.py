@@ -1,4 +1,4 @@
-"""What can be done with a prompt file beside rendering and running it, and facts about the server."""
+"""Commands for prompt files other than rendering and running, and information about the server."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 async def check_files(
     context: Context, diagnostics: Diagnostics, renderings: Renderings, arguments: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return one object a finding: the file, the range in the client's units, the rule and what it says."""
+    """Return one object per finding: the file, the range in the client's units, the rule and the message."""
     if arguments.get("uri") is not None:
         return await _diagnostics_of(context, diagnostics, renderings, prompt_path(context, arguments))
     found = []
     for root in context.snapshot.roots:
         for path in prompt_paths(Path(root)):
             found += await _diagnostics_of(context, diagnostics, renderings, path)
-            await asyncio.sleep(0)  # other requests go between two files
+            await asyncio.sleep(0)  # lets other requests be handled between two files
     return found
 
 
@@ -55,9 +55,9 @@ async def _diagnostics_of(
 
 
 async def _of_rendering(context: Context, renderings: Renderings, path: str) -> tuple[Finding, ...] | None:
-    """Return what the rendering of a file shows that is not open.
+    """Render a file that is not open, and return the findings of the rendering.
 
-    None for an open one, of which it is known.
+    Return None for an open file, whose findings are already known.
     """
     from promptls.lint.runner import check_rendering, needs_rendering
 
@@ -74,7 +74,7 @@ _ENDINGS: Final = {"json-schema": "json", "pydantic": "py", "typeddict": "py"}
 
 
 async def contract(context: Context, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the inputs, and with `format` their text in that form; `show` opens the text in the client."""
+    """Return the inputs, with their text in `format` if that is set; `show` opens the text in the client."""
     path = prompt_path(context, arguments)
     form = optional(arguments, "format", str)
     result: dict[str, Any] = {"inputs": _inputs(context, path)}
@@ -117,8 +117,8 @@ def _contract_location(context: Context, place: InputPlace) -> dict[str, Any]:
 async def new_prompt(arguments: dict[str, Any]) -> command_types.NewPromptResult:
     """Return the texts of the files by their paths from the prompt's folder, the prompt's own first.
 
-    `prompt` is its name, `kind` one of `parts`, `object` and `evaluation`, and `beside` what stands with it:
-    `sample`, `dataset`, `experiment`.
+    `prompt` is its name, `kind` one of `parts`, `object` and `evaluation`, and `beside` the files created
+    beside it: `sample`, `dataset`, `experiment`.
     """
     name = optional(arguments, "prompt", str)
     if not name:
@@ -133,7 +133,7 @@ async def new_prompt(arguments: dict[str, Any]) -> command_types.NewPromptResult
 
 
 async def apply_edit(context: Context, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Have the client apply edits; raises `UsageError` if they are for a former text."""
+    """Have the client apply edits; raises `UsageError` if the text has changed since they were computed."""
     uri, edit = optional(arguments, "uri", str), optional(arguments, "edit", dict)
     if uri is None or edit is None:
         raise UsageError("the arguments `uri` and `edit` say what is to be changed")
@@ -149,8 +149,8 @@ async def apply_edit(context: Context, arguments: dict[str, Any]) -> dict[str, A
     return {"applied": answer.applied, "message": answer.failure_reason or ""}
 
 
-# The doctor loads every vocabulary, which a server would keep; and it looks at the settings of the
-# folder that it runs in, from which Python must not import anything.
+# The doctor runs in its own process: it loads every vocabulary, which would stay in the memory of the server,
+# and reads the settings of its working directory, from which Python must not import anything.
 _DOCTOR: Final = (
     "import sys; sys.path[:] = [folder for folder in sys.path if folder]; "
     "from promptls.cli.main import main; sys.exit(main(['doctor', '--json']))"
@@ -158,7 +158,7 @@ _DOCTOR: Final = (
 
 
 def _environment() -> dict[str, str]:
-    """Return what the doctor sees: whether keys are set, but not what they are."""
+    """Return the environment for the doctor, which shows whether keys are set but not their values."""
     from promptls.models.providers import TABLE
     from promptls.security.environment import minimal_environment
 
@@ -167,7 +167,7 @@ def _environment() -> dict[str, str]:
 
 
 async def debug_information(context: Context) -> dict[str, Any]:
-    """Return the doctor's checks as JSON, and the facts of the session; never a secret."""
+    """Return the doctor's checks as JSON, and information about the session; secrets are never included."""
     folder = context.snapshot.roots[0] if context.snapshot.roots else str(Path.home())
     process = await asyncio.create_subprocess_exec(
         sys.executable,

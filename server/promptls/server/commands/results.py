@@ -1,6 +1,6 @@
-"""The results of runs: their view, the questions of its page, and comparisons.
+"""The results of runs: their view, the requests of its page, and comparisons.
 
-Long tables are read in a process of their own.
+Long tables are read in a separate process.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 async def show_results(
     context: Context, results: ResultsProcess, arguments: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the view of the run whose table `run` names, or of the last one of the prompt.
+    """Return the view of the run whose table is `run`, or of the last run of the prompt.
 
-    It stands beside the run before, or those that `against` names, of which the first is what the others are
-    compared with. With `quick`, it holds what is known without reading the tables. Of a prompt that has not
-    been run yet, it says the `prompt` and its `name`, with no `runs`. Where the client has no panel,
-    `document` is the report of the same runs.
+    It is shown beside the previous run, or the runs in `against`, the first of which is the baseline of the
+    comparison. With `quick`, the view contains what is known without reading the tables. For a prompt without
+    runs, it contains the `prompt` and its `name`, and no `runs`. If the client has no panel, `document` is
+    the report of the same runs.
     """
     from promptls.experiments.history import last_run
 
@@ -50,9 +50,9 @@ async def show_results(
 async def unfinished_results(
     results: ResultsProcess, runs: LatestRuns, arguments: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the unfinished `runs` that have no progress here, and the `folder` they are in.
+    """Return the unfinished `runs` that are not in progress in this session, and the `folder` they are in.
 
-    It is that of the table `run`, or of the runs of the prompt `uri`.
+    The folder is that of the table `run`, or of the runs of the prompt `uri`.
     """
     uri = optional(arguments, "uri", str)
     path = {} if uri is None else {"path": path_of(uri)}
@@ -64,8 +64,8 @@ async def compare_runs(
 ) -> dict[str, Any]:
     """Return the comparison in sentences, and the rows whose score changed.
 
-    `runs` names the tables of two runs, the older one first; without it, the last run over all rows of the
-    prompt's experiment is compared with the one before.
+    `runs` are the tables of two runs, the older one first; by default, the last run over all rows of the
+    prompt's experiment is compared with the previous one.
     """
     runs = optional(arguments, "runs", list)
     path = prompt_path(context, arguments) if runs is None else str((runs or [""])[0])

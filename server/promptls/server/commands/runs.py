@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 
 async def run_request(context: Context, trust: Trust, arguments: dict[str, Any]) -> RunRequest:
-    """Return the run that the arguments ask for.
+    """Return the run that the arguments describe.
 
-    Raises `UsageError` where a folder of the run is not trusted.
+    Raises `UsageError` if a folder of the run is not trusted.
 
-    `uri` names the prompt; `resume` and `retryErrors` name a run instead. `secrets` are variables with keys,
-    out of the editor's own store: they reach the process of the run and nothing else.
+    `uri` is the prompt; `resume` and `retryErrors` specify a run instead. `secrets` are variables with keys
+    from the editor's secret storage: they are passed to the process of the run and nowhere else.
     """
     from promptls.experiments.folder_code import code_of_run, files_of_run
     from promptls.experiments.run_protocol import RunRequest
@@ -78,7 +78,7 @@ async def run_request(context: Context, trust: Trust, arguments: dict[str, Any])
     )
     files = context.snapshot.roots
     if not trust.is_decided_by_client:
-        # Experiments in Python are looked for in the files of the project, which takes its time.
+        # Finding experiments in Python searches the files of the project, which can take long.
         files = await asyncio.to_thread(lambda: tuple(map(str, files_of_run(request))))
     if not await trust.may_run(files, partial(code_of_run, request)):
         raise trust.refuse("experiments are not run", files)
@@ -86,7 +86,7 @@ async def run_request(context: Context, trust: Trust, arguments: dict[str, Any])
 
 
 async def plan_experiment(context: Context, trust: Trust, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the plan with a sentence for people; every row is rendered, and no model is asked."""
+    """Return the plan with a readable summary; every row is rendered, and no model is called."""
     from promptls.experiments.client import plan_in_process
 
     planned = await plan_in_process(await run_request(context, trust, arguments))
@@ -100,10 +100,10 @@ async def run_experiment(
     arguments: dict[str, Any],
     token: types.ProgressToken | None,
 ) -> Mapping[str, object]:
-    """Return the run's table, scores and a sentence; raises UserError where it cannot begin, or breaks off.
+    """Return the run's table, scores and a summary; raises UserError if it cannot start, or is aborted.
 
-    With `onlyPlan`, what it would do and cost, as `promptls.planExperiment` says it. A run ends when its
-    progress is cancelled, and by `promptls.cancelRun`. With `follow`, verdicts on rows are sent under that
+    With `onlyPlan`, return the plan and its cost, as `promptls.planExperiment` does. A run ends when its
+    progress is cancelled, or by `promptls.cancelRun`. With `follow`, verdicts on rows are sent under that
     name during the run.
     """
     if arguments.get("onlyPlan") is True:
@@ -141,7 +141,7 @@ def _result(finished: Finished) -> command_types.RunResult:
 
 
 async def cancel_run(context: Context, runs: LatestRuns, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Cancel the runs of an experiment; return how many there were. Each answers its own command."""
+    """Cancel the runs of an experiment and return their number; the command of each run still responds."""
     path = prompt_path(context, arguments)
     cancelled = runs.cancel(path, optional(arguments, "experiment", str))
     return {"cancelled": cancelled, "message": "The run is cancelled." if cancelled else "Nothing is run."}
@@ -154,9 +154,9 @@ async def leave_one_out(
     arguments: dict[str, Any],
     token: types.ProgressToken | None,
 ) -> dict[str, Any]:
-    """Return the report, with a sentence and a page that is opened; the result is then shown at the examples.
+    """Return the report with a summary, open it as a page, and show the result at the examples.
 
-    Raises UserError where the run cannot begin, or breaks off.
+    Raises UserError if the run cannot start, or is aborted.
     """
     request = replace(await run_request(context, trust, arguments), leave_one_out=True)
     finished, cancelled = await followed_run(
@@ -207,7 +207,7 @@ def examples_markdown(report: dict[str, Any]) -> str:
 async def experiment_tests(
     context: Context, scan: WorkspaceScan, arguments: dict[str, Any], token: types.ProgressToken | None
 ) -> command_types.ExperimentTestsResult:
-    """Return the prompt files with experiments: of the workspace, or with `uri` that file alone."""
+    """Return the prompt files with experiments in the workspace, or only the file `uri`."""
     if "uri" in arguments:
         one = prompt_tests(context.snapshot, prompt_path(context, arguments))
         found = [one] if one is not None else []
@@ -230,14 +230,14 @@ async def experiment_rows(context: Context, arguments: dict[str, Any]) -> comman
         raise UsageError("the command needs the experiment", remedy='pass {"uri": …, "experiment": "<name>"}')
     dataset = dataset_of(context.snapshot, path, experiment)
     unsaved = context.snapshot.unsaved()
-    # Long datasets take their time; nothing of the session is touched meanwhile.
+    # Reading a long dataset takes time, so a thread does it; it does not access the session.
     found = await asyncio.to_thread(_rows, path, experiment, dataset, unsaved)
     found["dataset"] = context.uri_of(str(dataset)) if dataset is not None else None
     return found
 
 
 async def row_verdicts(arguments: dict[str, Any]) -> command_types.RowVerdictsResult:
-    """Return what the run whose table `run` names says of its rows."""
+    """Return the verdicts on the rows of the run whose table is `run`."""
     run = optional(arguments, "run", str)
     if run is None:
         raise UsageError("the command needs the table of a run", remedy='pass {"run": "….csv"}')
@@ -285,7 +285,7 @@ def _rows(
 
 
 def _readable(found: Any) -> Any:
-    """Yield what can be read of it: the table of a run may be gone."""
+    """Suppress errors of a table that cannot be read: the file may have been deleted."""
     try:
         yield from found
     except (UserError, OSError):

@@ -29,7 +29,7 @@ async def hover(
     auxiliary: AuxiliaryDocuments,
     params: types.HoverParams,
 ) -> types.Hover | None:
-    """Explain what is at the position."""
+    """Explain the code at the position."""
     path = path_of(params.text_document.uri)
     if path.endswith(PROGRAM_ENDING):
         return _hover_program(context, auxiliary, path, params.position)
@@ -57,7 +57,7 @@ async def hover(
 def _hover_program(
     context: Context, auxiliary: AuxiliaryDocuments, path: str, position: types.Position
 ) -> types.Hover | None:
-    """Explain what is at the position in a template that a program writes out."""
+    """Explain the template code at the position in a program."""
     from promptls.ide.raw_templates import hover_in_program
 
     auxiliary.flush(PROGRAM_ENDING)
@@ -75,7 +75,7 @@ def _hover_program(
 
 
 def _hover_dataset(context: Context, runs: LatestRuns, params: types.HoverParams) -> types.Hover | None:
-    """Explain what the last runs of the open prompts say about the row of a dataset."""
+    """Return the results of the last runs of the open prompts for the row of a dataset."""
     path = path_of(params.text_document.uri)
     if not path.lower().endswith(DATASET_ENDINGS):
         return None
@@ -92,7 +92,7 @@ def _hover_dataset(context: Context, runs: LatestRuns, params: types.HoverParams
 def code_lens(
     context: Context, runs: LatestRuns, params: types.CodeLensParams
 ) -> list[types.CodeLens] | None:
-    """Return what can be done with the document and its examples, with the last results."""
+    """Return the commands for the document and its examples, with the last results."""
     uri = params.text_document.uri
     path = context.prompt_path(uri)
     template = context.snapshot.template(path) if path is not None else None
@@ -113,7 +113,7 @@ def code_lens(
 
 
 _FIRST_SECONDS: Final = 20.0
-"""How long the first hints may take; nothing is blocked meanwhile."""
+"""How long to wait for the first hints, without blocking other requests."""
 
 
 async def inlay_hint(

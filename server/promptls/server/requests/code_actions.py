@@ -43,14 +43,14 @@ def code_action(
     only = [str(getattr(kind, "value", kind)) for kind in params.context.only or ()]
     found: list[types.CodeAction | types.Command] = []
     within = from_range(template.source, params.range, context.encoding)
-    # An editor that looks by itself shows a light bulb for every answer: it belongs to what is wrong.
+    # Editors show a light bulb for every non-empty answer to an automatic request, so those get only fixes.
     by_itself = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic
     if is_wanted("quickfix", only):
         found += [
             _fix(context, path, template.source, fix, params.context.diagnostics)
             for fix in quick_fixes(diagnostics.findings(path), within)
         ]
-    # Fixing all is offered to those who ask for it, as on saving, and not at every place.
+    # "Fix all" is returned only if it is requested explicitly, as on saving, and not at every position.
     if only and is_wanted(FIX_ALL, only) and (edits := mending_edits(context.snapshot, path)):
         edit = workspace_edit(context, path, template.source, edits)
         found.append(types.CodeAction("Fix all that can be fixed safely", FIX_ALL, edit=edit))
@@ -64,7 +64,7 @@ def code_action(
 def _beginnings(
     context: Context, params: types.CodeActionParams
 ) -> list[types.CodeAction | types.Command] | None:
-    """Return the prompts that an empty file can begin with; None for a file with text in it."""
+    """Return actions that insert a starting prompt into an empty file; None if the file has text."""
     path = path_of(params.text_document.uri)
     template = context.snapshot.template(path)
     only = [str(getattr(kind, "value", kind)) for kind in params.context.only or ()]
@@ -88,7 +88,7 @@ def _beginnings(
 def _fixes_of_near_prompt(
     context: Context, diagnostics: Diagnostics, params: types.CodeActionParams
 ) -> list[types.CodeAction | types.Command] | None:
-    """Return the fixes that make a prompt of a file that is none yet."""
+    """Return the fixes that turn a near-prompt into a prompt."""
     path = path_of(params.text_document.uri)
     template = context.snapshot.template(path)
     only = [str(getattr(kind, "value", kind)) for kind in params.context.only or ()]
@@ -117,7 +117,7 @@ def _fix(
 def _answered(
     context: Context, source: Source, finding: Finding, diagnostics: Iterable[types.Diagnostic]
 ) -> list[types.Diagnostic]:
-    """Return the diagnostics of the client that show the finding."""
+    """Return the diagnostics in the request that correspond to the finding."""
     place = to_range(source, finding.span, context.encoding)
     return [each for each in diagnostics if each.code == finding.rule and each.range == place]
 
@@ -142,7 +142,7 @@ _APPLY: Final = "promptls.applyEdit"
 
 
 def in_form(context: Context, path: str, actions: Iterable[Action]) -> list[Action]:
-    """Return the actions, or commands that do the same for a client without code actions."""
+    """Return the actions, or equivalent commands for a client without code actions."""
     return list(
         actions if context.capabilities.code_action_literals else _as_commands(context, path, actions)
     )

@@ -37,7 +37,7 @@ _ITEM_KINDS: Final = {
     "constant": 21,
 }
 _FIRST_KINDS: Final = 18
-"""The last kind that clients support which do not declare their kinds."""
+"""The last kind supported by clients that do not declare their kinds."""
 _FALLBACK_KIND: Final = 12
 _SNIPPET: Final = 2
 _ADJUSTED: Final = 2
@@ -46,11 +46,11 @@ _ADJUSTED: Final = 2
 def completion(
     context: Context, renderings: Renderings, params: types.CompletionParams
 ) -> dict[str, Any] | None:
-    """Return what may be at the position, as plain JSON: typed items are slow to send."""
+    """Return the completions at the position, as plain JSON because typed items are slow to send."""
     uri = params.text_document.uri
     path = path_of(uri)
     is_settings = is_settings_file(path)
-    # A JSON text that somebody types into is hardly ever JSON.
+    # JSON text is usually invalid while it is being edited.
     may_ask = is_settings or path.lower().endswith(".json") or has_prompt_name(path) or not is_file(path)
     if context.kind(path) is Kind.OTHER and not may_ask:
         return None
@@ -130,7 +130,7 @@ def _item_json(context: Context, item: Item, index: int) -> dict[str, Any]:
             made["labelDetails"] = details
     elif item.parameters or item.detail:
         made["detail"] = f"{item.parameters} {item.detail}".strip()
-    # Neovim takes an item with an edit and without this for one that the server has filtered already.
+    # Without `filterText`, Neovim assumes that the server has already filtered an item with an edit.
     made["filterText"] = item.filter_text or item.label
     if item.is_preselected and capabilities.preselects:
         made["preselect"] = True
@@ -181,7 +181,7 @@ def signature_help(context: Context, params: types.SignatureHelpParams) -> dict[
     }
     if found.documentation:
         signature["documentation"] = documentation_of(found.documentation, capabilities.signature_formats)
-    # Behind the last parameter none is meant; there is no other way to say so in the protocol.
+    # An index past the last parameter means that no parameter is active; the protocol has no other way.
     active = len(found.signature.parameters) if found.active is None else found.active
     if capabilities.signature_parameters:
         signature["activeParameter"] = active
@@ -195,7 +195,7 @@ def _parameters(signature: Signature, *, offsets: bool) -> list[dict[str, Any]]:
     column = len(signature.name) + 1
     for parameter in signature.parameters:
         end = column + len(parameter.text)
-        # These offsets count UTF-16 units, whatever positions count.
+        # These offsets count UTF-16 units, regardless of the position encoding.
         pair = [units_from_column(label, each, Unit.UTF16) for each in (column, end)]
         found.append({"label": pair if offsets else parameter.text})
         column = end + 2

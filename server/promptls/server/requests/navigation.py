@@ -68,7 +68,7 @@ _REFERENCES_PER_PART: Final = 100
 async def references(
     context: Context, scan: WorkspaceScan, params: types.ReferenceParams
 ) -> list[dict[str, Any]] | None:
-    """Return the references to the symbol at the position, with its declarations if they are wanted."""
+    """Return the references to the symbol at the position, with its declarations if requested."""
     requested = requested_symbol(context, params)
     await scan.finished()
     snapshot = context.snapshot
@@ -109,7 +109,7 @@ _HIGHLIGHT_KINDS: Final = {
 def document_highlight(
     context: Context, auxiliary: AuxiliaryDocuments, params: types.DocumentHighlightParams
 ) -> list[dict[str, Any]] | None:
-    """Return the occurrences in the document of what is at the position."""
+    """Return the occurrences in the document of the symbol at the position."""
     requested = requested_name(context, auxiliary, params)
     if requested is None:
         return None

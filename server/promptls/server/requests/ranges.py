@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _FOLD_KINDS = (types.FoldingRangeKind.Region.value, types.FoldingRangeKind.Comment.value)
-"""The kinds that clients support which are older than the capability."""
+"""The kinds supported by clients older than the capability."""
 
 
 def folding_range(
@@ -66,7 +66,7 @@ def selection_range(
         around: types.SelectionRange | None = None
         for span in reversed(selections(context.snapshot, path, offset)):
             around = types.SelectionRange(to_range(template.source, span, context.encoding), around)
-        assert around is not None  # the file itself is around every place
+        assert around is not None  # the file itself contains every offset
         found.append(around)
     return found
 

@@ -27,7 +27,7 @@ _LIKELY: Final = "promptls.likely"
 async def prepare_rename(
     context: Context, scan: WorkspaceScan, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
-    """Return the range of the name at the position, and the name; None if it is not ours to rename."""
+    """Return the range of the name at the position, and the name; None if it cannot be renamed here."""
     requested = requested_symbol(context, params)
     if requested is None:
         return None
@@ -46,7 +46,7 @@ async def rename_symbol(
 ) -> types.WorkspaceEdit | None:
     """Return the edits of all files that rename the symbol at the position.
 
-    If one of the files was edited meanwhile, the request fails with ContentModified.
+    The request fails with ContentModified if one of the files was edited meanwhile.
     """
     requested = requested_symbol(context, params)
     if requested is None:
@@ -114,7 +114,7 @@ def _text_edit(context: Context, path: str, edit: RenameEdit) -> types.TextEdit 
 
 
 def will_rename_files(context: Context, params: types.RenameFilesParams) -> types.WorkspaceEdit | None:
-    """Return the edits of what names the files; None if there are none."""
+    """Return the edits that update references to the files; None if there are none."""
     pairs = [(path_of(file.old_uri), path_of(file.new_uri)) for file in params.files]
     edits = rename_files(context.snapshot, {old: new for old, new in pairs if is_file(old) and is_file(new)})
     return workspace_edit(context, edits) if edits else None

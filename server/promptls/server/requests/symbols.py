@@ -47,7 +47,7 @@ def document_symbol(context: Context, params: types.DocumentSymbolParams) -> lis
 
 
 def _tree(context: Context, source: Source, symbol: DocumentSymbol) -> dict[str, Any]:
-    # The protocol wants the name inside the whole, which broken text may not give.
+    # The protocol requires the range of the name inside the full range, which broken text may violate.
     name_span = Span(
         min(max(symbol.name_span.start, symbol.span.start), symbol.span.end),
         min(max(symbol.name_span.end, symbol.span.start), symbol.span.end),
@@ -89,7 +89,7 @@ def _flat(
 
 
 _MAX_SYMBOLS: Final = 2000
-"""How many symbols are returned at most."""
+"""The maximum number of symbols returned."""
 _SYMBOLS_PER_PART: Final = 200
 """How many symbols are sent at a time to a client that takes partial results."""
 _WORKSPACE_KINDS: Final = {
@@ -107,7 +107,7 @@ Json = dict[str, Any]
 async def workspace_symbol(
     context: Context, symbol_index: SymbolIndex, params: types.WorkspaceSymbolParams
 ) -> list[types.WorkspaceSymbol] | list[types.SymbolInformation]:
-    """Return what has a name like the query, the best match first; in parts if the client wants that."""
+    """Return the symbols that match the query, best match first; in parts if the client supports that."""
     token = params.partial_result_token
     found: list[tuple[int, str, PlacedThing]] = []
     slices = Slices()
@@ -201,7 +201,7 @@ def _symbol_json(context: Context, path: str, placed: PlacedThing) -> Json:
 def prepare_call_hierarchy(
     context: Context, params: types.CallHierarchyPrepareParams
 ) -> list[types.CallHierarchyItem] | None:
-    """Return the macro or file at the position; the document itself if neither is named."""
+    """Return the macro or file at the position, or else the document itself."""
     requested = requested_place(context, params)
     item = call_item(context.snapshot, *requested) if requested is not None else None
     return [_sent(context, item)] if item is not None else None
@@ -225,7 +225,7 @@ def incoming_calls(
 def outgoing_calls(
     context: Context, params: types.CallHierarchyOutgoingCallsParams
 ) -> list[types.CallHierarchyOutgoingCall] | None:
-    """Return what the item calls."""
+    """Return the callees of the item."""
     item = _received(context, params.item)
     if item is None:
         return None

@@ -1,6 +1,6 @@
-"""Documents that are not prompts: programs and data files, whose unsaved text counts in renames.
+"""Documents that are not prompts: programs and data files, whose unsaved text is used in renames.
 
-An edit costs the lines that it touches. Nothing is parsed until a symbol is requested.
+An edit processes only the lines that it touches. Nothing is parsed until a symbol is requested.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAX_CHECKED: Final = 2_000
 
 
 class AuxiliaryDocuments:
-    """The texts as the client edits them; the workspace gets them when `flush` is called."""
+    """The texts as the client edits them; `flush` passes them to the workspace."""
 
     def __init__(self, context: Context) -> None:
         self._context: Final = context
@@ -43,7 +43,7 @@ class AuxiliaryDocuments:
         return path in self._texts
 
     def accepts(self, path: str, text: str) -> bool:
-        """Return whether an opened document is not a prompt, and will hardly become one."""
+        """Return whether an opened document is not a prompt, and is unlikely to become one."""
         suffix = Path(path).suffix.lower()
         if not is_file(path) or self._context.snapshot.project(path).includes(path):
             return False
@@ -52,7 +52,7 @@ class AuxiliaryDocuments:
         return suffix in _NEVER_PROMPTS
 
     def open(self, path: str, text: str, version: int) -> None:
-        """Take the document's text from the client until it is closed."""
+        """Use the client's text of the document until it is closed."""
         self._texts[path], self._versions[path] = EditedLines(text), version
         self._waiting.add(path)
         self.on_change.emit(path)
@@ -77,7 +77,7 @@ class AuxiliaryDocuments:
         self.on_change.emit(path)
 
     def close(self, path: str) -> None:
-        """Take the text of the file from the disk again."""
+        """Use the text of the file on disk again."""
         del self._texts[path], self._versions[path]
         self._waiting.discard(path)
         if path in self._context.snapshot.held:
@@ -89,7 +89,7 @@ class AuxiliaryDocuments:
         return path in self._waiting
 
     def flush(self, ending: str = "") -> None:
-        """Give the workspace the waiting texts of files whose names end in `ending`."""
+        """Pass the pending texts of files whose names end in `ending` to the workspace."""
         for path in sorted(path for path in self._waiting if path.endswith(ending)):
             self._context.workspace.hold(path, self._texts[path].text, self._versions[path])
             self._waiting.remove(path)

@@ -46,7 +46,7 @@ class SettingsFindings:
         self._publisher: Final = Publisher(context)
 
     def refresh(self) -> None:
-        """Check the settings again; they, or what they name, may have changed."""
+        """Check the settings again; they, or the files they name, may have changed."""
         try:
             found = {str(project.path): self._diagnostics(project) for project in self._projects()}
             for path in {*self._publisher.paths, *found}:
@@ -60,7 +60,7 @@ class SettingsFindings:
             self.refresh()
 
     def _projects(self) -> list[ProjectFile]:
-        """Return the projects with a file of their own, with the text of the editor if it is open."""
+        """Return the projects that have a settings file, with the text of the editor if it is open."""
         snapshot = self._context.snapshot
         found: dict[str, ProjectFile] = {}
         for path, opened in snapshot.open_files.items():
@@ -92,9 +92,9 @@ class SettingsFindings:
         ]
 
     def _range(self, text: str, starts: list[int], names: dict[int, int], place: FilePlace) -> Json:
-        """Return the range of the name or text that is wrong, or of its line if only that is known.
+        """Return the range of the invalid name or string, or of its line if only that is known.
 
-        `names` are the ends of the names and texts in the file, by their starts.
+        `names` maps the starts of the names and strings in the file to their ends.
         """
         line = place.line or 0
         start = starts[min(line, len(starts) - 1)]
@@ -136,7 +136,7 @@ class DatasetFindings:
         self._by_prompt: dict[str, tuple[tuple[RowFinding, Severity], ...]] = {}
 
     def refresh(self, paths: list[str]) -> None:
-        """Read the last runs of the prompts at `paths` again."""
+        """Reread the last runs of the prompts at `paths`."""
         for path in paths:
             self._refresh(path)
 
@@ -149,7 +149,7 @@ class DatasetFindings:
             log.exception("what the runs of %s say about their datasets cannot be shown", path)
 
     def on_did_close(self, path: str) -> None:
-        """Take away what the runs of a closed prompt say."""
+        """Remove the diagnostics from the runs of a closed prompt."""
         self._take(path, ())
 
     def _take(self, path: str, found: tuple[tuple[RowFinding, Severity], ...]) -> None:
@@ -168,7 +168,7 @@ class DatasetFindings:
         try:
             diagnostics = self._diagnostics(dataset, shown, severities) if shown else []
         except (OSError, UserError):
-            diagnostics = []  # the dataset is gone
+            diagnostics = []  # the dataset was deleted
         self._publisher.publish(str(dataset), diagnostics)
 
     def _diagnostics(
@@ -218,13 +218,13 @@ log = logging.getLogger(__name__)
 
 _ENDING: Final = ".py"
 _PAUSE_SECONDS: Final = 0.3
-"""The pause in the typing of a program after which its calls are checked."""
+"""The pause in typing after which the calls in a program are checked."""
 
 
 class ProgramFindings:
     """The diagnostics of the calls that load prompts, in the programs that the client has open.
 
-    They are pushed, also to clients that pull: no client requests those of a program from us.
+    They are pushed, also to clients that pull: no client requests those of a program from this server.
     """
 
     def __init__(self, context: Context, auxiliary: AuxiliaryDocuments) -> None:
@@ -240,7 +240,7 @@ class ProgramFindings:
             self._timer = asyncio.get_running_loop().call_later(_PAUSE_SECONDS, self.refresh)
 
     def on_did_close(self, path: str) -> None:
-        """Take the diagnostics of a closed document away."""
+        """Remove the diagnostics of a closed document."""
         self._publisher.publish(path, [])
 
     def close(self) -> None:
@@ -270,9 +270,9 @@ class ProgramFindings:
 
 
 def report_problems(context: Context) -> None:
-    """Log what is wrong in the settings of the editor for the open files; each problem once.
+    """Log problems in the settings of the editor for the open files, each once.
 
-    Problems in a settings file are diagnostics there.
+    Problems in a settings file are reported as diagnostics.
     """
     from promptls.lint.settings_problems import settings_problems
 

@@ -26,15 +26,16 @@ if TYPE_CHECKING:
 
 
 class ChosenSamples:
-    """The sample chosen for each file, as long as there is such a sample."""
+    """The sample chosen for each file, while that sample exists."""
 
     def __init__(self) -> None:
         self._chosen: Final[dict[str, str | int | None]] = {}
 
     def choose(self, snapshot: Snapshot, path: str, choice: str | int | None) -> tuple[Sample, bool]:
-        """Choose the sample of a name, or row of the dataset from 1; return it, and whether it changed.
+        """Choose a sample by its name, or a row by its number from 1; return it and whether it changed.
 
-        None chooses the default. Raises UserError if there is no such sample; the former choice stays.
+        None chooses the default. Raises UserError if there is no such sample, and retains the previous
+        choice.
         """
         sample = chosen_sample(snapshot, path, choice)
         is_changed = self._chosen.get(path) != choice
@@ -42,13 +43,13 @@ class ChosenSamples:
         return sample, is_changed
 
     def sample(self, snapshot: Snapshot, path: str) -> Sample:
-        """Return the data that the file is rendered with; raises UserError if it cannot be read."""
+        """Return the data to render the file with; raises UserError if it cannot be read."""
         choice = self._chosen.get(path)
         if choice is not None:
             try:
                 return chosen_sample(snapshot, path, choice)
             except UserError:
-                del self._chosen[path]  # it was there when it was chosen
+                del self._chosen[path]  # it existed when it was chosen
         return chosen_sample(snapshot, path, None)
 
     def forget(self, path: str) -> None:
@@ -57,7 +58,7 @@ class ChosenSamples:
 
 
 class RenderWorkers:
-    """A process for each set of limits; a file is rendered in one of them only."""
+    """One worker process per set of limits; each file is rendered in one of them only."""
 
     def __init__(self) -> None:
         self._by_limits: Final[dict[Limits, RenderWorker]] = {}
@@ -71,7 +72,7 @@ class RenderWorkers:
             worker = self._by_limits[limits] = RenderWorker(limits)
         former = self._by_file.get(path)
         if former is not None and former is not worker:
-            former.give_up(path)  # what the former limits let run may run for very long
+            former.give_up(path)  # a job under the former limits may run for very long
         self._by_file[path] = worker
         return worker
 
@@ -91,7 +92,7 @@ log = logging.getLogger(__name__)
 CHANGED: Final = "promptls/changed"
 """The notification for a client with panels that the rendering of a file may have changed."""
 _QUICK_SECONDS: Final = 0.15
-"""A preview that takes less is refreshed at each keystroke, and not only after a pause."""
+"""Previews that take less time are refreshed at each keystroke, and not only after a pause."""
 _FIRST_SECONDS: Final = 1.0
 """How long a request waits for the first rendering of a file."""
 
@@ -104,9 +105,10 @@ class _Outcome(NamedTuple):
     outcome: Rendering | RenderFailure
 
     def serves(self, snapshot: Snapshot, job: RenderJob) -> bool:
-        """Return whether the job would have the same outcome, apart from a source map that it does not need.
+        """Return whether the outcome can be reused for the job; it may include an unneeded source map.
 
-        Functions may return something else each time.
+        Outcomes that depend on functions are not reused, since functions may return different values each
+        time.
         """
         if job.functions is not None:
             return False
@@ -128,7 +130,7 @@ class Renderings:
     def __init__(self, context: Context) -> None:
         self._context: Final = context
         self.on_render: Event[[Snapshot, str, FileRendering]] = Event()
-        """A file was rendered, as it was in this snapshot."""
+        """A file was rendered from this snapshot."""
         self._latest: dict[str, FileRendering] = {}
         self._samples: Final = ChosenSamples()
         self._waiting: dict[str, None] = {}
@@ -141,11 +143,11 @@ class Renderings:
         self._made = asyncio.Condition()
 
     def latest(self, path: str) -> FileRendering | None:
-        """Return the latest rendering of a file, which may be of a former text; None before the first."""
+        """Return the latest rendering of a file, which may be of an earlier text; None before the first."""
         return self._latest.get(path)
 
     async def first(self, path: str, seconds: float = _FIRST_SECONDS) -> FileRendering | None:
-        """Return the latest rendering of a file; wait for the first one, by default not for long."""
+        """Return the latest rendering of a file; wait for the first one, by default for a short time."""
         is_coming = path in self._context.snapshot.open_files and path not in self._tried
         if is_coming and self._context.kind(path) in RENDERED_KINDS:
             with contextlib.suppress(asyncio.TimeoutError):
@@ -154,18 +156,18 @@ class Renderings:
         return self._latest.get(path)
 
     async def once(self, snapshot: Snapshot, path: str) -> FileRendering:
-        """Render a file that need not be open, with its rows."""
+        """Render a file with its rows; the file need not be open."""
         worker = self.worker(snapshot, path)
         return await weigh_rows(worker, snapshot, await render_file(worker, snapshot, path))
 
     def refresh(self, paths: list[str]) -> None:
-        """Render files again whose renderings may have changed."""
+        """Rerender files whose renderings may have changed."""
         for path in paths:
             if self._context.kind(path) in RENDERED_KINDS:
                 self._waiting[path] = None
                 if self._context.capabilities.panels:
                     self._context.notify(CHANGED, {"uri": self._context.uri_of(path)})
-            else:  # what it was once rendered with says nothing of what it is now
+            else:  # the dependencies of an old rendering may no longer apply
                 self._forget(path)
         if self._waiting and self._work is None:
             self._work = self._context.start(self._render_waiting(), "the rendering of the open files")
@@ -189,7 +191,7 @@ class Renderings:
         await self._workers.close()
 
     def choose(self, snapshot: Snapshot, path: str, choice: str | int | None) -> Sample:
-        """Choose the sample of a name, or row of the dataset from 1, to render the file with.
+        """Choose the sample, by its name, or the row, by its number from 1, to render the file with.
 
         None chooses the default. Raises UserError if there is no such sample.
         """
@@ -199,7 +201,7 @@ class Renderings:
         return sample
 
     def sample(self, snapshot: Snapshot, path: str) -> Sample:
-        """Return the data that the file is rendered with; raises UserError if it cannot be read."""
+        """Return the data to render the file with; raises UserError if it cannot be read."""
         return self._samples.sample(snapshot, path)
 
     def worker(self, snapshot: Snapshot, path: str) -> RenderWorker:
@@ -207,13 +209,13 @@ class Renderings:
         return self._workers.of(snapshot, path)
 
     async def render(self, snapshot: Snapshot, job: RenderJob) -> Rendering | RenderFailure:
-        """Run a job within the limits that the settings of its file set."""
+        """Run a job within the limits in the settings of its file."""
         return await self.worker(snapshot, job.path).render(job)
 
     async def _render_in_background(self, snapshot: Snapshot, job: RenderJob) -> Rendering | RenderFailure:
         """Run a job; raises SupersededError if a preview of its file is requested before it is done.
 
-        The outcome of a preview is reused as long as nothing in the workspace changes.
+        The outcome of a preview is reused until something in the workspace changes.
         """
         worker = self.worker(snapshot, job.path)
         await worker.settled(job.path)
@@ -233,7 +235,7 @@ class Renderings:
     async def preview(
         self, path: str, made_job: Callable[[Snapshot], tuple[Sample, RenderJob]]
     ) -> tuple[Snapshot, FileRendering]:
-        """Render the current text for a preview; return the workspace that was rendered, too."""
+        """Render the current text for a preview; return the rendered snapshot, too."""
         self._previewed.add(path)
         while True:
             snapshot = self._context.snapshot
@@ -244,13 +246,13 @@ class Renderings:
             try:
                 outcome = await self.worker(snapshot, path).render_newest(job)
             except SupersededError:
-                # A newer text, or other limits, are being rendered already.
+                # A newer text, or one with different limits, is already being rendered.
                 await self.worker(self._context.snapshot, path).settled(path)
                 continue
             return snapshot, FileRendering(job, sample, self._stored(snapshot, job, outcome))
 
     def on_did_change(self, path: str) -> None:
-        """Have a preview of the file refreshed at once if rendering it is quick."""
+        """Refresh a preview of the file immediately if rendering it is quick."""
         known = self._outcomes.get(path)
         if (
             self._context.capabilities.panels
@@ -277,7 +279,7 @@ class Renderings:
             self._context.refresh_inlay_hints()
 
     async def _render_next(self) -> bool:
-        """Render the file that waits longest; return whether its annotations change."""
+        """Render the file that has waited longest; return whether its annotations change."""
         path = next(iter(self._waiting))
         del self._waiting[path]
         try:
@@ -299,7 +301,7 @@ class Renderings:
             log.exception("the rows of %s cannot be weighed", path)
 
     async def _render_one(self, path: str) -> bool:
-        """Render the file as it is now; return whether its annotations change."""
+        """Render the current file; return whether its annotations change."""
         snapshot = self._context.snapshot
         template = snapshot.template(path)
         if template is None:
@@ -324,7 +326,7 @@ class Renderings:
             return False
         made = made.after(before)
         if before is not None and before.token_limit == made.token_limit:
-            made = replace(made, rows=before.rows, ranges=before.ranges)  # until they are weighed again
+            made = replace(made, rows=before.rows, ranges=before.ranges)  # until their tokens are counted again
         self._store(snapshot, made)
         self._unweighed[path] = None
         return before is None or _shown(before) != _shown(made)
@@ -349,7 +351,7 @@ class Renderings:
 
 
 def _shown(made: FileRendering) -> object:
-    """Return what hints and lenses show of a rendering."""
+    """Return the data of a rendering that hints and lenses show."""
     if isinstance(made.outcome, RenderFailure):
         return (made.outcome.message, tuple(made.template_tokens.items()))
     return (

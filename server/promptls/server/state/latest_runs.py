@@ -1,4 +1,4 @@
-"""The runs of the experiments of open files: the last ones, read from the disk, and those in progress."""
+"""The runs of the experiments of open files: the last ones, read from disk, and those in progress."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class LatestRuns:
         self.on_change: Event[[list[str]]] = Event()
         """The last runs of these files have changed."""
         self.on_refresh: Event[[list[str]]] = Event()
-        """The last runs of these files were read again; the datasets may have changed too."""
+        """The last runs of these files were reread; the datasets may have changed too."""
         self._latest: dict[str, tuple[ExperimentRuns, ...]] = {}
         self._running: dict[tuple[str, str], _Run] = {}
         self._refreshing: asyncio.TimerHandle | None = None
 
     def latest(self, path: str) -> tuple[ExperimentRuns, ...]:
-        """Return the experiments of a file with their last runs, as of the last refresh; at first none."""
+        """Return the experiments of a file with their last runs, as of the last refresh; empty before it."""
         return self._latest.get(path, ())
 
     def current(self, path: str) -> tuple[ExperimentRuns, ...]:
@@ -51,7 +51,7 @@ class LatestRuns:
         return self._latest[path]
 
     def refresh(self, paths: list[str]) -> None:
-        """Read the last runs of files again; they, or whether they are stale, may have changed."""
+        """Reread the last runs of files; the runs, or whether they are stale, may have changed."""
         changed = [path for path in paths if self.latest(path) != self.current(path)]
         if changed:
             self._context.refresh_code_lenses()
@@ -100,7 +100,7 @@ class LatestRuns:
             self._refresh_soon()
 
     def cancel(self, path: str, experiment: str | None) -> int:
-        """Cancel the runs of an experiment of the file, or of all of them; return how many there were."""
+        """Cancel the runs of one or all experiments of the file; return the number of runs."""
         found = [
             each for (of, name), each in self._running.items() if of == path and experiment in {None, name}
         ]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _UNSEEN_SECONDS: Final = 0.3
-"""Scans that end sooner show no progress, which would only flicker."""
+"""Scans that end sooner show no progress, to avoid flicker."""
 _REPORT_SECONDS: Final = 0.2
 
 
@@ -33,14 +33,14 @@ class WorkspaceScan:
     def __init__(self, context: Context) -> None:
         self._context: Final = context
         self.on_found: Event[[]] = Event()
-        """The scan has found what any file may depend on."""
+        """The scan has found the files that others may depend on."""
         self.on_experiments: Event[[list[str]]] = Event()
-        """The scan has found experiments, which these open files may be used in."""
+        """The scan has found experiments that may use these open files."""
         self._running: asyncio.Task[None] | None = None
         self._touched: set[str] = set()
 
     def start(self) -> asyncio.Task[None]:
-        """Begin to read all folders again."""
+        """Start reading all folders again."""
         if self._running is not None:
             self._running.cancel()
         self._touched.clear()
@@ -51,14 +51,14 @@ class WorkspaceScan:
         return self._running
 
     def on_files_change(self, paths: list[str]) -> None:
-        """Read changed files again that a running scan may have read, and folders of prompts."""
+        """Reread changed files that a running scan may have read, and folders of prompts."""
         if self._running is not None:
             self._touched.update(filter(has_prompt_name, paths))
         if any(is_folder_of_prompts(self._context.snapshot, path) for path in paths):
             self.start()
 
     async def finished(self) -> None:
-        """Wait until no scan runs."""
+        """Wait until no scan is running."""
         while (running := self._running) is not None:
             await asyncio.wait([running])
 
@@ -107,7 +107,7 @@ class PlacedThing(NamedTuple):
 
 
 class SymbolIndex:
-    """Names by file. A file is read again when something that was read for it changes."""
+    """Symbols by file. A file is reread when a file that its symbols were read from changes."""
 
     def __init__(self, context: Context) -> None:
         self._context: Final = context
@@ -122,7 +122,7 @@ class SymbolIndex:
         return known
 
     def of_file(self, path: str) -> tuple[PlacedThing, ...]:
-        """Return what has a name in one file."""
+        """Return the named symbols in one file."""
         cached = self._cache.get(path)
         if cached is None or not cached[0].hold(self._context.snapshot):
             with recording() as reads:
@@ -130,7 +130,7 @@ class SymbolIndex:
         return cached[1]
 
     def on_files_change(self, paths: list[str]) -> None:
-        """Forget what was read of written files: their new date may have been seen with their old text."""
+        """Discard the symbols of written files: their new date may have been seen with their old text."""
         for path in paths:
             for stale in [each for each, (reads, _) in self._cache.items() if reads.mention(path)]:
                 del self._cache[stale]

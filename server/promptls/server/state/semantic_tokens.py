@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 class SemanticTokens:
-    """The latest answer for each file, with its result id."""
+    """The latest response for each file, with its result id."""
 
     def __init__(self, context: Context) -> None:
         self._context: Final = context
@@ -45,7 +45,7 @@ class SemanticTokens:
         }
 
     def refresh(self, paths: list[str]) -> None:
-        """Have the client request tokens again if those of one of the files are out of date."""
+        """Have the client request tokens again if they are out of date for one of the files."""
         is_stale = any(
             path in self._answered and self._answered[path][1].numbers != self._now(path).numbers
             for path in paths
@@ -70,14 +70,14 @@ class SemanticTokens:
 
 
 class Folds:
-    """The kind that each file had when its folds were requested: that of a section depends on other files."""
+    """The kind of each file when its folds were requested; the kind of a section depends on other files."""
 
     def __init__(self, context: Context) -> None:
         self._context: Final = context
         self._answered: dict[str, Kind] = {}
 
     def requested(self, path: str) -> None:
-        """Record that the client gets the folds of a file now."""
+        """Record that the client has requested the folds of a file."""
         self._answered[path] = self._context.kind(path)
 
     def refresh(self, paths: list[str]) -> None:
