@@ -46,9 +46,9 @@ from promptls.tokens.counting import count
 
 
 def with_places(text: str, loaded: Any, root: Any) -> Any:
-    """Return the loaded data, whose texts know where in the rendered `text` they stand.
+    """Return the loaded data, with strings that record their position in the rendered `text`.
 
-    Keys stay as they are.
+    Keys remain plain strings.
     """
     return _placed(text, loaded, root, None, {})
 
@@ -56,7 +56,7 @@ def with_places(text: str, loaded: Any, root: Any) -> Any:
 def _placed(text: str, loaded: Any, node: Any, key: Any, known: dict[int, Any]) -> Any:
     """Return the value of a node.
 
-    One that aliases lead to again is made once, and one inside itself stays plain.
+    A node with several aliases is converted once, and one that contains itself remains plain.
     """
     if isinstance(loaded, str):
         if not isinstance(node, yaml.ScalarNode) or node.value != loaded:
@@ -101,11 +101,11 @@ _compiled = CompiledGroups()
 
 
 def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -> Rendering | RenderFailure:
-    """Return what OpenCompass asks of the mapping that the template makes of `data`.
+    """Return the prompts that OpenCompass would send for the mapping that the template renders from `data`.
 
-    Its failures are outcomes.
+    Failures of OpenCompass are outcomes.
 
-    Raises PromptPoetError where Jinja fails, or what it makes is no YAML.
+    Raises PromptPoetError if Jinja fails, or its output is not YAML.
     """
     unsaved = {**job.unsaved, job.path: job.text}
     options = RenderOptions(token_limit=job.token_limit)
@@ -184,7 +184,7 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
 
 
 def _pieces(shown: RowPrompts) -> list[tuple[str, str, str]]:
-    """Name, role and content of each part: of a prompt's text, or of each of its messages."""
+    """Return the name, role and content of each part: one for a text prompt, or one per message."""
     found: list[tuple[str, str, str]] = []
     for asked in shown.prompts:
         label = None if asked.label is None else str(asked.label)
@@ -200,7 +200,7 @@ def _pieces(shown: RowPrompts) -> list[tuple[str, str, str]]:
 
 
 def _problems(job: RenderJob, shown: RowPrompts) -> Iterator[RenderFailure]:
-    """Yield what is lost on the way to the model."""
+    """Yield the problems with content that does not reach the model."""
     for asked in shown.prompts:
         label = "" if asked.label is None else f" of the label `{asked.label}`"
         if asked.made.ignored:
@@ -217,16 +217,16 @@ def _problems(job: RenderJob, shown: RowPrompts) -> Iterator[RenderFailure]:
 
 
 def _string(shown: RowPrompts) -> str:
-    """Return the prompt as one text; of several, each under its label."""
+    """Return the prompt as one text; several prompts are each preceded by their label."""
     if len(shown.prompts) == 1 and shown.prompts[0].label is None:
         return shown.prompts[0].text
     return "\n\n".join(f"[{asked.label}]\n{asked.text}" for asked in shown.prompts)
 
 
 def _line_at(text: str, at: ConfigPath) -> int | None:
-    """Return the 0-based line of the value at a path of keys, or of the last key on the way that is there.
+    """Return the 0-based line of the value at a path of keys, or of the last existing key of the path.
 
-    None if the path is empty, or Jinja prints its beginning.
+    None if the path is empty, or its first key is printed by Jinja.
     """
     evaluation = evaluation_of(Source.of(text).whole)
     if evaluation is None or not at:

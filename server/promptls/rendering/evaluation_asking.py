@@ -1,4 +1,4 @@
-"""What OpenCompass asks for rows of a dataset: shared by the worker and the library."""
+"""The prompts that OpenCompass sends for rows of a dataset; shared by the worker and the library."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from promptls.dialects.opencompass.templates import PromptTemplate
 from promptls.embeddings import minilm
 from promptls.rendering.job import plain
 
-# Texts whose vectors are kept, some 2 kB each: training rows are the same at the next rendering.
+# The number of texts with cached vectors, about 2 kB each: training rows rarely change between renderings.
 _KEPT: Final = 50_000
 _PACKAGE: Final = "sentence-transformers"
 _OLDEST_MAJOR: Final = 6
 _REPOSITORY: Final = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*", re.ASCII)
-"""How Hugging Face names models: no path leads up, begins at a root or a drive, or has backslashes."""
+"""The names of Hugging Face models: excludes `..`, absolute paths, drives and backslashes."""
 _known: dict[tuple[str, str], Any] = {}
 
 
 def sentence_model(asked: str, folder: Path | None) -> SentenceModel | None:
-    """Return the model called `asked` from the cache of Hugging Face, else the small one.
+    """Return the model called `asked` from the cache of Hugging Face, or else the small one.
 
-    None if neither is there: nothing is fetched. `folder` is that of the prompt; None if it is not
-    trusted, and then the model is not loaded. Raises OpenCompassError for a model that may not be loaded if
-    the small one is not there.
+    Return None if neither is cached: nothing is downloaded. `folder` is that of the prompt, or None if it is
+    not trusted, in which case `asked` is not loaded. Raises OpenCompassError if `asked` may not be loaded and
+    the small model is not cached.
     """
     is_small = asked.rsplit("/", 1)[-1].lower() == minilm.NAME.lower()
     reason = _refusal(asked, folder)
@@ -67,7 +67,7 @@ def sentence_model(asked: str, folder: Path | None) -> SentenceModel | None:
 
 
 def _keeping(name: str, embed: Callable[[Sequence[str]], Any]) -> SentenceModel:
-    """Return the model of this name, which embeds each text once."""
+    """Return the model of this name, with a cache that embeds each text once."""
 
     def vectors(texts: Sequence[str]) -> Vectors:
         import numpy as np
@@ -85,10 +85,10 @@ def _keeping(name: str, embed: Callable[[Sequence[str]], Any]) -> SentenceModel:
 
 
 def _refusal(name: str, folder: Path | None) -> str | None:
-    """Return why the model called `name` is not loaded; None for one that may be.
+    """Return why the model called `name` must not be loaded; None if it may be.
 
-    The package looks for a folder of this name before it looks into its cache, and before version 6 it
-    runs Python that lies in such a folder.
+    The package looks for a folder of this name before its cache, and before version 6 it runs Python code in
+    such a folder.
     """
     if not is_package_there():
         return None
@@ -105,25 +105,25 @@ def _refusal(name: str, folder: Path | None) -> str | None:
 
 
 def is_package_there() -> bool:
-    """Return whether the package that loads sentence models is installed."""
+    """Return whether the `sentence-transformers` package is installed."""
     if importlib.util.find_spec(_PACKAGE.replace("-", "_")) is None:
         return False
     try:
         metadata.version(_PACKAGE)
-    except metadata.PackageNotFoundError:  # a folder of that name, and no installed package
+    except metadata.PackageNotFoundError:  # a folder of that name, but not an installed package
         return False
     return True
 
 
 @lru_cache(maxsize=2)
 def _loaded(name: str) -> Any:
-    """Return the model from the cache of Hugging Face; None if it is not there."""
+    """Return the model from the cache of Hugging Face; None if it is not cached."""
     if not is_package_there():
         return None
     from sentence_transformers import SentenceTransformer
 
     before = Path.cwd()
-    # A name counts as a path first: in an empty folder that only this user may write to, it is none.
+    # A name is first tried as a path. The working directory is an empty private folder, so it cannot be one.
     with TemporaryDirectory() as empty:
         os.chdir(empty)
         try:
@@ -141,11 +141,11 @@ def _loaded(name: str) -> Any:
 
 _MAX: Final = 50
 _SECTIONS: Final = frozenset({"begin", "round", "end"})
-"""The keys of a mapping that is a dialogue, and not one template for each label."""
+"""The keys of a mapping that is a dialogue, as opposed to a template for each label."""
 
 
 def made_up_rows(evaluation: EvaluationPrompt, columns: Iterable[str]) -> list[Row]:
-    """As many rows as the retriever picks: the name of each column with a number; answers are labels."""
+    """Return as many rows as the retriever picks: numbered column names as values, and labels as answers."""
     answer = evaluation.reader.output_column
     names = dict.fromkeys((*columns, *((answer,) if answer else ())))
     labels = _labels(evaluation)
@@ -173,16 +173,16 @@ def _labels(evaluation: EvaluationPrompt) -> tuple[Any, ...]:
 
 
 CHAT_ROLES: Final = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
-"""Roles of the chat format by those that meta templates for APIs use."""
+"""The roles of the chat format, by the roles of meta templates for APIs."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskedPrompt:
-    """One prompt as the model gets it: a text, or messages with `role` and `content`."""
+    """One prompt as sent to the model: a text, or messages with `role` and `content`."""
 
     label: Any
     prompt: Prompt
-    """Before the meta template lays it out."""
+    """The prompt before the meta template is applied."""
     made: LaidOut
     tokens: int
     picked: tuple[int, ...]
@@ -191,14 +191,14 @@ class AskedPrompt:
 
     @property
     def messages(self) -> list[dict[str, Any]] | None:
-        """The messages, where the prompt is no text."""
+        """The messages, if the prompt is not a text."""
         if self.made.messages is None:
             return None
         return [chat_message(message) for message in self.made.messages]
 
     @property
     def text(self) -> str:
-        """The text, or those of the messages with line breaks between them."""
+        """The text, or the texts of the messages joined by line breaks."""
         if self.made.messages is None:
             return self.made.text or ""
         return "\n".join(str(message.get("content", "")) for message in self.messages or ())
@@ -216,11 +216,11 @@ class ChosenExample(NamedTuple):
     number: int
     """The training row, from 1."""
     text: str
-    """The row as an example, as people read it."""
+    """The row as a readable example."""
     is_dropped: bool
-    """Whether some prompt of the row is without it, as it does not fit."""
+    """Whether a prompt of the row omits it because it does not fit."""
     label: Any
-    """Of a dropped one, the first label without it; None if no prompt has it."""
+    """For a dropped example, the first label without it; None if no prompt has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,10 +231,10 @@ class RowPrompts:
     """The row, from 1."""
     prompts: tuple[AskedPrompt, ...]
     chosen: tuple[ChosenExample, ...] = ()
-    """The in-context examples that the retriever chose, also those that do not fit."""
+    """The in-context examples that the retriever chose, including those that do not fit."""
 
     def to_json(self, count: Callable[[str], int]) -> dict[str, Any]:
-        """Return the row for a page, with the examples in its prompts and those that did not fit."""
+        """Return the row as JSON for a page, with the examples in its prompts and those that did not fit."""
 
         def shown(example: ChosenExample) -> dict[str, Any]:
             return {"row": example.number, "text": example.text, "tokens": count(example.text)}
@@ -251,22 +251,22 @@ class RowPrompts:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Everything that prompts of rows are made of."""
+    """Everything needed to build the prompts of rows."""
 
     evaluation: EvaluationPrompt
     train: Sequence[Row]
     test: Sequence[Row]
     numbers: tuple[int, ...]
-    """The numbers of the asked rows in their dataset, from 1."""
+    """The numbers of the test rows in their dataset, from 1."""
     pick: Pick
     meta: MetaTemplate
     count: Callable[[str], int]
     limit: int | None
     approximation: str | None = None
-    """In words, why the examples may be others than those of OpenCompass; None if they are not."""
+    """A description of why the examples may differ from those of OpenCompass; None if they do not."""
 
     def prompts(self, index: int, row: Row) -> RowPrompts:
-        """Return the prompts of `row`, which is asked at `index`; raises OpenCompassError."""
+        """Return the prompts of `row`, the test row at `index`; raises OpenCompassError."""
         evaluation = self.evaluation
         labels = evaluation.labels([*self.test, row]) if evaluation.weighs_labels else [None]
         found = self.pick(index)
@@ -274,7 +274,7 @@ class Asking:
         chosen = evaluation.examples(self.train, picked)
         asked = []
         for label in labels:
-            # What did not fit for one label is left out for the next ones too.
+            # Examples that do not fit for one label are omitted for the following ones, too.
             made = fitted(
                 evaluation, self.train, row, picked, label=label, count=self._tokens, limit=self.limit
             )
@@ -292,7 +292,7 @@ class Asking:
         return RowPrompts(self.number(index), tuple(asked), tuple(examples))
 
     def number(self, index: int) -> int:
-        """Return the number, from 1, of the row that is asked at an index."""
+        """Return the number, from 1, of the test row at an index."""
         return self.numbers[index] if index < len(self.numbers) else index + 1
 
     def _laid_out(self, prompt: Prompt) -> LaidOut:
@@ -316,7 +316,7 @@ def chat_message(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def example_text(example: Prompt) -> str:
-    """Return an in-context example as people read it: the turns of a dialogue on lines of their own."""
+    """Return an in-context example as readable text: each turn of a dialogue on its own line."""
     if isinstance(example, str):
         return example
     lines = []
@@ -329,7 +329,7 @@ def example_text(example: Prompt) -> str:
 
 
 def row_json(asking: Asking, index: int, row: Row) -> dict[str, Any]:
-    """Return the prompts of one row for a page; of a row that fails, `failure` says why."""
+    """Return the prompts of one row as JSON for a page; `failure` is the reason if the row fails."""
     try:
         return asking.prompts(index, row).to_json(asking.count)
     except OpenCompassError as error:
@@ -343,9 +343,9 @@ def row_json(asking: Asking, index: int, row: Row) -> dict[str, Any]:
 
 
 NO_META_TEMPLATE: Final = "none"
-"""The layout of a base model without a meta template: the texts with line breaks between them."""
+"""The layout of a base model without a meta template: the texts joined by line breaks."""
 CHAT: Final = "chat"
-"""The layout that configurations of chat models use by custom."""
+"""The conventional layout in configurations of chat models."""
 OWN_META_TEMPLATE: Final = "meta_template"
 """The name of the meta template that the prompt itself declares."""
 
@@ -356,7 +356,7 @@ CHAT_TEMPLATE: Final[Mapping[str, Any]] = {
 
 
 def meta_templates(loaded: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the meta templates, or models, to choose from, by name; the default one first."""
+    """Return the available meta templates, or models, by name; the default one first."""
     own = loaded.get("meta_template")
     named = loaded.get("meta_templates")
     models = loaded.get("models")
@@ -383,12 +383,12 @@ def asking_of(
     *,
     models_from: Path | None = None,
 ) -> Asking:
-    """Return all that prompts are made of: the configuration, a meta template, training and asked rows.
+    """Return everything needed to build prompts: the configuration, a meta template, training and test rows.
 
-    Of the rows, those count that the ranges of the reader leave. Where there are none, examples are made up
-    of the columns `made_up`. A sentence model that the configuration names is loaded only with `models_from`,
-    the folder of a prompt that is trusted.
-    Raises OpenCompassError for a configuration that OpenCompass refuses.
+    Only rows in the ranges of the reader are used. If there are none, examples are made up from the columns
+    `made_up`. A sentence model named in the configuration is loaded only with `models_from`, the folder of a
+    trusted prompt.
+    Raises OpenCompassError for a configuration that OpenCompass rejects.
     """
     infer, reader = loaded.get("infer_cfg"), loaded.get("reader_cfg")
     evaluation = build_evaluation_prompt(
@@ -433,10 +433,10 @@ def _approximation(model: SentenceModel | None, wanted: str | None) -> str | Non
 def asked_row(
     number: int | None, asking: Asking, rows: Sequence[Row], data: Mapping[str, Any]
 ) -> tuple[int, Row]:
-    """Return the index and values of the requested row: row `number` of all `rows`, from 1, or the data.
+    """Return the index and values of the requested row: row `number` of `rows`, from 1, or else the data.
 
-    The index is the row's among those that the reader's range leaves; of a row that it leaves out, the
-    one that the row would have without a range, and of data that is no row, the first.
+    The index counts the rows in the reader's range; for a row outside of the range, it is the index without
+    a range, and for data that is not a row, the first.
     """
     if number is not None and 0 < number <= len(rows):
         index = asking.numbers.index(number) if number in asking.numbers else number - 1
@@ -450,9 +450,9 @@ def asked_row(
 
 
 def chat_messages(asking: Asking, shown: RowPrompts) -> list[dict[str, Any]]:
-    """Return the request to a chat model: messages, a dialogue in the usual layout, or one user text.
+    """Return the messages of a request to a chat model: the prompt's own, its dialogue, or one user message.
 
-    Of prompts that are weighed there are none: a chat model gives no probabilities of a prompt.
+    Return none for prompts that are scored by perplexity: a chat model gives no probabilities of a prompt.
     """
     if asking.evaluation.weighs_labels or not shown.prompts:
         return []
@@ -467,9 +467,9 @@ def chat_messages(asking: Asking, shown: RowPrompts) -> list[dict[str, Any]]:
 
 
 def _in_chat(prompt: Prompt) -> list[dict[str, Any]]:
-    """Return the dialogue in the layout of chat models.
+    """Return the dialogue in the layout of chat models, or None.
 
-    Nothing where that has no place for something in it.
+    None if that layout has no place for some item of the dialogue.
     """
     try:
         made = lay_out(prompt, build_meta_template(CHAT_TEMPLATE, is_api=True), "gen")

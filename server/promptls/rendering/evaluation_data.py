@@ -1,4 +1,4 @@
-"""The rows that an evaluation prompt asks, and those that its examples come from."""
+"""The test rows of an evaluation prompt, and the training rows that its examples come from."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ USUAL_SPLITS: Final = {"train": "train", "test": "test"}
 
 
 def rows_of(data: EvaluationData) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
-    """Return the training rows and the asked ones; raises UserError for datasets that cannot be read."""
+    """Return the training rows and the test rows; raises UserError for datasets that cannot be read."""
     test = _rows_of(data.test) if data.test else data.examples
     if data.train:
         return _rows_of(data.train), test
@@ -50,7 +50,7 @@ def evaluation_data(template: Template, path: str) -> EvaluationData:
 
 
 def columns_of(template: Template) -> tuple[str, ...]:
-    """Return the columns that an evaluation prompt reads: its reader's, and the fields of its texts."""
+    """Return the columns that an evaluation prompt uses: those of its reader, and the fields in its texts."""
     chunk = template.source.whole
     evaluation = evaluation_of(chunk)
     if evaluation is None:
@@ -66,7 +66,7 @@ def columns_of(template: Template) -> tuple[str, ...]:
 
 
 def _split_file(named: Path, split: str) -> Path:
-    """Return the file of a split: in a folder, the one with its name; else the file itself."""
+    """Return the file of a split: the one with its name in a folder, or else the file itself."""
     if is_file(named):
         return named
     files = [named / f"{split}{suffix}" for suffix in SUFFIXES]
@@ -81,7 +81,7 @@ def _rows_of(path: str) -> tuple[Row, ...]:
 def evaluation_job(
     snapshot: Snapshot, path: str, *, row: int | None = None, rows: int = 1, meta_template: str | None = None
 ) -> EvaluationJob:
-    """Return the preview of the evaluation prompt at `path`: `rows` rows (0 for all), from `row` on."""
+    """Return the job to preview the evaluation prompt at `path`: `rows` rows (0 for all), from `row` on."""
     template = snapshot.template(path)
     return EvaluationJob(
         data=evaluation_data(template, path) if template else EvaluationData(),

@@ -36,7 +36,7 @@ from promptls.tokens.counting import count, count_strictly
 
 
 class MadePrompt(NamedTuple):
-    """A prompt, and where it comes from: the map of its text, and the YAML node of that."""
+    """A prompt and its origin: the source map of its text, and the YAML node of the text."""
 
     prompt: RenderedParts
     source_map: RenderedMap | None = None
@@ -44,9 +44,9 @@ class MadePrompt(NamedTuple):
 
 
 def counted_rendering(job: RenderJob, made: MadePrompt, started: float) -> Rendering:
-    """Return the rendering with counts and truncation; what fails from here on is one of its problems.
+    """Return the rendering with counts and truncation; failures in either are added to its problems.
 
-    `started` is when the job began, on the clock of `time.perf_counter`.
+    `started` is the start of the job, in `time.perf_counter` seconds.
     """
     prompt = made.prompt
     problems: list[RenderFailure] = []
@@ -81,7 +81,7 @@ def counted_rendering(job: RenderJob, made: MadePrompt, started: float) -> Rende
 def _packed(made: MadePrompt, max_segments: int | None) -> PackedMap | None:
     if made.source_map is None:
         return None
-    # Each piece of the text is a piece of some part's content as well.
+    # Each piece of the text is also a piece of the content of a part.
     if max_segments is not None and made.source_map.has_more_leaves(max_segments / 2):
         return None
     parts = part_segments(made.source_map, made.root, made.prompt.parts)
@@ -89,9 +89,9 @@ def _packed(made: MadePrompt, max_segments: int | None) -> PackedMap | None:
 
 
 def _count(part: PromptPart, encoding: str, problems: list[RenderFailure]) -> PartCount:
-    """Return the count of one part; where Prompt Poet would fail, a problem says why.
+    """Return the token count of one part; if Prompt Poet would fail, add a problem.
 
-    Words of special tokens are then counted as text; content that is no text counts 0.
+    Special tokens are then counted as text; content that is not a string counts 0.
     """
     try:
         return count_part(part, partial(count_strictly, encoding=encoding))
@@ -106,7 +106,7 @@ def _count(part: PromptPart, encoding: str, problems: list[RenderFailure]) -> Pa
 def _truncation(
     job: RenderJob, parts: tuple[PromptPart, ...], tokens: list[int], problems: list[RenderFailure]
 ) -> Truncation:
-    """Return what the job's limit leaves: everything where truncation fails, with the reason as a problem."""
+    """Return the parts within the job's limit, or all parts and a problem if truncation fails."""
     priorities = [part.truncation_priority for part in parts]
     step = job.truncation_step
     try:
@@ -120,8 +120,8 @@ def _truncation(
 
 
 def _part(index: int, part: PromptPart, counted: PartCount, *, kept: bool) -> RenderedPart:
-    """Return the part with its counts, ready for JSON."""
-    # Preset tokens of a part leave its sections uncounted.
+    """Return the part with its counts."""
+    # The sections of a part with preset tokens are not counted.
     counts = counted.sections or (0,) * len(part.sections or ())
     return RenderedPart(
         index=index,
@@ -155,7 +155,7 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
     data = {**stand_ins, **functions, **job.data}
     try:
         if job.kind == "evaluation prompt":
-            # It takes longer to load than all that other prompts need.
+            # Loading it takes longer than loading everything that other prompts need.
             from promptls.rendering.evaluation import render_evaluation
 
             return render_evaluation(job, data, started)
@@ -174,9 +174,9 @@ def execute(job: RenderJob) -> Rendering | RenderFailure:
 
 
 def execute_plainly(job: RenderJob) -> Rendering | None:
-    """Return the rendering of a parts template without its source map, which takes half of the time.
+    """Return the rendering of a parts template without its source map, which is twice as fast.
 
-    None if it fails, and where the job is for another kind of prompt: then `execute` says what there is.
+    Return None if it fails, or if the job is for a different kind of prompt; use `execute` then.
     """
     started = time.perf_counter()
     if job.kind != "parts template" or job.with_source_map or job.stand_ins:
@@ -196,7 +196,7 @@ def execute_plainly(job: RenderJob) -> Rendering | None:
                 compiled=_compiled_plainly,
             )
         )
-    except BaseException:  # noqa: BLE001 - whatever it is, `execute` says it
+    except BaseException:  # noqa: BLE001 - `execute` reports it, whatever it is
         return None
     return None if _boundless(job, made) else counted_rendering(job, made, started)
 
@@ -232,7 +232,7 @@ def _render(job: RenderJob, data: Mapping[str, Any]) -> MadePrompt | RenderFailu
 
 
 def _boundless(job: RenderJob, made: MadePrompt) -> RenderFailure | None:
-    """Return why parts that YAML's aliases blow up are not shown; None if there are none."""
+    """Return a failure if parts are too large because of YAML aliases, or None."""
     for number, part in enumerate(made.prompt.parts):
         if is_boundless([part.content, part.name, part.role, part.truncation_priority]):
             message = (
@@ -244,7 +244,7 @@ def _boundless(job: RenderJob, made: MadePrompt) -> RenderFailure | None:
 
 
 def _line_of_part(made: MadePrompt, number: int) -> int | None:
-    """Return the 0-based line of the job's file that begins a part, where it is known."""
+    """Return the 0-based line of the job's file where a part begins, if known."""
     if made.source_map is None or made.root is None or number >= len(made.root.value):
         return None
     at = made.source_map.index(made.root.value[number].start_mark.index)
@@ -261,14 +261,14 @@ def _object_prompt(
 
 
 def execute_rows(job: RenderJob, rows: Iterable[Mapping[str, Any]]) -> RowsRendered:
-    """Return the messages of each row in place of the job's data; no row's failure is another's."""
+    """Return the messages for each row in place of the job's data; a failing row does not affect others."""
     began = time.perf_counter()
     outcomes = [_messages(_outcome(replace(job, data=row))) for row in rows]
     return RowsRendered(outcomes, time.perf_counter() - began)
 
 
 def _outcome(job: RenderJob) -> Rendering | RenderFailure:
-    # Only what fails is worth finding out where.
+    # The source map is needed only to locate a failure.
     return execute_plainly(job) or execute(job)
 
 

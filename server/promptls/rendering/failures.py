@@ -1,4 +1,4 @@
-"""The failures of templates, functions and data as outcomes: which template, line and value is to blame."""
+"""The failures of templates, functions and data as outcomes, with the template, line and value involved."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from promptls.text.format import shortened
 
 
 def ended(error: BaseException, job: RenderJob) -> RenderFailure:
-    """Return the failure for a function that raised what ends a process."""
+    """Return the failure for a function that raised an exception like SystemExit."""
     place, line = "", line_in_functions(error, job.functions) if job.functions is not None else None
     if line is not None and job.functions is not None:
         place = f" at line {line + 1} of {Path(job.functions).name}"
@@ -47,7 +47,7 @@ def ended(error: BaseException, job: RenderJob) -> RenderFailure:
 
 
 def with_function_line(failure: RenderFailure, error: BaseException | None, functions: str) -> RenderFailure:
-    """Return the failure; where `error` came through the functions file, with the line there."""
+    """Return the failure, with the line in the functions file if `error` was raised in or below it."""
     line = line_in_functions(error, functions)
     if line is None:
         return failure
@@ -61,20 +61,20 @@ def with_function_line(failure: RenderFailure, error: BaseException | None, func
 
 _WORD = "x"
 _MAX_TRIED = 40
-"""How many values are tried, those nearest to the error first."""
+"""The maximum number of values tried, starting with those nearest to the error."""
 _MAX_READ = 2_000_000
-"""How many characters are read for it, all tries together."""
+"""The maximum number of characters parsed in all attempts together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Culprit:
-    """What made the error: a 0-based line of a file, and the turns of loops that it was made in.
+    """The cause of the error: a 0-based line of a file, and the loop iterations that it occurred in.
 
-    `span` is the tag that printed the value to blame, and `value` that value; both are None if it is
-    the template's own text. `include_line` is the line of the rendered file whose include led there.
-    `mended` says that the value would do no harm behind `escape_special_characters`, and `whatever` that
-    the text fails at the same place whatever its values print, be it nothing or a word. `any_word` says
-    that it fails there with a word, and perhaps not with nothing.
+    `span` is the tag that printed the value responsible, and `value` that value; both are None if it is the
+    template's own text. `include_line` is the line of the include in the rendered file that led there.
+    `mended` is true if `escape_special_characters` would fix the value, `whatever` if the text fails at the
+    same line whether its values are replaced by a word or by nothing, and `any_word` if it does so at least
+    with a word.
     """
 
     path: str
@@ -89,11 +89,11 @@ class Culprit:
 
 
 def culprit_of(error: PromptPoetError, source_map: RenderedMap) -> Culprit | None:
-    """Return what made the `error` that reading the rendered text ended with; None if nobody can tell."""
+    """Return the cause of an `error` in reading the rendered text; None if it is unknown."""
     if error.kind not in {"yaml", "parts"} or error.rendered_line is None:
         return None
     text = source_map.text
-    # Trying to read what is nested too deep would only find that again.
+    # Parsing text that is nested too deeply again would fail in the same way.
     if error.kind == "parts" or error.cause == "RecursionError":
         return _read_wrong(source_map, error, error.rendered_line)
     stops = _stop(text)
@@ -103,7 +103,7 @@ def culprit_of(error: PromptPoetError, source_map: RenderedMap) -> Culprit | Non
 
 
 def _read_wrong(source_map: RenderedMap, error: PromptPoetError, line: int) -> Culprit | None:
-    """Return what printed the text at the position of `error`: with a column, the value there did."""
+    """Return the origin of the text at the position of `error`; if it has a column, with the value there."""
     if error.rendered_column is None:
         return _at(source_map, offset_of_line(source_map.text, line))
     offset = start_of_line(source_map.text, line) + error.rendered_column
@@ -114,7 +114,7 @@ def _read_wrong(source_map: RenderedMap, error: PromptPoetError, line: int) -> C
 
 
 def _blamed(source_map: RenderedMap, stops: int) -> Culprit | None:
-    """Return the value without which reading goes on beyond where it `stops`."""
+    """Return the value whose replacement lets parsing continue beyond the offset `stops`."""
     text, budget = source_map.text, _MAX_READ
     numbers = range(min(source_map.index(stops), len(source_map.leaves) - 1), -1, -1)
     tried = 0
@@ -137,14 +137,14 @@ def _blamed(source_map: RenderedMap, stops: int) -> Culprit | None:
 
 
 def _printed(source_map: RenderedMap, number: int) -> tuple[int, int, str]:
-    """Return what a tag printed that a leaf is of: its first leaf, where its text begins, and the text."""
+    """Return the output of the tag that a leaf belongs to: its first leaf, its start, and its text."""
     first, behind = source_map.printed_with(number)
     text = "".join([leaf.text for leaf in source_map.leaves[first:behind]])
     return first, source_map.starts[first], text
 
 
 def _own_text(source_map: RenderedMap, stops: int) -> Culprit | None:
-    """Return the text of the template that reading stops at."""
+    """Return the template text at which parsing stops."""
     culprit = _at(source_map, stops)
     if culprit is None or culprit.span is not None:
         return culprit
@@ -154,7 +154,7 @@ def _own_text(source_map: RenderedMap, stops: int) -> Culprit | None:
 
 
 def _fails_there(source_map: RenderedMap, instead: str, culprit: Culprit) -> bool:
-    """Return whether the text fails at the culprit's line too where every value is another one."""
+    """Return whether parsing also fails at the culprit's line if every value is replaced by `instead`."""
     leaves = [leaf if leaf.site is None else leaf._replace(text=instead) for leaf in source_map.leaves]
     changed = "".join(leaf.text for leaf in leaves)
     stop = _stop(changed)
@@ -170,7 +170,7 @@ def _fails_there(source_map: RenderedMap, instead: str, culprit: Culprit) -> boo
 
 
 def offset_of_line(text: str, line: int) -> int:
-    """Return the offset of the first character of a 0-based line that is no space.
+    """Return the offset of the first character of a 0-based line that is not a space.
 
     Lines end as in YAML 1.1.
     """
@@ -192,7 +192,7 @@ def start_of_line(text: str, line: int) -> int:
 
 
 def _at(source_map: RenderedMap, offset: int) -> Culprit | None:
-    """Return what printed the character at `offset`, or the last visible one ahead of it."""
+    """Return the origin of the character at `offset`, or of the last visible one before it."""
     at = _visible(source_map.text, offset)
     number = source_map.index(at)
     if not 0 <= number < len(source_map.leaves):
@@ -204,7 +204,7 @@ def _at(source_map: RenderedMap, offset: int) -> Culprit | None:
 
 
 def _is_beside_value(source_map: RenderedMap, number: int) -> bool:
-    """Return whether a tag put in what a leaf is, between or around values."""
+    """Return whether a leaf was inserted by a tag between or around values."""
     return not source_map.leaves[number].is_text and any(
         leaf.site is not None for leaf in source_map.leaves[slice(*source_map.printed_with(number))]
     )
@@ -217,7 +217,7 @@ def _visible(text: str, offset: int) -> int:
 
 
 def _culprit(source_map: RenderedMap, leaf: Leaf, offset: int) -> Culprit:
-    """Return the place of a leaf, or of a character of it, in its file."""
+    """Return the location of a leaf, or of a character of it, in its file."""
     path = leaf.file.path if leaf.file else ""
     include = next((outer for outer in leaf.outer if outer.file.sites[outer.site].kind == "include"), None)
     include_line = None
@@ -232,7 +232,7 @@ def _span(source_map: RenderedMap, leaf: Leaf) -> tuple[int, int]:
 
 
 def _is_better(text: str, start: int, end: int, instead: str, stops: int) -> bool:
-    """Return whether the text is read to the end, or at least beyond where it stopped, with another value."""
+    """Return whether replacing a value lets parsing reach the end, or at least get beyond `stops`."""
     stop = _stop(f"{text[:start]}{instead}{text[end:]}")
     if stop is None:
         return True
@@ -240,9 +240,9 @@ def _is_better(text: str, start: int, end: int, instead: str, stops: int) -> boo
 
 
 def _stop(text: str) -> int | None:
-    """Return where libyaml stops reading; None if it reads to the end."""
+    """Return the offset at which libyaml stops reading; None if it reads to the end."""
     try:
-        # A document is composed, not only parsed: undefined aliases and second documents fail too.
+        # The document is composed, not only parsed, so that undefined aliases and second documents fail, too.
         yaml.compose(text, Loader=yaml.CSafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -258,7 +258,7 @@ def _stop(text: str) -> int | None:
 
 
 def failure_of(error: PromptPoetError, job: RenderJob) -> RenderFailure:
-    """Return the failure as an outcome; one that a user's function raised names the function's line too."""
+    """Return the error as a failure, with the line of the functions file if a user's function raised it."""
     failure = RenderFailure(
         kind=error.kind,
         message=error.message,
@@ -271,7 +271,7 @@ def failure_of(error: PromptPoetError, job: RenderJob) -> RenderFailure:
 
 
 def placed_failure(failure: RenderFailure, error: PromptPoetError, source_map: RenderedMap) -> RenderFailure:
-    """Return the failure with the place in the template that made the text no YAML, or no list of parts."""
+    """Return the failure with the location in the template that caused invalid YAML or invalid parts."""
     culprit = culprit_of(error, source_map)
     if culprit is None:
         return failure
@@ -297,7 +297,7 @@ def placed_failure(failure: RenderFailure, error: PromptPoetError, source_map: R
 
 
 def stopped_failure(failure: RenderFailure, error: PromptPoetError, job: RenderJob) -> RenderFailure:
-    """Return the failure with the turns of loops in which the template stopped."""
+    """Return the failure with the loop iterations in which the template stopped."""
     turns = turns_at(error.__cause__)
     outside = None if failure.path == job.path else line_outside(error.__cause__, job.path)
     if not turns:
@@ -308,7 +308,7 @@ def stopped_failure(failure: RenderFailure, error: PromptPoetError, job: RenderJ
 
 
 def _with_words(failure: RenderFailure, where: Sequence[str]) -> RenderFailure:
-    """Return the failure whose message says where it happened, too."""
+    """Return the failure with a message that includes the location."""
     if not where:
         return failure
     sentence = " ".join(where)

@@ -1,4 +1,4 @@
-"""The latest rendering of a file, for rules and features that show it: plain data."""
+"""The latest rendering of a file, as plain data for rules and features."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _ESCAPED: Final = re.compile(r"\\|''")
 
 @dataclass(frozen=True, slots=True)
 class NamePattern:
-    """The written pieces of a computed name, between which anything may stand."""
+    """The literal pieces of a computed name, between which any text may occur."""
 
     pieces: tuple[str, ...]
 
     def fits(self, name: str) -> bool:
-        """Return whether the name holds the pieces in order; a regular expression would backtrack."""
+        """Return whether the name contains the pieces in order; a regular expression would backtrack."""
         first, *middle = self.pieces
         if not middle:
             return name == first
@@ -53,12 +53,12 @@ class NamePattern:
 
 
 def name_pattern(chunk: Chunk, part: Part, *, is_alone: bool) -> NamePattern | None:
-    """Return what the computed name of a part looks like.
+    """Return the pattern of a part's computed name.
 
-    None for a written-out name, and where nothing is known.
+    None for a literal name, and if nothing is known about the name.
 
-    Unless the file `is_alone`, without others that may bring in parts, a name must have letters or digits
-    of its own to be told by.
+    Unless the file `is_alone`, without others that may add parts, the pattern must contain letters or digits
+    to be distinctive.
     """
     value = part.value("name")
     if not isinstance(value, Scalar) or not value.dynamic or value.style in {"|", ">"}:
@@ -68,7 +68,7 @@ def name_pattern(chunk: Chunk, part: Part, *, is_alone: bool) -> NamePattern | N
         start, end = start + 1, end - 1
     tags = [tag for tag in chunk.tags if tag.span.start < end and tag.span.end > start]
     statements = [tag for tag in tags if tag.kind == "statement"]
-    if statements:  # what a branch or a loop leaves is not known
+    if statements:  # the output of a branch or a loop is unknown
         covered = [(statements[0].span.start, statements[-1].span.end)]
         tags = [tag for tag in tags if tag.span.end <= covered[0][0] or tag.span.start >= covered[0][1]]
     else:
@@ -88,13 +88,13 @@ def name_pattern(chunk: Chunk, part: Part, *, is_alone: bool) -> NamePattern | N
 NO_SAMPLE: Final = "none"
 """The name of the sample if the samples cannot be read."""
 _MAX_INCLUDED: Final = 50
-"""How many included files are counted."""
+"""The maximum number of included files that are counted."""
 _MAX_EXAMPLES: Final = 100
-"""How many examples are counted."""
+"""The maximum number of examples that are counted."""
 
 
 class TokenRange(NamedTuple):
-    """The tokens of something over the rows of a dataset: the fewest, the usual (the median), the most."""
+    """The range of a token count over the rows of a dataset: minimum, median and maximum."""
 
     least: int
     typical: int
@@ -108,35 +108,35 @@ class TokenRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RowTokens:
-    """What the rows of a dataset come to; rows are named by their numbers, from 1."""
+    """The token counts of the rows of a dataset; rows are identified by their numbers, from 1."""
 
     dataset: str
     rows: int
-    """How many rows were rendered."""
+    """The number of rendered rows."""
     over: tuple[int, ...]
-    """The rows with more tokens than the limit; none if there is no limit."""
+    """The rows with more tokens than the limit; empty without a limit."""
     stuck: tuple[int, ...]
-    """Those of them that truncation does not bring under it."""
+    """The rows that exceed the limit even after truncation."""
     most: int
-    """Tokens of the longest row."""
+    """The tokens of the longest row."""
     total: TokenRange | None = None
-    """Tokens of the whole prompt."""
+    """The tokens of the whole prompt."""
     parts: tuple[TokenRange | None, ...] = ()
-    """For each part of the template, in order, the tokens of all that it becomes, 0 where that is nothing.
+    """For each part of the template, in order, the tokens of everything it renders to; 0 if that is nothing.
 
-    None for a part that cannot be told apart; empty where there are too many parts to ask.
+    None for a part that cannot be identified; empty if there are too many parts.
     """
     included: Mapping[str, TokenRange] = field(default_factory=dict)
-    """The same for the parts of included files, by their names, where those are no other part's."""
+    """The same for the parts of included files, by name, if that is unique."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartRange:
-    """How many tokens a part has with all data that was tried, so many `times`; 0 where it is left out."""
+    """The token counts of a part with all data that was tried, `times` times; 0 if it was left out."""
 
     name: str
-    """The part's name, which is written out, and no other part's; or the path of a file that is included,
-    for all parts together that come from there."""
+    """The part's literal, unique name; or the path of an included file, for all parts from that file
+    together."""
     least: int
     typical: int
     most: int
@@ -145,35 +145,35 @@ class PartRange:
 
 @dataclass(frozen=True, slots=True)
 class FileRendering:
-    """What a job made of a file. The file may have changed since: `job.text` is what was rendered."""
+    """The outcome of a job for a file. The file may have changed since: `job.text` is what was rendered."""
 
     job: RenderJob
     sample: Sample
     outcome: Rendering | RenderFailure
     template_tokens: Mapping[str, int] = field(default_factory=dict)
-    """Tokens of the template texts of parts, of the fixed text behind a changing input, and of examples."""
+    """The tokens of the template texts of parts, of fixed texts after a changing input, and of examples."""
     rows: RowTokens | None = None
-    """What the rows of the first experiment's dataset come to, once they are rendered in the background."""
+    """The token counts of the rows of the first experiment's dataset, once rendered in the background."""
 
     ranges: tuple[PartRange, ...] = ()
-    """How the tokens of the parts differ with other samples and rows; empty before they were tried."""
+    """The ranges of the tokens of the parts over all samples and rows; empty before those were tried."""
     failing: tuple[FileRendering, ...] | None = None
     """The renderings with other samples and rows that fail; None before they were tried."""
     last: FileRendering | None = None
-    """If this one failed: the last one with the same sample that did not, whose counts are still shown."""
+    """After a failure, the last successful rendering with the same sample, whose counts are still shown."""
 
     @property
     def rendering(self) -> Rendering | None:
-        """The rendering, where there is one."""
+        """The rendering, or None if it failed."""
         return self.outcome if isinstance(self.outcome, Rendering) else None
 
     @property
     def failure(self) -> RenderFailure | None:
-        """Why there is no rendering."""
+        """The failure, or None if it was rendered."""
         return self.outcome if isinstance(self.outcome, RenderFailure) else None
 
     def after(self, previous: FileRendering | None) -> FileRendering:
-        """Return the same, with the last rendering if this one failed and the sample is the same."""
+        """Return this rendering; after a failure with the same sample, with the last successful one."""
         last = previous.last if previous is not None and previous.rendering is None else previous
         is_same = last is not None and last.job.encoding == self.job.encoding
         is_same = is_same and last is not None and self.sample.name in {last.sample.name, NO_SAMPLE}
@@ -181,30 +181,30 @@ class FileRendering:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the model would get just this: the data and the functions are nobody's stand-ins."""
+        """Whether the model would receive exactly this: neither data nor functions are stand-ins."""
         is_made_up = self.sample.name == PLACEHOLDERS and bool(self.sample.data)
         return not is_made_up and not self.job.stand_ins
 
     @property
     def is_approximate(self) -> bool:
-        """Whether the counts are those of the nearest encoding only: they are shown behind a `≈`."""
+        """Whether the counts are those of the nearest encoding, to be shown after a `≈`."""
         return is_approximate(self.job.encoding)
 
     @property
     def token_limit(self) -> int | None:
-        """The most tokens that the prompt may have."""
+        """The token limit of the prompt."""
         return self.job.token_limit if self.job.token_limit > 0 else None
 
 
 def sample_words(sample: Sample) -> str:
-    """Return the sample as a sentence names it."""
+    """Return a description of the sample for use in a sentence."""
     name = sample.name
     is_plain = name == PLACEHOLDERS or name.startswith(("example ", "row "))
     return name if is_plain else f"the sample `{name}`"
 
 
 def varying(newest: FileRendering, name: str | None) -> PartRange | None:
-    """Return the range of the part that is called so; None if its tokens are the same with all data."""
+    """Return the range of the part of this name; None if its token count is the same with all data."""
     if newest.rendering is None:
         return None
     found = next((each for each in newest.ranges if each.name == name), None)
@@ -212,7 +212,7 @@ def varying(newest: FileRendering, name: str | None) -> PartRange | None:
 
 
 def part_place(placed: PlacedPart, key: str = "name") -> Span:
-    """Return where a part's key stands with its value: the value, or else the part's first key."""
+    """Return the span of the value of a part's key, or else of the part's first key."""
     value = placed.part.value(key)
     if value is not None and not value.span.is_empty():
         return value.span.shifted(placed.start)
@@ -221,13 +221,13 @@ def part_place(placed: PlacedPart, key: str = "name") -> Span:
 
 
 def template_text(template: Template, placed: PlacedPart) -> str:
-    """Return the part's content as in the template, with Jinja, without YAML quotes and indentation."""
+    """Return the part's content as in the template, with tags, but without YAML quotes and indentation."""
     return _part_texts(template.source.located(placed.start).chunk)[placed.part.span]
 
 
 @chunk_fact
 def _part_texts(chunk: Chunk) -> dict[Span, str]:
-    """Return the content of each part in the chunk, by the part's place."""
+    """Return the content of each part in the chunk, by the part's position."""
     return {part.span: _part_text(chunk, part) for part in chunk_items(chunk).parts}
 
 
@@ -246,14 +246,14 @@ def _part_text(chunk: Chunk, part: Part) -> str:
 
 
 def example_text(example: Example) -> str:
-    """Return an example as Ragas writes it out: `key: value` lines with the values in JSON."""
+    """Return an example as Ragas formats it: `key: value` lines with the values in JSON."""
     return "\n".join(
         f"{key}: {json.dumps(value, ensure_ascii=False, default=str)}" for key, value in example.data.items()
     )
 
 
 def template_texts(template: Template) -> tuple[str, ...]:
-    """Return the texts whose tokens are counted: all parts, their fixed texts, and the examples."""
+    """Return the texts whose tokens are counted: parts, their fixed texts, and examples."""
     fixed = (text for prefix in unstable_prefixes(template) for text in prefix.fixed)
     parts = (text for chunk in template.source.chunks for text in _part_texts(chunk).values())
     examples = map(example_text, template.declarations.examples[:_MAX_EXAMPLES])
@@ -261,9 +261,9 @@ def template_texts(template: Template) -> tuple[str, ...]:
 
 
 def included_texts(snapshot: Snapshot, path: str) -> tuple[str, ...]:
-    """Return the texts that a rendering counts because of what the file includes itself.
+    """Return the texts to count because of the file's direct includes.
 
-    They are those of the files, and the fixed ones in them behind a changing input.
+    These are the texts of the files, and the fixed texts in them after a changing input.
     """
     template = snapshot.template(path)
     targets = {snapshot.resolve(path, reference) for reference in template.references} if template else set()
@@ -276,12 +276,11 @@ def included_texts(snapshot: Snapshot, path: str) -> tuple[str, ...]:
 def rendered_parts(
     template: Template, foreign_names: frozenset[str], rendering: Rendering
 ) -> tuple[tuple[RenderedPart, ...], ...]:
-    """Return what each part of the template became: nothing, one part, or many in a loop.
+    """Return the rendered parts of each part of the template: none, one, or many in a loop.
 
-    A part whose name is written out, and is no other's in the file or in those that it includes
-    (`foreign_names`), is found by name, and one whose name is computed by what is written out of it.
-    Where every part is rendered exactly once, they are found by their order. Parts that cannot be told
-    apart became nothing.
+    A part with a literal name that is unique in the file and its includes (`foreign_names`) is matched by
+    name, and one with a computed name by the literal pieces of the name. If every part is rendered exactly
+    once, parts are matched by their order. Parts that cannot be identified get no rendered parts.
     """
     names = [placed.part.name for placed in template.parts]
     counts = Counter(names)
@@ -304,9 +303,9 @@ def rendered_parts(
 def _with_computed_names(
     template: Template, others: Collection[str | None], rendering: Rendering
 ) -> dict[int, tuple[RenderedPart, ...]]:
-    """Return what became of the parts whose names are computed, by their numbers.
+    """Return the rendered parts of the parts with computed names, by their indices.
 
-    `others` are written out.
+    `others` are the literal names.
     """
     is_alone = not template.references
     patterns = {
@@ -320,7 +319,7 @@ def _with_computed_names(
             continue
         fitting = [index for index, pattern in patterns.items() if pattern.fits(part.name)]
         for index in fitting:
-            if len(fitting) > 1:  # nobody knows whose it is
+            if len(fitting) > 1:  # the match is ambiguous
                 found.pop(index, None)
             elif index in found:
                 found[index].append(part)
@@ -333,8 +332,8 @@ _ANY_NAME: Final = NamePattern(("", ""))
 def parts_by_file(snapshot: Snapshot, path: str, rendering: Rendering) -> dict[str, tuple[RenderedPart, ...]]:
     """Return the rendered parts that come from each file included by the one at `path`, by path.
 
-    Parts are assigned by their names: written out in one file only, or else matching a computed name of one
-    file only. Files whose parts may be those of another file are left out.
+    Parts are assigned by their names: a literal name in one file only, or else a match for a computed name of
+    one file only. Files whose parts may also come from a different file are left out.
     """
     owners: dict[str, set[str]] = {}
     patterns: dict[str, set[NamePattern]] = {}
@@ -364,9 +363,9 @@ def parts_by_file(snapshot: Snapshot, path: str, rendering: Rendering) -> dict[s
 def brought_in(
     snapshot: Snapshot, by_file: Mapping[str, tuple[RenderedPart, ...]], target: str
 ) -> tuple[RenderedPart, ...] | None:
-    """Return the rendered parts that an include of `target` adds, by the result of `parts_by_file`.
+    """Return the rendered parts that an include of `target` adds, from the result of `parts_by_file`.
 
-    None if the file has no parts, or they are not known.
+    None if the file has no parts, or they are unknown.
     """
     templates = {other: snapshot.template(other) for other in snapshot.included(target)}
     files = [other for other, template in templates.items() if template is not None and template.parts]
@@ -380,7 +379,7 @@ def _name_pattern(template: Template, placed: PlacedPart, *, is_alone: bool) -> 
 
 
 def _is_one_to_one(template: Template) -> bool:
-    """Return whether no tag stands between the parts that could add, repeat or leave out one of them."""
+    """Return whether no tag between the parts could add, repeat or leave out one of them."""
     if template.references:
         return False
     by_chunk: dict[int, list[PlacedPart]] = {}

@@ -1,4 +1,4 @@
-"""What rendering runs of a folder, so that the user can be asked before."""
+"""The code in a folder that rendering runs, for asking the user beforehand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from promptls.workspace.snapshot import Snapshot
 
 
 def code_of_rendering(snapshot: Snapshot, paths: Iterable[str]) -> FolderCode:
-    """Return the Python files and models that rendering the files at `paths` takes from their folders."""
+    """Return the Python files and models that rendering the files at `paths` loads from their folders."""
     files = list(paths)
     python = dict.fromkeys(name for path in files for name in _functions(snapshot, path))
     models = dict.fromkeys(name for path in files for name in _sentence_models(snapshot, path))
@@ -25,7 +25,7 @@ def code_of_rendering(snapshot: Snapshot, paths: Iterable[str]) -> FolderCode:
 def _functions(snapshot: Snapshot, path: str) -> Iterator[str]:
     file = functions_path(snapshot, path)
     if file is not None and snapshot.exists(file):
-        yield os.path.basename(file)  # noqa: PTH119 - a name, also one that no file can have
+        yield os.path.basename(file)  # noqa: PTH119 - also for a name that is invalid for a file
 
 
 def _sentence_models(snapshot: Snapshot, path: str) -> Iterator[str]:

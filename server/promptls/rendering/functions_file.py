@@ -16,11 +16,11 @@ from promptls.rendering.outcome import RenderFailure
 from promptls.security.files import read_text
 
 _ASKED_OF_ALL: Final = frozenset({"unsafe_callable", "alters_data", "jinja_pass_arg"})
-"""What Jinja and its sandbox ask of whatever a template calls; names with `_` are asked of every object."""
+"""Attributes that Jinja and its sandbox look up on callables, and those with `_` on every object."""
 
 
 def stand_in(name: str) -> Callable[..., Any]:
-    """Return a function that answers with its first argument, or with its own name where it is given none."""
+    """Return a function that returns its first argument, or its own name if called without arguments."""
 
     def answer(*arguments: Any, **keywords: Any) -> Any:
         given = [*arguments, *keywords.values()]
@@ -31,12 +31,12 @@ def stand_in(name: str) -> Callable[..., Any]:
 
 
 class Answer(str):
-    """A text that can be used as what a function may really give: as a list, a mapping or an object."""
+    """A text that can also be used like a list, a mapping or an object, as a real function may return."""
 
     __slots__ = ()
 
     def __iter__(self) -> Iterator[Answer]:
-        """Return two elements, which show what a loop repeats."""
+        """Yield two elements, enough to show what a loop repeats."""
         return iter((self._below(" 1"), self._below(" 2")))
 
     def __getattr__(self, name: str) -> Answer:
@@ -45,7 +45,7 @@ class Answer(str):
         return self._below(f".{name}")
 
     def __call__(self, *_arguments: Any, **_keywords: Any) -> Answer:
-        """Return what a method gives."""
+        """Return the result of a method call."""
         return self
 
     def _below(self, suffix: str) -> Answer:
@@ -58,7 +58,7 @@ MODULE_PREFIX = "promptls_functions_"
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """One file that was run, with the texts and times that it depends on."""
+    """A file that was run, with the contents and modification times of its dependencies."""
 
     source: str
     imported: Mapping[Path, int]
@@ -70,10 +70,10 @@ _folders: set[Path] = set()
 
 
 def load_functions(path: str, unsaved: Mapping[str, str]) -> Mapping[str, Callable[..., Any]] | RenderFailure:
-    """Return the public functions of the file at `path` by name; the file runs again only after a change.
+    """Return the public functions of the file at `path` by name; the file is rerun only after a change.
 
-    Public are the names in `__all__`, or else the functions defined in the file whose names do not
-    begin with an underscore. Modules beside the file can be imported by it.
+    The public functions are those in `__all__`, or else those defined in the file whose names do not begin
+    with an underscore. The file can import modules beside it.
     """
     try:
         source = unsaved[path] if path in unsaved else read_text(path)
@@ -87,10 +87,10 @@ def load_functions(path: str, unsaved: Mapping[str, str]) -> Mapping[str, Callab
     module = ModuleType(MODULE_PREFIX + Path(path).stem)
     module.__file__ = path
     sys.modules[module.__name__] = module
-    # Compiled copies beside the user's files would be left behind, and could be taken for fresh.
+    # Bytecode files beside the user's files would be left behind, and could be mistaken for current ones.
     sys.dont_write_bytecode = True
     try:
-        exec(compile(source, path, "exec"), module.__dict__)  # noqa: S102 - what this module is for
+        exec(compile(source, path, "exec"), module.__dict__)  # noqa: S102 - the purpose of this module
     except SyntaxError as error:
         where = error.filename or path
         message = f"{Path(where).name} is not valid Python: {error.msg}."
@@ -112,7 +112,7 @@ def line_in_functions(error: BaseException | None, path: str) -> int | None:
 
 
 def _failure_of(error: BaseException, path: str) -> RenderFailure:
-    """Return the failure for an `error` that running the file ended with."""
+    """Return the failure for an `error` raised while running the file."""
     line = line_in_functions(error, path)
     place = f"line {line + 1} of {path}" if line is not None else path
     message = f"The functions file fails when it is run, at {place}: {type(error).__name__}: {error}"
@@ -135,7 +135,7 @@ def _public(module: ModuleType) -> dict[str, Callable[..., Any]]:
 
 
 def _modules_in(folder: Path) -> dict[Path, str]:
-    """Return the files under `folder` that modules were imported from, installed packages left out."""
+    """Return the files under `folder` that modules were imported from, excluding installed packages."""
     found: dict[Path, str] = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
@@ -150,8 +150,8 @@ def _modules_in(folder: Path) -> dict[Path, str]:
 def _import_from(folder: Path) -> None:
     """Let modules be imported from `folder`, and from no other folder of functions files.
 
-    All modules of such folders import again: they may have changed, and two folders may each have one
-    of the same name.
+    Modules from such folders are removed, to be imported again: they may have changed, and two folders may
+    contain modules of the same name.
     """
     for other in _folders:
         if str(other) in sys.path:
@@ -159,11 +159,11 @@ def _import_from(folder: Path) -> None:
         for name in _modules_in(other).values():
             del sys.modules[name]
     _folders.add(folder)
-    # At the end, so that a file beside the functions cannot take the place of a library.
+    # At the end, so that a file beside the functions cannot shadow a library.
     sys.path.append(str(folder))
     importlib.invalidate_caches()
 
 
 def _times(paths: Mapping[Path, Any]) -> dict[Path, int]:
-    """Return the modification times in nanoseconds; 0 for a file that is gone."""
+    """Return the modification times in nanoseconds; 0 for a missing file."""
     return {path: path.stat().st_mtime_ns if path.is_file() else 0 for path in paths}

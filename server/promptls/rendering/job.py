@@ -1,4 +1,4 @@
-"""What is to be rendered, and how it travels to the worker."""
+"""Rendering jobs, and their serialization for the worker."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from promptls.truncation.prefix_cache import DEFAULT_CACHE
 
 _MAX_VALUES: Final = 2_000_000
 _MAX_BITS: Final = 14_000
-"""Python writes no numbers of more than 4,300 digits."""
+"""Python does not convert numbers of more than 4,300 digits to text."""
 
 
 def is_boundless(value: Any) -> bool:
-    """Return whether a value holds itself, or comes to millions of values, as YAML makes of a few aliases."""
+    """Return whether a value contains itself, or expands to millions of values through YAML aliases."""
     waiting, count = [value], 0
     while waiting:
         current = waiting.pop()
@@ -36,9 +36,9 @@ def is_boundless(value: Any) -> bool:
 
 
 def pack(value: Any) -> Any:
-    """`value` as JSON that `unpack` turns back into the same value; tuples and sets become lists.
+    """Return `value` as JSON that `unpack` converts back to the same value; tuples and sets become lists.
 
-    Raises TypeError for values that YAML and JSON cannot hold, and ValueError for one without bounds.
+    Raises TypeError for values that YAML and JSON cannot represent, and ValueError for boundless ones.
     """
     if is_boundless(value):
         raise ValueError("A value holds itself, or comes to millions of values through YAML aliases.")
@@ -86,7 +86,7 @@ def unpack(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """`value` as JSON to look at: keys are text, and what JSON lacks is text."""
+    """Return `value` as JSON for display: keys, and values without a JSON equivalent, become strings."""
     if isinstance(value, int) and value.bit_length() > _MAX_BITS:
         return shortened(value)
     if value is None or isinstance(value, str | bool | int | float):
@@ -99,7 +99,7 @@ def plain(value: Any) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """`value` as `str` writes it; a number of thousands of digits, which Python does not write, in words."""
+    """Return `str(value)`, or a description of a number with too many digits for Python to convert."""
     try:
         return str(value)
     except ValueError:
@@ -108,7 +108,7 @@ def as_text(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationData:
-    """Where the rows are: absolute paths of datasets, and the rows that the prompt itself declares."""
+    """The sources of rows: absolute paths of datasets, and the rows that the prompt itself declares."""
 
     test: str | None = None
     train: str | None = None
@@ -117,17 +117,17 @@ class EvaluationData:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationJob:
-    """The rows, the row to show, how many rows from there on, and the meta templates to choose from."""
+    """The rows, the row to show, the number of rows from there on, and the available meta templates."""
 
     data: EvaluationData = field(default_factory=EvaluationData)
     row: int | None = None
-    """The asked row, from 1; None for the one whose values are the job's data."""
+    """The number of the row, from 1; None for the row whose values are the job's data."""
     rows: int = 1
-    """How many rows are shown, the asked one first; 0 for all."""
+    """The number of rows shown, starting with `row`; 0 for all."""
     meta_template: str | None = None
-    """The chosen meta template's name; None for the first that there is."""
+    """The chosen meta template's name; None for the first one."""
     meta_templates: Mapping[str, Any] = field(default_factory=dict)
-    """Those that header and settings name."""
+    """The meta templates named in header and settings."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as JSON."""
@@ -143,7 +143,7 @@ class EvaluationJob:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> EvaluationJob:
-        """Return the job that `to_json` wrote."""
+        """Return the job from the result of `to_json`."""
         return cls(
             data=EvaluationData(value["test"], value["train"], tuple(unpack(value["examples"]))),
             row=value["row"],
@@ -158,47 +158,47 @@ Kind: TypeAlias = Literal["parts template", "prompt object", "evaluation prompt"
 
 @dataclass(frozen=True, slots=True)
 class RenderJob:
-    """One template, its data, and the limit to truncate to."""
+    """One template, its data, and the limit for truncation."""
 
     path: str
-    """Absolute path of the template; included files are looked up from its folder."""
+    """The absolute path of the template; includes are relative to its folder."""
     text: str
     """The template's text, which may differ from what is saved."""
     data: Mapping[str, Any] = field(default_factory=dict)
-    """The inputs by name: values that YAML can hold."""
+    """The inputs by name: values that YAML can represent."""
     unsaved: Mapping[str, str] = field(default_factory=dict)
-    """Texts of other files that count instead of what is saved, by absolute path."""
+    """The unsaved texts of other files, by absolute path."""
     functions: str | None = None
-    """Absolute path of a Python file whose public functions the template may call. It is run."""
+    """The absolute path of a Python file whose public functions the template may call. The file is run."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Variables that the functions may read; the process has no others that may hold a secret."""
+    """Variables that the functions may read; the process has no others that may contain a secret."""
     stand_ins: tuple[str, ...] = ()
-    """Functions that nobody gave, for a preview: each answers with its first argument."""
+    """Missing functions, for a preview: each is replaced by one that returns its first argument."""
     encoding: str = "o200k_base"
-    """The encoding, or the model, whose tokens are counted."""
+    """The encoding or model to count tokens with."""
     token_limit: int = -1
-    """The most tokens that are to be kept; -1 for no limit."""
+    """The maximum number of tokens after truncation; -1 for no limit."""
     truncation_step: int | None = None
     """Removal happens in multiples of this many tokens."""
     kind: Kind = "parts template"
-    """What the rendered text holds: parts, a prompt object that becomes one message of the user, or
-    an evaluation prompt that asks one row of a dataset."""
+    """The kind of prompt: parts, a prompt object that becomes one user message, or an evaluation prompt for
+    the rows of a dataset."""
     ragas_version: str | None = None
     """The release of Ragas that the project's prompt objects are for."""
     evaluation: EvaluationJob | None = None
-    """Of an evaluation prompt, the rows and the meta template."""
+    """The rows and the meta template, for an evaluation prompt."""
     roots: tuple[str, ...] | None = None
     """The folders whose files the template may include; None for all."""
     with_source_map: bool = False
-    """Whether the rendering is to say where each of its characters comes from."""
+    """Whether the rendering includes the origin of each of its characters."""
     trusted: bool = False
-    """Whether the template's folder is trusted: then a sentence model that it names is loaded."""
+    """Whether the template's folder is trusted, so that a sentence model it names may be loaded."""
     max_segments: int | None = None
-    """A source map of about more segments than this is not made, and it leads from the parts only; None
-    for one of any size, which leads from the rendered text too."""
+    """The approximate maximum number of segments of the source map, which then covers only the parts; None
+    for a map of any size, which also covers the rendered text."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the job as JSON; raises TypeError or ValueError for data that JSON cannot carry."""
+        """Return the job as JSON; raises TypeError or ValueError for data that JSON cannot represent."""
         return {
             "path": self.path,
             "text": self.text,
@@ -221,7 +221,7 @@ class RenderJob:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RenderJob:
-        """Return the job that `to_json` wrote."""
+        """Return the job from the result of `to_json`."""
         evaluation = EvaluationJob.from_json(value["evaluation"]) if value.get("evaluation") else None
         return cls(
             **{
@@ -235,7 +235,7 @@ class RenderJob:
 
 
 class RowMessages(NamedTuple):
-    """What a model gets for one row: its messages, their tokens before and after truncation, all files."""
+    """The prompt for one row: its messages, their tokens before and after truncation, and all files used."""
 
     messages: Sequence[Mapping[str, Any]]
     tokens: int
@@ -244,14 +244,14 @@ class RowMessages(NamedTuple):
 
 
 class RowsRendered(NamedTuple):
-    """The outcome of each row, in order, and the seconds that all of them took."""
+    """The outcome of each row, in order, and the total time in seconds."""
 
     outcomes: Sequence[RowMessages | RenderFailure]
     seconds: float
 
 
 def packed_rows(rendered: RowsRendered) -> dict[str, Any]:
-    """Return the outcomes as JSON; rows that the same files took part in name them once."""
+    """Return the outcomes as JSON; rows that use the same files share the list of files."""
     files: dict[tuple[str, ...], int] = {}
     rows: list[Any] = []
     for outcome in rendered.outcomes:
@@ -264,7 +264,7 @@ def packed_rows(rendered: RowsRendered) -> dict[str, Any]:
 
 
 def unpacked_rows(value: Mapping[str, Any]) -> RowsRendered:
-    """Return the outcomes that `packed_rows` wrote."""
+    """Return the outcomes from the result of `packed_rows`."""
     files = [tuple(each) for each in value["files"]]
     outcomes = [
         RenderFailure.from_json(row)
@@ -282,33 +282,33 @@ class LabChat:
     name: str
     """`row 3`, or the sample's name."""
     source: str
-    """Where the data stand, as people say it."""
+    """A readable description of the source of the data."""
     data: Mapping[str, Any]
     is_made_up: bool = False
-    """Whether its messages are placeholders: then messages of usual lengths stand for them."""
+    """Whether its messages are placeholders, to be replaced by messages of typical lengths."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabRequest:
-    """One exploration."""
+    """One exploration of the truncation lab."""
 
     job: RenderJob
-    """The template with its present limit and step; its own data are not used."""
+    """The template with its current limit and step; its own data are not used."""
     chats: tuple[LabChat, ...]
-    """The chats to grow, at least one; the first one's turns are told one by one."""
+    """The chats to grow, at least one; the turns of the first one are reported individually."""
     keys: tuple[str, ...] = ()
-    """The keys that lead to the input which grows; empty to find it."""
+    """The path of keys of the input that grows; empty to detect it."""
     turns: int | None = None
-    """How many turns each chat is to have; None for as many as show what the limit does."""
+    """The number of turns of each chat; None for enough to show the effect of the limit."""
     limits: tuple[int, ...] = ()
-    """The limits to try; empty for a choice around the present one."""
+    """The limits to try; empty for a selection around the current one."""
     steps: tuple[int, ...] = ()
-    """The steps to try; empty for a choice that suits each limit."""
+    """The steps to try; empty for a selection that suits each limit."""
     cache: str = DEFAULT_CACHE
     """The name of the prefix cache to simulate."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the request as JSON; raises TypeError or ValueError for data that JSON cannot carry."""
+        """Return the request as JSON; raises TypeError or ValueError for data that JSON cannot represent."""
         return {
             "job": self.job.to_json(),
             "chats": [
@@ -329,7 +329,7 @@ class LabRequest:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> LabRequest:
-        """Return the request that `to_json` wrote."""
+        """Return the request from the result of `to_json`."""
         chats = tuple(LabChat(**{**chat, "data": unpack(chat["data"])}) for chat in value["chats"])
         lists = {name: tuple(value[name]) for name in ("keys", "limits", "steps")}
         return cls(**{**value, **lists, "job": RenderJob.from_json(value["job"]), "chats": chats})

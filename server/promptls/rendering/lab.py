@@ -1,4 +1,4 @@
-"""The truncation lab for a file of the workspace: which chats it grows, and the process that does it."""
+"""The truncation lab for a file of the workspace: its chats, and the process that explores them."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from promptls.truncation.report import LabJson
 
 DEFAULT_ROWS = 3
-"""How many rows of a dataset are grown as chats, where nobody says how many."""
+"""The default number of rows of a dataset that are grown as chats."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabOptions:
-    """What a user may choose; everything that is left out is found."""
+    """The choices of the user; defaults are determined for missing ones."""
 
     limit: int | None = None
-    """The limit that counts as the present one, instead of the file's."""
+    """The current limit, in place of the file's."""
     step: int | None = None
-    """The step that counts as the present one, instead of the file's."""
+    """The current step, in place of the file's."""
     limits: tuple[int, ...] = ()
     steps: tuple[int, ...] = ()
     turns: int | None = None
     rows: int | None = None
-    """How many rows of the dataset are grown; 0 for none of them."""
+    """The number of rows of the dataset that are grown; 0 for none."""
     input: str | None = None
     """The input that grows: `messages`, or `chat.messages`."""
     cache: str | None = None
@@ -45,7 +45,7 @@ class LabOptions:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> LabOptions:
-        """Return the options in a command's arguments, under these names.
+        """Return the options from a command's arguments of the same names.
 
         Raises UsageError for wrong values.
         """
@@ -64,11 +64,10 @@ class LabOptions:
 def lab_request(
     snapshot: Snapshot, path: str, options: LabOptions, sample: Sample | None = None
 ) -> LabRequest:
-    """Return what to explore for the parts template at `path`.
+    """Return the exploration request for the parts template at `path`.
 
-    Its chats are rows of the dataset that hold a list of messages, else `sample`, else the first
-    sample that has one, else placeholders. Raises UsageError for other kinds of files, and for names
-    that are unknown.
+    Its chats are the rows of the dataset with a list of messages, else `sample`, else the first sample with
+    one, else placeholders. Raises UsageError for other kinds of files, and for unknown names.
     """
     if snapshot.kind(path) not in {Kind.PARTS, Kind.SECTION}:
         raise UsageError(
@@ -115,7 +114,7 @@ def _all_positive(value: Mapping[str, Any], name: str) -> tuple[int, ...]:
 
 
 async def explore(request: LabRequest, limits: Limits, tell: Tell | None = None) -> LabJson | RenderFailure:
-    """Return the lab's result from a separate process that ends with it or when the caller is cancelled."""
+    """Return the lab's result from a separate process, which ends with it or if the caller is cancelled."""
     worker = RenderWorker(limits)
     try:
         return await worker.explore(request, tell)
@@ -132,7 +131,7 @@ def _chats(snapshot: Snapshot, path: str, options: LabOptions, sample: Sample | 
     made_up = placeholder_sample(snapshot, path)
     chosen = next((each for each in candidates if _has_chat(each.data, options)), None)
     if chosen is None:
-        # What the sample has stays; only the messages are made up.
+        # Other data of the sample is retained; only the messages are made up.
         data = {**made_up.data, **candidates[0].data} if candidates[0].data else made_up.data
         chosen = Sample(made_up.name, made_up.source, data if _has_chat(data, options) else made_up.data)
     return (LabChat(chosen.name, chosen.source, chosen.data, chosen.name == PLACEHOLDERS),)

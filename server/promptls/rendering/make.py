@@ -44,9 +44,9 @@ from promptls.workspace.snapshot import Snapshot
 RENDERED_KINDS = frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT, Kind.EVALUATION})
 """The kinds of files that can be rendered."""
 JOB_KINDS: Final[dict[Kind, JobKind]] = {Kind.OBJECT: "prompt object", Kind.EVALUATION: "evaluation prompt"}
-"""What a job calls the kinds that are no lists of parts."""
+"""The values of `RenderJob.kind` for prompts other than lists of parts."""
 UNLIMITED = -1
-"""The token limit that Prompt Poet takes for none."""
+"""The token limit that Prompt Poet interprets as no limit."""
 
 
 def job_for(
@@ -58,11 +58,11 @@ def job_for(
     truncation_step: int | None = None,
     with_stand_ins: bool = False,
 ) -> RenderJob:
-    """Return what renders the file at `path` with `data`; limits that are None come from header and settings.
+    """Return the job that renders the file at `path` with `data`; limits default to header and settings.
 
-    A `functions` file is left out where the workspace is not trusted. `with_stand_ins` gives the
-    template functions of our own for those that it calls and nobody provides, so that a preview
-    shows something before its caller exists. Raises UsageError for a file that is not there.
+    A `functions` file is ignored if the workspace is not trusted. `with_stand_ins` replaces missing functions
+    that the template calls by stand-ins, so that a preview works before the calling program exists. Raises
+    UsageError if the file does not exist.
     """
     template = snapshot.template(path)
     if template is None:
@@ -96,7 +96,7 @@ def job_for(
 def _stand_ins(
     snapshot: Snapshot, path: str, functions: str | None, data: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """Return the names that the template and its includes call, and that neither data nor functions give."""
+    """Return the names that template and includes call, and that neither data nor functions provide."""
     given = {function.name for function in functions_in(functions) or ()} if functions else set()
     called = {
         name
@@ -109,7 +109,7 @@ def _stand_ins(
 
 
 def told_names(snapshot: Snapshot, path: str) -> dict[str, tuple[str, ...]]:
-    """Return the parts of each file included by the one at `path`, by path: names that are unique to it."""
+    """Return the unique names of parts in each file included by the one at `path`, by path."""
     names = {other: _names(snapshot, other) for other in snapshot.included(path)}
     counts = Counter(name for its in names.values() for name in its)
     return {
@@ -135,19 +135,19 @@ log = logging.getLogger(__name__)
 Render: TypeAlias = Callable[[RenderJob], Awaitable[Rendering | RenderFailure]]
 
 MAX_FAILING = 5
-"""How many samples and rows that do not render are reported."""
+"""The maximum number of failing samples and rows that are reported."""
 MAX_WEIGHED_PARTS = 200
-"""Of a template with more parts, the rows' tokens are not told part by part."""
+"""For a template with more parts, the tokens of rows are not counted per part."""
 MAX_WEIGHING_SECONDS = 10.0
-"""How long the rows of a dataset are tried; what was tried until then counts."""
+"""The time limit for rendering the rows of a dataset; the result covers those rendered until then."""
 
 
 COMPARING_SECONDS = 60.0
-"""How much longer a prompt may take whose retriever compares rows: its packages and rows are read once."""
+"""Additional time for a prompt whose retriever compares rows, to load its packages and rows once."""
 
 
 def limits_for(snapshot: Snapshot, path: str) -> Limits:
-    """Return what rendering the file may take, by its settings and by what its retriever has to do."""
+    """Return the limits for rendering the file, from its settings and the work of its retriever."""
     settings = snapshot.project(path).settings.rendering
     template = snapshot.template(path) if snapshot.kind(path) is Kind.EVALUATION else None
     evaluation = evaluation_of(template.source.whole) if template else None
@@ -165,11 +165,11 @@ async def render_file(
     render: Render | None = None,
     encoding: str | None = None,
 ) -> FileRendering:
-    """Return the rendering of the file at `path` with the sample of `sample`, or with the default one.
+    """Return the rendering of the file at `path` with the result of `sample`, or with the default sample.
 
-    A sample that cannot be read, for which `sample` raises UserError, is a failed rendering. Token
-    counts of `known`, a former rendering of the file, are taken over. `render` gives a job's outcome,
-    by default as the worker does. Tokens are counted in `encoding`, by default in the file's.
+    If the sample cannot be read and `sample` raises UserError, the rendering is a failure. Token counts of
+    `known`, an earlier rendering of the file, are reused. `render` returns the outcome of a job, by default
+    that of the worker. Tokens are counted in `encoding`, by default in the file's.
     """
     template = snapshot.template(path)
     assert template is not None
@@ -195,7 +195,7 @@ async def render_file(
 
 
 def _at_its_name(outcome: Rendering | RenderFailure, path: str) -> Rendering | RenderFailure:
-    """Return the outcome with its failure at `path`, even if that is not a file, as the worker assumes."""
+    """Return the outcome with its failure at `path`, even if that is not a file on disk."""
     if isinstance(outcome, RenderFailure) and outcome.path and not Path(path).is_absolute():
         return replace(outcome, path=path) if outcome.path.endswith(os.sep + path) else outcome
     return outcome
@@ -204,12 +204,12 @@ def _at_its_name(outcome: Rendering | RenderFailure, path: str) -> Rendering | R
 async def weigh_rows(
     worker: RenderWorker, snapshot: Snapshot, made: FileRendering, go_on: Callable[[], bool] = lambda: True
 ) -> FileRendering:
-    """Return the same rendering, with what the dataset's rows come to, and the data that does not render.
+    """Return the same rendering, with the token counts of the dataset's rows, and the data that fails.
 
-    Samples and rows are tried as long as `go_on` says so.
+    Samples and rows are tried while `go_on` returns true.
 
-    The rows are those that can be chosen as samples, as many as there is time for. Without rows, or
-    where rendering them would say nothing certain, the rendering has none.
+    The rows are those that can be chosen as samples, within the time limit. The rendering has no counts of
+    rows if there are no rows, or if rendering them would not be reliable.
     """
     path = made.job.path
     template = snapshot.template(path)
@@ -265,9 +265,9 @@ async def weigh_rows(
 async def _failing_samples(
     worker: RenderWorker, snapshot: Snapshot, made: FileRendering
 ) -> list[FileRendering]:
-    """Return the renderings with other samples that fail; the rows of datasets are not among them."""
+    """Return the failing renderings with other samples, excluding the rows of datasets."""
     if snapshot.kind(made.job.path) is Kind.EVALUATION:
-        return []  # its samples are its rows
+        return []  # its samples are rows
     failing: list[FileRendering] = []
     try:
         given = given_samples(snapshot, made.job.path)
@@ -292,16 +292,16 @@ def _counts(known: FileRendering | None, encoding: str, texts: Mapping[str, None
 
 
 _MAX_SECONDS: Final = 3.0
-"""How long samples and rows are tried; what was tried until then counts."""
+"""The time limit for trying samples and rows; the result covers those tried until then."""
 _MAX_ROWS: Final = 30
 
 
 async def weigh_parts(
     worker: RenderWorker, snapshot: Snapshot, made: FileRendering, go_on: Callable[[], bool]
 ) -> FileRendering:
-    """Return the same rendering, with the ranges of its parts; data is tried as long as `go_on` says so.
+    """Return the same rendering, with the ranges of its parts; data is tried while `go_on` returns true.
 
-    Without other data than that of the rendering, and where functions are stand-ins, there are none.
+    There are none without data besides that of the rendering, or if functions are stand-ins.
     """
     path = made.job.path
     template = snapshot.template(path)
@@ -326,7 +326,7 @@ async def weigh_parts(
     ranges = []
     for index, placed in enumerate(template.parts):
         name = placed.part.name
-        # Of a part that cannot be told from others, nobody knows how often it was left out.
+        # For a part that cannot be identified, it is unknown how often it was left out.
         if name is not None and names[name] == 1 and name not in others:
             ranges.append(_part_range(name, [own[index] for own, _ in counts]))
     for name in counts[0][1]:
@@ -352,7 +352,7 @@ def _samples(snapshot: Snapshot, path: str) -> list[Sample]:
 def _part_counts(
     snapshot: Snapshot, template: Template, others: frozenset[str], rendering: Rendering, path: str
 ) -> tuple[list[int], dict[str, int]]:
-    """Return the tokens of each part of the template; and of included parts, by their names and files."""
+    """Return the tokens of each part of the template, and of included parts by their names and files."""
     own = [sum(part.tokens for part in became) for became in rendered_parts(template, others, rendering)]
     names = [name for its in told_names(snapshot, path).values() for name in its]
     included = {name: sum(tokens_of((name,), rendering)) for name in names}

@@ -1,4 +1,4 @@
-"""The result of a rendering: the rendering or a failure, and how both travel from the worker."""
+"""The outcome of a rendering job: a rendering or a failure, and the serialization of both."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     from promptls.rendering.source_map.rendered import Segment
 
 PackedMap: TypeAlias = Mapping[str, Any]
-"""`files`, `turns` and `paths` are tables; `text` and each of `parts` are the numbers of rows.
+"""`files`, `turns` and `paths` are tables; `text` and each of `parts` are the numbers of packed rows.
 
 Without the map of the text, `text` is empty.
 """
 
 _WIDTH: Final = 8
-"""How many numbers a row has."""
+"""The number of numbers in a packed row."""
 
 
 def packed_map(text: Iterable[Segment], parts: Sequence[Iterable[Segment]]) -> PackedMap:
-    """Return the map of a rendered text and of the contents of its parts."""
+    """Return the packed map of a rendered text and of the contents of its parts."""
     files: dict[str, int] = {}
     turns: dict[tuple[str, ...], int] = {}
     paths: dict[str | None, int] = {None: 0}
@@ -45,7 +45,7 @@ def packed_map(text: Iterable[Segment], parts: Sequence[Iterable[Segment]]) -> P
 
 
 def _merged(segments: Iterable[Segment]) -> Iterator[Segment]:
-    """Yield the segments, with neighbours that are one stretch of the template as one."""
+    """Yield the segments, with neighbors that are contiguous in the template merged."""
     last: Segment | None = None
     for segment in segments:
         if last is not None and _continues(last, segment):
@@ -70,12 +70,12 @@ def _continues(one: Segment, other: Segment) -> bool:
 
 
 def rows_of(numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Return the rows as they are packed: of file, turns and path, the places in their tables."""
+    """Return the packed rows, which refer to file, turns and path by their indices in the tables."""
     return zip(*[iter(numbers)] * _WIDTH, strict=True)
 
 
 EVALUATION_FAILURE: Final = "evaluation prompt"
-"""The kind of what OpenCompass fails at; what only promptls cannot do here is `unavailable`."""
+"""The kind of failures of OpenCompass; limitations of promptls alone are `unavailable`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +89,22 @@ class RenderedSection:
 
 @dataclass(frozen=True, slots=True)
 class RenderedPart:
-    """One part as the model gets it."""
+    """One part as sent to the model."""
 
     index: int
     name: str
     role: str
     content: Any
-    """Text; or the list or mapping that the template gave instead."""
+    """Text; or a list or mapping from the template instead."""
     tokens: int
-    """0 where the content cannot be counted: then the rendering's `problems` say why."""
+    """0 if the content cannot be counted; the rendering's `problems` then contain the reason."""
     truncation_priority: Any
     kept: bool
-    """Whether the token limit leaves the part in the prompt."""
+    """Whether the part remains in the prompt after truncation."""
     sections: tuple[RenderedSection, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the part as JSON; its content is the very one, and no copy."""
+        """Return the part as JSON; its content is not copied."""
         return {
             "index": self.index,
             "name": self.name,
@@ -119,13 +119,13 @@ class RenderedPart:
 
 @dataclass(frozen=True, slots=True)
 class RenderFailure:
-    """Why there is no rendering, or what is wrong with one, and where."""
+    """An error that prevented a rendering, or a problem with one, and its location."""
 
     kind: str
     """`functions`, `data`, `load`, `render`, `sandbox`, `yaml`, `parts`, `tokens`, `truncation`,
     `prompt object`, `evaluation prompt`, `unavailable`, `encoding`, `timeout`, `memory` or `crash`."""
     message: str
-    """What is wrong, with the turns and the value that did it where they are known, and what to do."""
+    """The problem, with the loop iterations and the value responsible if known, and the remedy."""
     path: str | None = None
     line: int | None = None
     """0-based line of the file `path`."""
@@ -134,21 +134,21 @@ class RenderFailure:
     excerpt: str | None = None
     """The rendered lines around `rendered_line`, numbered from 1."""
     span: tuple[int, int] | None = None
-    """The offsets, in the file `path`, of the tag that printed the value that is to blame."""
+    """The offsets, in the file `path`, of the tag that printed the value responsible."""
     value: str | None = None
-    """That value."""
+    """The value responsible."""
     mended: bool = False
-    """Whether the value would do no harm behind `escape_special_characters`."""
+    """Whether `escape_special_characters` would fix the value."""
     whatever: bool = False
-    """Whether it is the template's own text that fails, whatever its values print."""
+    """Whether the template's own text fails, regardless of its values."""
     any_word: bool = False
-    """Whether it fails as soon as each value prints a word."""
+    """Whether it fails if each value prints a word."""
     turns: tuple[str, ...] = ()
-    """The turns of loops that it happened in, such as ``turn 3 of `for x in y` ``, the outermost first."""
+    """The loop iterations that it occurred in, such as ``turn 3 of `for x in y` ``, the outermost first."""
     reason: str = ""
-    """The message without turns and value, where it names them."""
+    """The message without iterations and value, if it includes them."""
     include_line: int | None = None
-    """0-based line of the include in the job's file that led to `path`, where that is another file."""
+    """0-based line of the include in the job's file that led to `path`, if that is a different file."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the failure as JSON."""
@@ -156,7 +156,7 @@ class RenderFailure:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RenderFailure:
-        """Return the failure that `to_json` wrote."""
+        """Return the failure from the result of `to_json`."""
         fields = value["failure"]
         span = fields["span"]
         return cls(
@@ -166,34 +166,34 @@ class RenderFailure:
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """A rendered prompt: all its parts, and what is left of them under the token limit."""
+    """A rendered prompt: all its parts, and those that remain after truncation."""
 
     parts: tuple[RenderedPart, ...]
     string: str | None
-    """The kept parts as one text; None if a content is no text."""
+    """The remaining parts as one text; None if a content is not text."""
     messages: list[dict[str, Any]]
-    """The kept parts as messages with `role` and `content`."""
+    """The remaining parts as messages with `role` and `content`."""
     tokens: int
-    """Tokens of all parts."""
+    """The tokens of all parts."""
     tokens_kept: int
-    """Tokens of the kept parts."""
+    """The tokens of the remaining parts."""
     text: str
-    """What Jinja made, before it was read as YAML."""
+    """The output of Jinja, before it was parsed as YAML."""
     seconds: float
-    """How long rendering and counting took."""
+    """The duration of rendering and counting."""
     problems: tuple[RenderFailure, ...] = ()
-    """What Prompt Poet would fail at later: counting a part, joining the string, truncating."""
+    """Failures that Prompt Poet would raise later: in counting a part, joining the string, or truncating."""
     files: tuple[str, ...] = field(default=())
-    """Absolute paths of every template file that took part."""
+    """The absolute paths of all template files used."""
     viewer: dict[str, Any] | None = None
-    """Of an evaluation prompt, the rows with their prompts and in-context examples, for a page."""
+    """For an evaluation prompt, the rows with their prompts and in-context examples, as JSON for a page."""
     source_map: PackedMap | None = None
-    """Where the text, and the content of each part, comes from; only where the job asks for it."""
+    """The origin of the text, and of the content of each part; only if the job requests it."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the rendering as JSON.
 
-        Contents, messages and the source map are the very ones, and no copies.
+        Contents, messages and the source map are not copied.
         """
         return {
             "parts": [part.to_json() for part in self.parts],
@@ -211,11 +211,11 @@ class Rendering:
 
 
 _DERIVED = "derived"
-"""Stands for a string or for messages that the kept parts tell."""
+"""A placeholder for a string or for messages that can be derived from the remaining parts."""
 
 
 def packed_outcome(outcome: Rendering | RenderFailure) -> dict[str, Any]:
-    """Return the outcome as JSON, a good deal smaller than `to_json` makes it."""
+    """Return the outcome as JSON that is much smaller than that of `to_json`."""
     if isinstance(outcome, RenderFailure):
         return outcome.to_json()
     string, messages = _derived(outcome.parts)
@@ -246,7 +246,7 @@ def packed_outcome(outcome: Rendering | RenderFailure) -> dict[str, Any]:
 
 
 def unpacked_outcome(value: Mapping[str, Any]) -> Rendering | RenderFailure:
-    """Return the outcome that `packed_outcome` wrote."""
+    """Return the outcome from the result of `packed_outcome`."""
     if "failure" in value:
         return RenderFailure.from_json(value)
     parts = tuple(
@@ -279,7 +279,7 @@ def unpacked_outcome(value: Mapping[str, Any]) -> Rendering | RenderFailure:
 
 
 def _derived(parts: Sequence[RenderedPart]) -> tuple[str | None, list[dict[str, Any]]]:
-    """Return the string and the messages that kept parts of usual kinds make."""
+    """Return the string and the messages derived from remaining parts with text content."""
     kept = [part for part in parts if part.kept]
     texts = [part.content for part in kept]
     string = "".join(texts) if all(isinstance(text, str) for text in texts) else None

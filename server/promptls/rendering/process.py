@@ -1,4 +1,4 @@
-"""The worker's process: reads jobs from standard input, writes answers to standard output.
+"""The worker process: reads jobs from standard input, and writes responses to standard output.
 
 Started as `python -m promptls.rendering.process MEMORY_BYTES MARK` by `promptls.rendering.worker`.
 """
@@ -32,35 +32,35 @@ from promptls.tokens.counting import count, pieces
 from promptls.tokens.encodings import UnknownEncodingError, VocabularyError, load
 
 Tell: TypeAlias = Callable[[str, int, int], None]
-"""Hears what is being done, how much of it is done, and of how much."""
+"""A progress callback: the current activity, the amount done, and the total."""
 
 REPORTS_PER_LIMIT = 10
-"""How often a running job says where it is, within its time limit."""
+"""The number of times a running job reports its position within its time limit."""
 
 PROGRESS_SECONDS = 0.05
-"""How often a long job says how far it is."""
+"""The interval between progress reports of a long job."""
 
 OBJECTS_UNTIL_COLLECTED = 200_000
-"""How many new objects a job may make before rings that nobody holds are looked for."""
+"""The number of new objects a job may create before the garbage collector looks for cycles."""
 
 GRACE_SECONDS = 5.0
-"""How long over its limit a job may run before the process ends itself, where no one else ended it."""
+"""How long a job may exceed its limit before the process ends itself, if the server has not ended it."""
 
 
 OWN_PID = os.getpid()
-"""The process that was asked; one that a function forks has another number."""
+"""The id of this process; a process that a function forks has a different one."""
 
 
 class Outbox:
-    """The way back to the server; whole messages only, whichever thread writes."""
+    """The output stream to the server; messages are written atomically from any thread."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        """Write to `stream`."""
+        """Create an outbox that writes to `stream`."""
         self._stream = stream
         self._lock = threading.Lock()
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Write one message, at once."""
+        """Write one message and flush the stream."""
         frame = frames.encode(message)
         with self._lock:
             self._stream.write(frame)
@@ -68,10 +68,10 @@ class Outbox:
 
 
 class Reporter:
-    """Says, now and then while a job runs, which template line it is at."""
+    """Reports the current template line of a running job at intervals."""
 
     def __init__(self, outbox: Outbox) -> None:
-        """Report jobs that the thread runs which makes this object."""
+        """Create a reporter for the jobs that the current thread runs."""
         self._outbox = outbox
         self._watched = threading.get_ident()
         self._job: tuple[int, float] | None = None
@@ -80,13 +80,13 @@ class Reporter:
 
     @contextmanager
     def watching(self, request: int, seconds: float) -> Iterator[None]:
-        """Report some times in `seconds` where the job of this request is, until it is done."""
+        """Report the position of the job of this request several times within `seconds`, until it is done."""
         self._job = request, seconds
         self._begun.set()
         try:
             yield
         finally:
-            # The thread finds that out when it looks next: to wake it costs more than a quick job takes.
+            # The thread notices this at its next wake-up: waking it costs more than a quick job takes.
             self._job = None
 
     def _run(self) -> None:
@@ -104,15 +104,15 @@ class Reporter:
 
 
 def template_place(frame: FrameType | None) -> tuple[str, int] | None:
-    """Return the file and 0-based line of the innermost template that runs in `frame` or its callers.
+    """Return the file and 0-based line of the innermost template running in `frame` or its callers.
 
-    Of no template, those of the functions file that is being run.
+    Without a template, return those of the functions file that is being run.
     """
     outside: tuple[str, int] | None = None
     while frame is not None:
         template = frame.f_globals.get("__jinja_template__")
         if template is not None and frame.f_code.co_filename == template.filename:
-            # Between two lines, a frame that runs has none.
+            # A running frame has no line number between two lines.
             number = frame.f_lineno or frame.f_code.co_firstlineno
             return template.filename, template.get_corresponding_lineno(number) - 1
         if outside is None and str(frame.f_globals.get("__name__")).startswith(MODULE_PREFIX):
@@ -122,19 +122,19 @@ def template_place(frame: FrameType | None) -> tuple[str, int] | None:
 
 
 def main(arguments: list[str]) -> NoReturn:
-    """Answer jobs until standard input is closed, and end the process then, in the middle of a job too.
+    """Process jobs until standard input is closed, then end the process, even during a job.
 
-    The arguments are the memory limit, or `none`, and that of the file to share the mark in.
+    The arguments are the memory limit, or `none`, and the `MarkFile` argument of the file for the mark.
     """
     end_with_owner()
     inbox, outbox = _take_streams()
-    # Ctrl+C in a terminal reaches every process of it; the server decides what ends.
+    # Ctrl+C in a terminal reaches all its processes; the server decides which ones end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_memory(None if arguments[0] == "none" else int(arguments[0]))
     MARK.share(arguments[1])
     reporter = Reporter(outbox)
-    # The pieces of a rendering live as long as it does: to look for rings among them over and over takes
-    # longer than to make them.
+    # The pieces of a rendering live as long as it does: searching them for cycles repeatedly takes longer
+    # than creating them.
     gc.freeze()
     gc.set_threshold(OBJECTS_UNTIL_COLLECTED, 20, 20)
     requests: SimpleQueue[Mapping[str, Any]] = SimpleQueue()
@@ -152,26 +152,26 @@ def _read(inbox: BinaryIO, requests: SimpleQueue[Mapping[str, Any]]) -> None:
         while True:
             requests.put(frames.read(inbox))
     finally:
-        # Nobody waits for an answer any more.
+        # Nothing is waiting for a response any more.
         os._exit(0)
 
 
 def _take_streams() -> tuple[BinaryIO, Outbox]:
-    """Return standard input and output as message streams; from now on, prints go to standard error."""
+    """Return standard input and output as message streams; redirect prints to standard error."""
     streams = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     _keep_from_children(*(stream.fileno() for stream in streams))
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
     os.dup2(2, 1)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - a descriptor, kept open
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - a descriptor that stays open
     sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - as above
     return streams[0], Outbox(streams[1])
 
 
 def _keep_from_children(*descriptors: int) -> None:
-    """Let no process that a function forks read or answer jobs: to it, the streams are empty."""
-    if not hasattr(os, "register_at_fork"):  # Windows, where nothing forks
+    """Prevent forked processes from reading jobs or writing responses, by replacing their streams."""
+    if not hasattr(os, "register_at_fork"):  # Windows has no fork
         return
 
     def cut_off() -> None:
@@ -187,7 +187,7 @@ _shown: set[str] = set()
 
 
 def _show(variables: Mapping[str, str]) -> None:
-    """Show these variables to the functions of a job, and none of those that the job before it had."""
+    """Set the environment variables for the functions of a job, and remove those of the previous job."""
     for name in _shown:
         os.environ.pop(name, None)
     _shown.clear()
@@ -205,8 +205,8 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) 
         return {"outcome": RenderFailure("encoding", str(error), job.path).to_json()}
     if request["tells_start"]:
         outbox.send({"id": request["id"], "started": job.encoding})
-    # Functions that open files by relative names mean files beside themselves. A prompt without a
-    # file must not find what lies beside the one before it.
+    # Relative file names in functions refer to the folder of the functions file. A prompt without a
+    # functions file must not find the files beside that of the previous job.
     _show(job.environment)
     folder = Path(job.functions or job.path).parent
     os.chdir(folder if folder.is_absolute() and folder.is_dir() else os.sep)
@@ -223,20 +223,20 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) 
             return {"outcome": packed_outcome(execute(job))}
     except MemoryError:
         return {"outcome": RenderFailure("memory", "Rendering needs more memory than it may have.").to_json()}
-    except Exception as error:  # noqa: BLE001 - whatever it is, the next job must still be answered
+    except Exception as error:  # noqa: BLE001 - the next job must be processed, whatever it is
         traceback.print_exc()
         message = f"Rendering failed in a way that promptls does not know: {type(error).__name__}: {error}"
         return {"outcome": RenderFailure("crash", message, job.path).to_json()}
     finally:
         if os.getpid() != OWN_PID:
-            # A function has forked this process. The watchdog's thread is not in it: to cancel that would
-            # wait for ever.
+            # This process was forked by a function. It has no watchdog thread, so cancelling that would
+            # wait forever.
             os._exit(0)
         faulthandler.cancel_dump_traceback_later()
 
 
 def _answer_lab(request: LabRequest, tell: Tell) -> dict[str, Any]:
-    """Return what the truncation lab finds, or the failure as an outcome."""
+    """Return the result of the truncation lab, or the failure as an outcome."""
     from promptls.rendering.turns import explore_turns
 
     found = explore_turns(request, tell)
@@ -244,7 +244,7 @@ def _answer_lab(request: LabRequest, tell: Tell) -> dict[str, Any]:
 
 
 def _teller(outbox: Outbox, request: int, seconds: float) -> Tell:
-    """Send how far a job is, now and then; with each such message, its time begins anew."""
+    """Return a callback that sends the progress of a job at intervals, and restarts its time limit."""
     sent = 0.0
 
     def tell(what: str, done: int, count: int) -> None:
@@ -260,9 +260,9 @@ def _teller(outbox: Outbox, request: int, seconds: float) -> Tell:
 
 
 def _answer_count(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the token counts of the texts in `request`, or their tokens one by one.
+    """Return the token counts of the texts in `request`, or their individual tokens.
 
-    Or why there are none.
+    If that fails, return the reason as `error`.
     """
     try:
         if request.get("cut"):

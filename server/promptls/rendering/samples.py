@@ -1,8 +1,8 @@
-"""The data that a prompt can be previewed with.
+"""The data available to preview a prompt.
 
-In the order of preference: the header's `samples` file, its `examples`, the first row of
-the first experiment's dataset, and placeholders made from how the inputs are used. Any
-row of that dataset can be chosen as well.
+In order of preference: the header's `samples` file, its `examples`, the first row of the first
+experiment's dataset, and placeholders derived from the use of the inputs. Any row of that dataset can also
+be chosen.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _MAX_ROWS: Final = 200
 _MEGABYTE: Final = 1 << 20
 _MAX_JSON_BYTES: Final = 32 * _MEGABYTE
 _MAX_YAML_BYTES: Final = 2 * _MEGABYTE
-"""Reading this much takes about as long as somebody who types is ready to wait."""
+"""Reading more would cause a noticeable delay while typing."""
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Data under a name; `source` says where it comes from, as people would."""
+    """Named data; `source` is a readable description of its origin."""
 
     name: str
     source: str
@@ -57,7 +57,7 @@ _EMPTY: Final = Sample("empty", "nothing", {})
 def samples_of(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
     """Return the samples of the prompt file at `path`, the default one first; never empty.
 
-    A samples file that cannot be read raises UserError, because the user asked for it.
+    A samples file that cannot be read raises UserError, because the user has requested it.
     """
     template = snapshot.template(path)
     if template is None:
@@ -66,13 +66,13 @@ def samples_of(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
 
 
 def given_samples(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
-    """Return those of `samples_of` that are not made up. Raises as that does."""
+    """Return the samples that are not placeholders. Raises like `samples_of`."""
     template = snapshot.template(path)
     return () if template is None else tuple(_given(template, path))
 
 
 def default_sample(snapshot: Snapshot, path: str) -> Sample:
-    """Return the first one of `samples_of`; no other one is made. Its data are not to be changed."""
+    """Return the first one of `samples_of`, without creating the others. Its data must not be modified."""
     template = snapshot.template(path)
     if template is None:
         return _EMPTY
@@ -80,7 +80,7 @@ def default_sample(snapshot: Snapshot, path: str) -> Sample:
 
 
 def sample_names(snapshot: Snapshot, path: str) -> tuple[tuple[str, str], ...]:
-    """Name and source of each of `samples_of`; no placeholders are made up for it. Raises as that does."""
+    """Return the name and source of each sample, without creating placeholders. Raises like `samples_of`."""
     template = snapshot.template(path)
     if template is None:
         return ((_EMPTY.name, _EMPTY.source),)
@@ -89,16 +89,16 @@ def sample_names(snapshot: Snapshot, path: str) -> tuple[tuple[str, str], ...]:
 
 
 def _given(template: Template, path: str, load: Callable[[Path], Any] | None = None) -> Iterable[Sample]:
-    """Return the samples that are not made up, the default one first."""
+    """Return the samples that are not placeholders, the default one first."""
     found = chain(_from_file(template, path, load), _from_examples(template), _first_row(template, path))
     if template.kind is Kind.EVALUATION:
-        # The examples are those of the prompt, and the rows are what it asks.
+        # Its examples are in-context examples, and its test data are the rows.
         return sorted(found, key=lambda sample: sample.name.startswith("example "))
     return found
 
 
 def sample_named(snapshot: Snapshot, path: str, name: str) -> Sample:
-    """Return the sample called `name`; UsageError names those that there are."""
+    """Return the sample called `name`; raises UsageError, which lists the available ones."""
     samples = samples_of(snapshot, path)
     for sample in samples:
         if sample.name == name:
@@ -145,7 +145,7 @@ def row_samples(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
 
 
 def placeholder_sample(snapshot: Snapshot, path: str) -> Sample:
-    """Return values for the inputs of the file and of everything that it includes; none for functions."""
+    """Return placeholder values for the inputs of the file and of all its includes, except functions."""
     template = snapshot.template(path)
     source = _placeholder_source(template)
     if template and (saved := _saved_prompt(template)):
@@ -173,7 +173,7 @@ def _saved_prompt(template: Template) -> SavedPrompt | None:
 
 
 def _schema_below(snapshot: Snapshot, needed: NeededInput) -> Mapping[str, Any]:
-    """Return the JSON Schema that one of the included files which read the input declares for it."""
+    """Return the JSON Schema that an included file declares for an input it reads."""
     for path in dict.fromkeys(place.path for place in needed.places):
         template = snapshot.template(path)
         for key in (template.declarations.inputs if template else None) or ():
@@ -183,9 +183,9 @@ def _schema_below(snapshot: Snapshot, needed: NeededInput) -> Mapping[str, Any]:
 
 
 def file_samples(template: Template, path: str) -> tuple[Sample, ...]:
-    """Return the samples in the file that the header names, read again only when that has changed.
+    """Return the samples in the file that the header names, which is reread only after a change.
 
-    Raises UserError where it cannot be read. Their data belongs to all who ask, and is not to be changed.
+    Raises UserError if it cannot be read. The data is shared by all callers, and must not be modified.
     """
     return tuple(_from_file(template, path, _known))
 
@@ -217,9 +217,9 @@ def _loaded(file: Path) -> Any:
         text = read_text(file, limit=_MAX_JSON_BYTES if is_json else _MAX_YAML_BYTES)
         if is_json:
             return json.loads(text)
-        # libyaml crashes on what is nested too deeply, which this looks at first.
+        # libyaml crashes on deeply nested input, so the depth is checked first.
         if (error := compose(text, Span, lambda _span: False).error) is not None:
-            raise ValueError(error.message)  # noqa: TRY301  (it is reported as its neighbours are)
+            raise ValueError(error.message)  # noqa: TRY301  (it is reported like other errors here)
         loaded = yaml.load(text, Loader=_Loader)  # noqa: S506  (safe)
         if is_boundless(loaded):
             raise ValueError("a value holds itself through an alias (`*name`)")  # noqa: TRY301  (as above)
@@ -259,15 +259,15 @@ def _first_row(template: Template, path: str) -> Iterator[Sample]:
     try:
         row = next(iter(open_dataset(dataset).rows()), None)
     except UserError:
-        return  # a preview goes on without its dataset; running the experiment reports it
+        return  # a preview works without its dataset; running the experiment reports the error
     if row is not None:
         yield Sample(f"row {row.number}", dataset.name, dict(row.values))
 
 
 def dataset_path(template: Template, path: str) -> Path | None:
-    """Return the dataset of the first experiment that the file at `path` declares, there or not.
+    """Return the dataset of the first experiment in the file at `path`, even if it does not exist.
 
-    Of an evaluation prompt it may be the one that its `path` names.
+    For an evaluation prompt, it may be the one that its `path` names.
     """
     if template.kind is Kind.EVALUATION:
         test = evaluation_data(template, path).test

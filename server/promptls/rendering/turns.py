@@ -31,10 +31,10 @@ from promptls.truncation.turns import Chat, Piece, may_go
 
 
 class ChatPieces:
-    """Numbers the different parts of one chat's prompts, and keeps their texts."""
+    """Numbers the distinct parts of one chat's prompts, and stores their texts."""
 
     def __init__(self, encoding: str) -> None:
-        """Count in the encoding, or the model's encoding, of this name."""
+        """Count tokens in the encoding, or the encoding of the model, of this name."""
         self._encoding = encoding
         self._numbers: dict[tuple[str, str, str, str], int] = {}
         self._pieces: list[Piece] = []
@@ -43,7 +43,7 @@ class ChatPieces:
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """The pieces so far; a piece's number is its place."""
+        """The pieces so far, by their numbers."""
         return tuple(self._pieces)
 
     def turn(self, parts: Iterable[PromptPart]) -> tuple[int, ...]:
@@ -54,7 +54,7 @@ class ChatPieces:
         return tuple(map(self._number, parts))
 
     def tokens(self, turn: Iterable[int]) -> int:
-        """Return the tokens of a prompt with these pieces."""
+        """Return the token count of a prompt with these pieces."""
         return sum(self._pieces[number].tokens for number in turn)
 
     def _number(self, part: PromptPart) -> int:
@@ -73,7 +73,7 @@ class ChatPieces:
         return partial(count, encoding=self._encoding)
 
     def shared_tokens(self, first: int, second: int) -> int:
-        """Return how many tokens two pieces have in common from their first one."""
+        """Return the length in tokens of the common prefix of two pieces."""
         key = (min(first, second), max(first, second))
         if key not in self._shared:
             self._shared[key] = self._common(self._texts[first], self._texts[second])
@@ -89,29 +89,29 @@ class ChatPieces:
 
 
 LEAST_TURNS: Final = 12
-"""How many turns a chat has at least, where nobody says how many."""
+"""The minimum number of turns of a chat, unless specified."""
 MAX_TURNS: Final = 120
-"""How many turns it is given at most, so that it grows well over its limit."""
+"""The maximum number of turns of a chat that is grown well beyond its limit."""
 TIMES_LIMIT: Final = 3
-"""How many times its limit it is to come to."""
+"""The multiple of its limit that a chat is grown to."""
 
 Tell = Callable[[str, int, int], None]
-"""Hears what is being done, how much of it is done, and of how much."""
+"""A progress callback: the current activity, the amount done, and the total."""
 
 
 class NoChatError(Exception):
-    """The prompt has no chat that grows; the message says what to do."""
+    """The prompt has no growing chat; the message contains the remedy."""
 
 
 class _Growth(NamedTuple):
-    """The input that grows: its keys, and the names of all that could."""
+    """The input that grows: its keys, and the names of all candidates."""
 
     keys: tuple[str, ...]
     names: tuple[str, ...]
 
 
 def explore_turns(request: LabRequest, tell: Tell) -> LabJson | RenderFailure:
-    """Return what the truncation lab finds for the chats of `request`, or why there is nothing to find."""
+    """Return the result of the truncation lab for the chats of `request`, or the reason why there is none."""
     job = request.job
     functions: Mapping[str, Callable[..., Any]] = {}
     if job.functions is not None:
@@ -135,7 +135,7 @@ def explore_turns(request: LabRequest, tell: Tell) -> LabJson | RenderFailure:
 
 
 class _Renderer:
-    """Renders one template with other data each time; it compiles once."""
+    """Renders one template, compiled once, with different data."""
 
     def __init__(self, job: RenderJob, functions: Mapping[str, Any]) -> None:
         self._job = job
@@ -155,7 +155,7 @@ class _Renderer:
 
 
 def _growth(request: LabRequest, renderer: _Renderer) -> _Growth:
-    """Return the input that grows: the requested one, or the first that adds parts which may be cut."""
+    """Return the input that grows: the requested one, or the first that adds parts which can be truncated."""
     first = request.chats[0]
     inputs = growing_inputs(first.data)
     names = tuple(each.name for each in inputs)
@@ -214,7 +214,7 @@ def _grow(
 def _turns_to_show(
     turn: Callable[[int], tuple[int, ...]], pieces: ChatPieces, first: int, each: int, limit: int | None
 ) -> int:
-    """Return how many turns bring the chat to a multiple of its limit."""
+    """Return the number of turns at which the chat reaches a multiple of its limit."""
     if limit is None:
         return LEAST_TURNS * 2
     few, more = (pieces.tokens(turn(first + number * each)) for number in (0, LEAST_TURNS))

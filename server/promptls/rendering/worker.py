@@ -1,4 +1,4 @@
-"""The server's side of the rendering worker: start, ask, limit, watch and end the process."""
+"""The server side of the rendering worker: starting, querying, limiting, watching and ending the process."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ if TYPE_CHECKING:
 
 _CELLS: Final = struct.Struct("=QQ")
 _SIZE: Final = 64 * 1024
-"""Bytes of the shared file: the cells, and behind them the paths of templates, each with its line break."""
+"""The size of the shared file: the cells, followed by the paths of templates, one per line."""
 _LINE_BITS: Final = 32
 
 
 class Mark:
-    """Where the templates of this process are: a number that names a file and a line of it."""
+    """The current position in the templates of this process: a number that encodes a file and a line."""
 
     def __init__(self) -> None:
-        """Begin at no line, and tell nobody."""
+        """Create a mark without a position, which is not shared."""
         self.cells: list[int] | memoryview[int] = [0, 0]
-        """The mark, and what it was when a thread could look at it last."""
+        """The mark, and its value when a thread could last inspect it."""
         self._bases: dict[str, int] = {}
         self._map: mmap.mmap | None = None
         self._end = _CELLS.size
 
     def share(self, argument: str) -> None:
-        """Write to the `MarkFile` of this argument, from now on."""
+        """Write to the `MarkFile` with this argument from now on."""
         file = int(argument) if argument.isdigit() else argument
         with open(file, "r+b") as stream:  # noqa: PTH123 - it may be a descriptor
             self._map = mmap.mmap(stream.fileno(), _SIZE)
         self.cells = memoryview(self._map)[: _CELLS.size].cast("Q")
 
     def clear(self) -> None:
-        """Create a worker that does not run yet."""
+        """Reset the mark: no template is running."""
         self.cells[0] = self.cells[1] = 0
 
     def look(self) -> None:
-        """Mark that a thread could now inspect what runs: later marks are newer than what it saw."""
+        """Record that a thread can inspect the current position; different marks are newer."""
         self.cells[1] = self.cells[0]
 
     def base(self, path: str) -> int:
@@ -76,13 +76,13 @@ MARK: Final = Mark()
 
 
 class MarkFile:
-    """What a process shares its mark in: a file without a name, except on Windows.
+    """The file in which a process shares its mark; it is anonymous, except on Windows.
 
-    Nothing of it is left when its owner is killed.
+    An anonymous file disappears even if its owner is killed.
     """
 
     def __init__(self) -> None:
-        """Make the file; raises OSError."""
+        """Create the file; raises OSError."""
         self._name: Path | None = None
         if sys.platform == "win32":  # there, no other process could open a file without a name
             self._descriptor, name = tempfile.mkstemp(prefix="promptls-mark-")
@@ -94,25 +94,25 @@ class MarkFile:
 
     @property
     def argument(self) -> str:
-        """What tells a process which file it is: its name, or the number of an inherited descriptor."""
+        """The process argument for the file: its name, or the number of an inherited descriptor."""
         return str(self._descriptor if self._name is None else self._name)
 
     @property
     def inherited(self) -> tuple[int, ...]:
-        """The descriptors that the process has to inherit."""
+        """The descriptors that the process must inherit."""
         return (self._descriptor,) if self._name is None else ()
 
     def close(self) -> None:
-        """Let go of the file, once its process has ended."""
+        """Close the file, after its process has ended."""
         os.close(self._descriptor)
         if self._name is not None:
             with contextlib.suppress(OSError):
                 self._name.unlink()
 
     def place(self, *, unseen: bool) -> tuple[str, int] | None:
-        """Return the template file and 0-based line that the process was at; None if it does not say.
+        """Return the last template file and 0-based line of the process; None if unknown.
 
-        With `unseen`, only what no thread of it has seen.
+        With `unseen`, return only a position that no thread of the process has inspected.
         """
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         content = os.read(self._descriptor, _SIZE)
@@ -125,29 +125,28 @@ class MarkFile:
 
 
 MAX_SECONDS_UNTRUSTED: Final = 5.0
-"""What a folder that is not trusted may set `timeout` to; also the default of the setting."""
+"""The maximum `timeout` in untrusted folders; also the default of the setting."""
 MAX_MEGABYTES_UNTRUSTED: Final = 1024
-"""What a folder that is not trusted may set `memory` to; also the default of the setting."""
+"""The maximum `memory` in untrusted folders; also the default of the setting."""
 _SHARE_OF_MEMORY: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a worker. They hold for one job at a time, not for a session."""
+    """Limits of a worker. They apply to each job, not to a session."""
 
     seconds: float = MAX_SECONDS_UNTRUSTED
-    """How long a job may run, counted from where its encoding is loaded."""
+    """How long a job may run, after its encoding is loaded."""
     memory_bytes: int | None = MAX_MEGABYTES_UNTRUSTED << 20
-    """How much memory the worker's process may have; None for no limit."""
+    """How much memory the worker process may use; None for no limit."""
     start_seconds: float = 60.0
     """How long the process may take to start, to load an encoding, or to count plain texts."""
 
 
 def limits_of(seconds: float, megabytes: int, *, trusted: bool) -> Limits:
-    """Return the limits that settings ask for.
+    """Return the limits from settings.
 
-    A folder that is not trusted can only lower the defaults. No folder gets more than half of the
-    machine's memory.
+    An untrusted folder can only lower the defaults. No folder gets more than half of the machine's memory.
     """
     if not trusted:
         seconds, megabytes = min(seconds, MAX_SECONDS_UNTRUSTED), min(megabytes, MAX_MEGABYTES_UNTRUSTED)
@@ -157,42 +156,42 @@ def limits_of(seconds: float, megabytes: int, *, trusted: bool) -> Limits:
 
 
 def physical_memory() -> int | None:
-    """Return the bytes of memory that the machine has; None if the system does not say."""
+    """Return the machine's memory in bytes; None if unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # Windows has no `sysconf`, other systems not all names
+    except (AttributeError, OSError, ValueError):  # Windows has no `sysconf`, other systems lack some names
         return None
 
 
 def limit_memory(memory_bytes: int | None) -> None:
-    """Bound the memory of this process, where the platform can; elsewhere, do nothing."""
+    """Limit the memory of this process, if the platform supports that."""
     if memory_bytes is None or sys.platform == "win32":
         return
     import resource
 
-    # On Linux RLIMIT_DATA counts what is really written to; RLIMIT_AS would count mapped files too.
+    # On Linux, RLIMIT_DATA counts memory actually written to; RLIMIT_AS would also count mapped files.
     kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
     _, hard = resource.getrlimit(kind)
     soft = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
     try:
         resource.setrlimit(kind, (soft, hard))
     except (OSError, ValueError):
-        # macOS refuses limits below what a process has mapped: then only the time limit holds.
+        # macOS rejects limits below what a process has mapped; then, only the time limit applies.
         return
 
 
 Tell: TypeAlias = Callable[[str, int, int], None]
-"""Hears of a long job what is being done, how much of it is done, and of how much."""
+"""A progress callback of a long job: the current activity, the amount done, and the total."""
 
 IMPORT_FOLDER = Path(__file__).resolve().parents[2]
 """The folder that the package `promptls` is imported from."""
 
 END_SECONDS = 1.0
-"""Seconds that a process which has closed its output has to end by itself."""
+"""The time for a process to exit after it has closed its output."""
 
 
 class LateError(Exception):
-    """No answer came in time; `place` is the template file and line that the job was last seen at."""
+    """No response arrived in time; `place` is the last known template file and line of the job."""
 
     def __init__(self, place: tuple[str, int] | None) -> None:
         super().__init__()
@@ -200,30 +199,30 @@ class LateError(Exception):
 
 
 class RenderProcess:
-    """At most one process at a time, started by the first message and again by one after its end.
+    """At most one process at a time, started by the first message, and restarted after it has ended.
 
-    One message is answered after another: whoever uses it sees to that.
+    The caller must send one message at a time.
     """
 
     def __init__(self, limits: Limits) -> None:
-        """Give a process the memory and each message the time of `limits`; none is started yet."""
+        """Set the memory limit of processes and the time limit of messages; no process is started yet."""
         self._limits = limits
         self._process: asyncio.subprocess.Process | None = None
         self._requests = 0
         self._mark: MarkFile | None = None
-        """Where the process marks its place."""
+        """The file where the process marks its position."""
         self._loaded: set[str] = set()
-        """The encodings that the process has ready, so that a job runs from the moment it is sent."""
+        """The encodings that the process has loaded, so that the time of a job starts when it is sent."""
 
     @property
     def pid(self) -> int | None:
-        """The number of the process; None if there is none."""
+        """The id of the process; None if it is not running."""
         return None if self._process is None else self._process.pid
 
     async def running(self) -> asyncio.subprocess.Process:
         """Return the process, started and ready.
 
-        Raises LateError, EOFError or OSError where it does not start.
+        Raises LateError, EOFError or OSError if it does not start.
         """
         if self._process is not None and self._process.returncode is None:
             return self._process
@@ -239,11 +238,11 @@ class RenderProcess:
             mark.argument,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # `-m` puts the working folder first on the import path: in a user's folder, a file named
-            # like a library would be run. Here only this package is found.
+            # `-m` puts the working directory first on the import path: in a user's folder, a file named
+            # like a library would be run. This directory contains only this package.
             cwd=IMPORT_FOLDER,
             env=minimal_environment(),
-            # Without it, a console window opens on Windows.
+            # Without this flag, a console window opens on Windows.
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             pass_fds=mark.inherited,
         )
@@ -253,11 +252,11 @@ class RenderProcess:
     async def exchange(
         self, request: dict[str, Any], tell: Tell | None = None, encoding: str | None = None
     ) -> dict[str, Any]:
-        """Return the answer to `request`.
+        """Return the response to `request`.
 
-        Raises LateError, EOFError or OSError, and then the process is gone.
+        Raises LateError, EOFError or OSError, after which the process has ended.
 
-        Of a job, `encoding` is the one that it counts with: its time begins when that is loaded.
+        `encoding` is the one that a job counts with; its time starts once that is loaded.
         """
         process = await self.running()
         assert process.stdin is not None
@@ -288,16 +287,16 @@ class RenderProcess:
                 return message
 
     def kill(self) -> None:
-        """End the process without waiting for it: whoever waits for its answer sees it end."""
+        """Kill the process without waiting for it; a pending `exchange` fails."""
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
 
     async def end(self) -> str:
-        """Return how the process ended, in words; it is stopped where it did not end."""
+        """Return a description of how the process ended; stop it if it has not."""
         process = self._process
         if process is not None:
-            # Killing a process that has just ended would take its exit code from whoever waits for it.
+            # Killing a process that has just exited would lose its exit code.
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(process.wait(), END_SECONDS)
         await self.stop()
@@ -308,7 +307,7 @@ class RenderProcess:
         return f"exit code {process.returncode}"
 
     async def stop(self) -> None:
-        """End the process, if there is one, and wait for its end."""
+        """End the process, if it exists, and wait for its end."""
         process, self._process = self._process, None
         if process is None:
             self._forget_mark()
@@ -317,13 +316,13 @@ class RenderProcess:
             process.stdin.close()
         with contextlib.suppress(ProcessLookupError):
             process.kill()
-        # A process that a function has left behind may hold the streams open: then nobody waits for it.
+        # A process left behind by a function may keep the streams open, so the wait has a time limit.
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(process.wait(), END_SECONDS)
         self._forget_mark()
 
     def marked(self, *, unseen: bool) -> tuple[str, int] | None:
-        """Return the template file and line that the process has marked."""
+        """Return the template file and line marked by the process."""
         return None if self._mark is None else self._mark.place(unseen=unseen)
 
     async def _receive(
@@ -331,7 +330,7 @@ class RenderProcess:
     ) -> dict[str, Any]:
         """Return the next message.
 
-        Raises LateError after `deadline`, with the process stopped, or EOFError.
+        Raises LateError after `deadline`, when the process is stopped, or EOFError.
         """
         assert process.stdout is not None
         try:
@@ -340,7 +339,7 @@ class RenderProcess:
             )
         except (asyncio.TimeoutError, asyncio.CancelledError) as error:
             place = self.marked(unseen=True) or place or self.marked(unseen=False)
-            # A message that was read half would make nonsense of the next: a new process begins anew.
+            # After a partially read message, the stream is unusable, so a new process is needed.
             await self.stop()
             if isinstance(error, asyncio.CancelledError):
                 raise
@@ -353,7 +352,7 @@ class RenderProcess:
 
 
 async def _read_message(stream: asyncio.StreamReader) -> dict[str, Any]:
-    """Return the next message of `stream`; raises EOFError where the process is gone."""
+    """Return the next message of `stream`; raises EOFError if the process has ended."""
     try:
         header = await stream.readexactly(frames.HEADER_BYTES)
         message: dict[str, Any] = frames.decode(await stream.readexactly(frames.body_length(header)))
@@ -365,10 +364,10 @@ async def _read_message(stream: asyncio.StreamReader) -> dict[str, Any]:
 Answer = TypeVar("Answer")
 
 ATTEMPTS = 2
-"""How often a job is tried whose process ended under it."""
+"""The number of attempts for a job whose process crashes."""
 
 SUPERSEDED_SECONDS = 0.3
-"""Seconds that a running job has to end once a newer one takes its place; then its process is ended."""
+"""The time for a superseded job to finish before its process is killed."""
 
 
 class CountingError(RuntimeError):
@@ -376,30 +375,30 @@ class CountingError(RuntimeError):
 
 
 class SupersededError(Exception):
-    """A newer rendering of the same file was asked for before this one was done."""
+    """A newer rendering of the same file was requested before this one was done."""
 
 
 class RenderWorker:
-    """A process for rendering and counting, started by the first job and again after one that killed it.
+    """A process for rendering and counting, started by the first job, and restarted after a crash.
 
-    Use it from one event loop. Jobs run one after another. A caller that is cancelled does not stop
-    its job, which ends by itself or at the time limit.
+    Use it from one event loop. Jobs run one after another. Cancelling a caller does not stop
+    its job, which runs to its end or to the time limit.
     """
 
     def __init__(self, limits: Limits | None = None) -> None:
-        """Hold every job to `limits`; no process is started yet."""
+        """Apply `limits` to every job; no process is started yet."""
         self.limits = limits or Limits()
         self._process: Final = RenderProcess(self.limits)
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._newest: dict[str, int] = {}
-        """Of each file the number of its newest rendering that may be superseded."""
+        """For each file, the id of its latest rendering that may be superseded."""
         self._coming: dict[str, tuple[RenderJob, asyncio.Task[Rendering | RenderFailure]]] = {}
         self._numbers = 0
         self._at_work: tuple[str, int | None] | None = None
 
     async def render(self, job: RenderJob) -> Rendering | RenderFailure:
-        """Return the outcome of `job`. Never raises for what is wrong with the job."""
+        """Return the outcome of `job`. Errors in the job are returned, not raised."""
         try:
             packed = job.to_json()
         except (TypeError, ValueError) as error:
@@ -407,10 +406,10 @@ class RenderWorker:
         return await self._finish(self._render(job, packed))
 
     async def render_rows(self, job: RenderJob, rows: Sequence[Mapping[str, Any]]) -> RowsRendered | None:
-        """Return what `job` makes of each row in place of its data, in one message.
+        """Render `job` with each row in place of its data, in one message.
 
-        The time limit holds for all of them together. None if they do not come to an end, or not all of
-        them can be sent: rendered one by one, each row says what is wrong with it.
+        The time limit applies to all rows together. Return None if they do not finish, or not all of them can
+        be sent; render them individually then, to get the failure of each row.
         """
         try:
             request = {"job": job.to_json(), "rows": [pack(row) for row in rows]}
@@ -420,9 +419,9 @@ class RenderWorker:
         return None if isinstance(answer, RenderFailure) else unpacked_rows(answer)
 
     async def render_newest(self, job: RenderJob) -> Rendering | RenderFailure:
-        """As `render`; but of a file, only the newest job that is asked for like this is worked on.
+        """Render like `render`, but process only the latest job of each file requested by this method.
 
-        One that waits or runs when another one comes raises SupersededError; one that is equal to it is
+        An earlier pending or running job raises SupersededError; an equal one is
         waited for.
         """
         coming = self._coming.get(job.path)
@@ -439,7 +438,7 @@ class RenderWorker:
         return await asyncio.shield(task)
 
     async def render_unless_superseded(self, job: RenderJob) -> Rendering | RenderFailure:
-        """As `render`; raises SupersededError where `render_newest` is asked for the file meanwhile."""
+        """Render like `render`; raises SupersededError if `render_newest` is called for the file."""
         try:
             packed = job.to_json()
         except (TypeError, ValueError) as error:
@@ -448,7 +447,7 @@ class RenderWorker:
         return await self._finish(self._render(job, packed, number))
 
     def give_up(self, path: str) -> None:
-        """Jobs of the file that wait or run and may be superseded raise SupersededError: none is wanted."""
+        """Make pending and running jobs of the file that may be superseded raise SupersededError."""
         former = self._newest.get(path)
         if former is not None:
             self._numbers += 1
@@ -456,20 +455,20 @@ class RenderWorker:
             self._end_superseded(path, former)
 
     async def settled(self, path: str) -> None:
-        """Wait for the newest job of the file, where one is on its way."""
+        """Wait for the latest job of the file, if one is pending or running."""
         coming = self._coming.get(path)
         if coming is not None:
             await asyncio.wait([coming[1]])
 
     def _came(self, path: str, task: asyncio.Task[Rendering | RenderFailure]) -> None:
-        """Forget a task that is done; where nobody waits for it any more, its failure is nobody's concern."""
+        """Forget a task that is done, and mark its exception as retrieved."""
         if (coming := self._coming.get(path)) is not None and coming[1] is task:
             del self._coming[path]
         if not task.cancelled():
             task.exception()
 
     async def count(self, texts: Sequence[str], encoding: str) -> list[int]:
-        """Return the tokens of each text in `encoding`, special tokens counted as text.
+        """Return the token count of each text in `encoding`; special tokens are counted as text.
 
         Raises CountingError.
         """
@@ -478,7 +477,7 @@ class RenderWorker:
         return await self._finish(self._count(list(texts), encoding))
 
     async def cut(self, texts: Sequence[str], encoding: str) -> list[dict[str, list[int]]]:
-        """Return the tokens of each text: their `ids` and `starts`, as `tokens.pieces`.
+        """Return the tokens of each text: their `ids` and `starts`, like `tokens.pieces`.
 
         Raises CountingError.
         """
@@ -489,9 +488,9 @@ class RenderWorker:
         return pieces
 
     async def explore(self, request: LabRequest, tell: Tell | None = None) -> LabJson | RenderFailure:
-        """Return what the truncation lab finds; `tell` hears how far it is.
+        """Return the result of the truncation lab; `tell` is called with its progress.
 
-        The time limit holds for one turn.
+        The time limit applies to each turn.
         """
         try:
             packed = request.to_json()
@@ -505,18 +504,18 @@ class RenderWorker:
         return found
 
     async def start(self) -> None:
-        """Start the process now, so that the first job need not wait for it."""
+        """Start the process now, so that the first job does not wait for it."""
         await self._finish(self._start())
 
     async def close(self) -> None:
-        """End the process; a job that is running is given up."""
+        """End the process; a running job is abandoned."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._process.stop()
 
     async def _finish(self, work: Coroutine[Any, Any, Answer]) -> Answer:
-        """Return the result of `work`, which goes on when the caller is cancelled."""
+        """Return the result of `work`, which continues if the caller is cancelled."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -528,7 +527,7 @@ class RenderWorker:
                 await self._process.running()
 
     def _end_superseded(self, path: str, number: int) -> None:
-        """End the process if it still runs the job of this number, whose outcome nobody waits for."""
+        """End the process if it still runs the superseded job with this id."""
         if (path, number) == self._at_work and self._newest.get(path) != number:
             self._process.kill()
 
@@ -545,9 +544,9 @@ class RenderWorker:
     async def _run(
         self, job: RenderJob, request: dict[str, Any], tell: Tell | None = None, number: int | None = None
     ) -> dict[str, Any] | RenderFailure:
-        """Return the answer to a request that runs a template, or why there is none.
+        """Return the response to a request that runs a template, or the failure.
 
-        Raises SupersededError where the job has a `number`, and is no longer the newest of its file.
+        Raises SupersededError if the job has a `number`, and is no longer the latest of its file.
         """
         async with self._lock:
             ended = ""
@@ -556,7 +555,7 @@ class RenderWorker:
                 self._at_work = job.path, number
                 try:
                     await self._process.running()
-                    # While the process starts, there is none that could be ended for a newer job.
+                    # A job may be superseded while the process starts, when it cannot be killed.
                     if number is not None and self._newest.get(job.path) != number:
                         raise SupersededError
                     answer = await self._process.exchange(request, tell, job.encoding)
@@ -573,7 +572,7 @@ class RenderWorker:
                     return answer
                 failure = RenderFailure.from_json(outcome)
                 if failure.kind == "memory":
-                    # What filled the memory may still be held by something in the process.
+                    # Objects in the process may still occupy the memory.
                     await self._process.stop()
                     return replace(failure, message=self._out_of_memory(), path=failure.path or job.path)
                 return failure
@@ -591,7 +590,7 @@ class RenderWorker:
         return counts
 
     async def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer to a question about texts; raises CountingError."""
+        """Return the response to a request about texts; raises CountingError."""
         async with self._lock:
             for _ in range(ATTEMPTS):
                 try:
@@ -621,16 +620,16 @@ class RenderWorker:
         return RenderFailure("timeout", message, path, line)
 
     def _out_of_memory(self) -> str:
-        """Return the message for a job that met the memory limit."""
+        """Return the message for a job that reached the memory limit."""
         memory = self.limits.memory_bytes
         limit = "" if memory is None else f" its limit of {memory / (1 << 20):.0f} MiB of"
         return f"Rendering needs more than{limit} memory: look for a loop or a value that grows."
 
 
 def render_once(job: RenderJob, limits: Limits | None = None) -> Rendering | RenderFailure:
-    """Return the outcome of one job, in a process that is started and ended for it.
+    """Return the outcome of one job, in a process of its own.
 
-    Raises RuntimeError where an event loop is running already: there, use RenderWorker.
+    Raises RuntimeError if an event loop is already running; use RenderWorker there.
     """
 
     async def run() -> Rendering | RenderFailure:

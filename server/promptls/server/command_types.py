@@ -159,7 +159,7 @@ class TokensResult(TypedDict):
     kept: int
     """The tokens that remain after truncation."""
     sample: str
-    """The name of the data that the prompt was rendered with."""
+    """The sample that the prompt was rendered with."""
     limit: int | None
     encoding: str
     approximate: bool

@@ -1,7 +1,7 @@
-"""Jinja's code generator, with everything that is printed as a piece that knows its origin.
+"""Jinja's code generator, modified so that everything printed is a piece that records its origin.
 
-Each function of the compiled code has a local `turn`: the turn of the loops that are open in it.
-A turn that has ended is taken back, so that `turn` is right wherever an error stops the code.
+Each function of the compiled code has a local `turn`: the current iteration of its open loops. It is reset
+after each iteration, so that `turn` is correct wherever an error stops the code.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ _NAMES: Final = (
     "shown", "passed_on", "joined_values", "made_by", "percent_formatted", "read", "read_items", "read_text",
     "read_texts", "unsure_text",
 )  # fmt: skip
-"""What compiled code calls; the environment has it."""
+"""The functions that compiled code calls, as attributes of the environment."""
 
 
 class MappingCodeGenerator(CodeGenerator):
     """Compiles templates to code that yields pieces; see `pieces`."""
 
     def __init__(self, environment: Environment, *arguments: Any, **options: Any) -> None:
-        """As Jinja's generator."""
+        """Initialize Jinja's generator."""
         super().__init__(environment, *arguments, **options)
         self._sites: Final = Sites()
         self._prose: dict[int, int] = {}
-        """Where each text between tags begins, and its number in the tables; see `skeleton`."""
+        """The index in the tables of each text between tags, by its start; see `Skeleton`."""
         self._loops: list[str] = []
-        """The variables that hold the turns around the loops that are open in this function."""
+        """The variables with the outer iterations of the loops that are open in this function."""
         self._bodies: dict[int, tuple[nodes.For, str]] = {}
         self._branches: dict[int, str] = {}
         self._begins_function = False
         self._counters = ""
         self._passing: str | None = None
-        """What pieces that Jinja hands on are handed to first."""
+        """The function call that wraps pieces which Jinja passes on."""
         self._text = ""
         self._wrapped: dict[int, tuple[nodes.Node, str, int]] = {}
-        """The expressions of which pieces are to be made: what makes them, and their sites."""
+        """The expressions to convert to pieces: the functions that convert them, and their sites."""
         self._continues = False
-        """Whether the line that is written belongs to the statement before it."""
+        """Whether the line being written continues the previous statement."""
 
     # -- the module and its functions
 
@@ -79,7 +79,7 @@ class MappingCodeGenerator(CodeGenerator):
                 self.writeline(self._counters)
 
     def macro_body(self, node: Any, frame: Frame) -> Any:
-        # What calls the macro prints it in its own turn.
+        # The caller of a macro prints its output in the caller's iteration.
         loops, self._loops = self._loops, []
         self._begins_function, self._counters = True, ""
         try:
@@ -117,13 +117,13 @@ class MappingCodeGenerator(CodeGenerator):
             self.outdent()
 
     def _constant(self, node: nodes.Expr, frame: Frame) -> str | None:
-        """Return the text of an expression that reads nothing, worked out once, as Jinja does.
+        """Return the text of a constant expression, evaluated once, as Jinja does.
 
-        None for others.
+        Return None for other expressions.
         """
         try:
             return str(super()._output_child_to_const(node, frame, self._make_finalize()))
-        except Exception:  # noqa: BLE001 - what fails fails again, and at its place, when the template runs
+        except Exception:  # noqa: BLE001 - it fails again, at its location, when the template runs
             return None
 
     def _write_value(self, node: nodes.Expr, frame: Frame) -> None:
@@ -139,8 +139,8 @@ class MappingCodeGenerator(CodeGenerator):
     # -- what is read
 
     def _note_reads(self, node: nodes.Node, frame: Frame) -> bool:
-        """Have what an expression reads written as pieces; returns whether it reads anything like that."""
-        # Where everything that is printed is escaped, texts must stay what they are.
+        """Mark what an expression reads for conversion to pieces; return whether it reads anything."""
+        # With autoescaping, texts must keep their types.
         if frame.eval_ctx.volatile or frame.eval_ctx.autoescape or is_read(node):
             return False
         found = list(reads_of(node))
@@ -150,12 +150,12 @@ class MappingCodeGenerator(CodeGenerator):
         return bool(found)
 
     def _note_set(self, node: nodes.Node, tag: nodes.Stmt, frame: Frame) -> None:
-        """Have what a tag sets written as pieces, too."""
+        """Mark what a tag sets for conversion to pieces."""
         if self._note_reads(node, frame):
             self._wrapped[id(node)] = node, "made_by", self._sites.add("set", tag)
 
     def visit(self, node: nodes.Node, *arguments: Any, **options: Any) -> Any:
-        """Write a node; what is to become pieces within a call of what makes them."""
+        """Write a node; wrap an expression to convert to pieces in a call of the converting function."""
         _, how, site = self._wrapped.pop(id(node), (None, None, 0))
         if how is None:
             return super().visit(node, *arguments, **options)
@@ -207,7 +207,7 @@ class MappingCodeGenerator(CodeGenerator):
     def visit_Include(self, node: nodes.Include, frame: Frame) -> None:
         site = self._sites.add("include", node)
         with self._sites.printing_at(site):
-            # Without context, Jinja hands the pieces of the file on without looking at them.
+            # Without context, Jinja passes on the pieces of the file without inspecting them.
             self._passing = None if node.with_context else f"FILE, {site}, {self._turn()}"
             super().visit_Include(node, frame)
             self._passing = None
@@ -224,7 +224,7 @@ class MappingCodeGenerator(CodeGenerator):
             line = node.lineno - 1
             super().newline()
             self.write(f"MARK[0] = BASE + {line}")
-            # What reads nothing is worked out now.
+            # Constant expressions are evaluated at compile time.
             MARK.cells[0] = self.environment.mark_base + line  # type: ignore[attr-defined] # the mapping one
         super().newline(node, extra)
 
@@ -235,7 +235,8 @@ class MappingCodeGenerator(CodeGenerator):
             x = f"yield from passed_on({pieces}, {self._passing})"
             self._passing = None
         elif x.startswith("from jinja2.runtime import "):
-            # Whoever runs the code gives it these names, and saves importing them for each group.
+            # The namespace that the code runs in provides these names, which avoids importing them for each
+            # group.
             x = "pass"
         super().writeline(x, node, extra)
         self._continues = False
@@ -292,7 +293,7 @@ class MappingCodeGenerator(CodeGenerator):
         self.writeline(f"turn = {outer}_turn")
 
     def _write_item(self, target: nodes.Node, frame: Frame) -> None:
-        """Write the value of a loop's target, or a tuple of the values."""
+        """Write the value of a loop target, or a tuple of the values."""
         if isinstance(target, nodes.Name):
             self.write(frame.symbols.ref(target.name))
         elif isinstance(target, nodes.Tuple):

@@ -1,7 +1,7 @@
-"""Which of the template's data a printed value is, such as `history[2].content`.
+"""The path of a printed value in the template's data, such as `history[2].content`.
 
-A way that the template's expressions give is told only where the data have that very value there;
-what no expression leads to, such as the argument of a macro, is found by what it is.
+A path derived from the template's expressions is returned only if the data contains that same value there.
+A value that no expression leads to, such as the argument of a macro, is found by its identity.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Any, Final, TypeAlias
 from promptls.rendering.source_map.pieces import Item, Leaf, SourceFile, Turn
 
 DataPath: TypeAlias = tuple[Any, ...]
-"""The name of an input, and the keys and indices from there."""
+"""The name of an input, followed by keys and indices."""
 
 _NOTHING: Final = object()
 _READING: Final = frozenset({".", "[]"})
 _LEADING: Final = frozenset({".", "[]", "|", "()"})
-"""Kinds of expressions that read one value, or make one of it."""
+"""Kinds of expressions that read one value, or derive one from it."""
 _MAX_INDEXED: Final = 100_000
 _LONGEST_CHAIN: Final = 20
-"""How many names an alias may go through."""
+"""The maximum number of names in a chain of aliases."""
 
 
 def written(path: DataPath) -> str:
-    """Return the path as a template has it."""
+    """Return the path in template syntax."""
     words = str(path[0])
     for key in path[1:]:
         is_name = isinstance(key, str) and key.isidentifier()
@@ -33,18 +33,18 @@ def written(path: DataPath) -> str:
 
 
 def turns_of(leaf: Leaf) -> list[Turn]:
-    """Return the turns that made a leaf, the outermost first."""
+    """Return the loop iterations that produced a leaf, outermost first."""
     if not leaf.outer:
         return chain_of(leaf.turn)
     found: list[Turn] = []
     for turn in (*(outer.turn for outer in leaf.outer), leaf.turn):
-        # What a tag sets and another prints in the same turn was made in one.
+        # A value may be set by one tag and printed by a different one in the same iteration.
         found += [each for each in chain_of(turn) if not any(each is known for known in found)]
     return found
 
 
 def chain_of(turn: Turn | None) -> list[Turn]:
-    """Return a turn with those around it in its function, the outermost first."""
+    """Return an iteration with its outer ones in the same function, outermost first."""
     found: list[Turn] = []
     while turn is not None:
         found.append(turn)
@@ -53,24 +53,24 @@ def chain_of(turn: Turn | None) -> list[Turn]:
 
 
 class DataPaths:
-    """Finds values of one rendering in its data."""
+    """Locates values of one rendering in its data."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        """Look in `data`, as the template saw it."""
+        """Search `data`, which must be the objects that the template used."""
         self._data = data
         self._places: dict[int, DataPath | None] | None = None
         self._items: dict[int, tuple[Turn, DataPath | None]] = {}
         self._around: Turn | None = None
         self._file: SourceFile | None = None
         self._site = -1
-        """The loop that was asked for last, in the turn around it; where it goes through what list."""
+        """The last requested loop with its outer iteration; `_base` and `_listed_there` are its list."""
         self._base: str | None = None
         self._listed_there: list[Any] = []
 
     def of(self, leaf: Leaf) -> tuple[DataPath, ...]:
-        """Return where the value that `leaf` printed stands.
+        """Return the paths of the value that `leaf` printed.
 
-        For a value made of others, where each of them does.
+        For a value derived from several others, return the path of each.
         """
         if leaf.file is None or leaf.site is None:
             return ()
@@ -81,7 +81,7 @@ class DataPaths:
         return tuple(dict.fromkeys(self._paths(expression, leaf.file, turns, leaf.value)))
 
     def item_words(self, turn: Turn) -> str | None:
-        """Return where the item stands that a turn is for, as a template has it."""
+        """Return the path of the item of an iteration, in template syntax."""
         outer, file, site, number, item = turn
         if outer is not self._around or site != self._site or file is not self._file:
             self._around, self._file, self._site = outer, file, site
@@ -98,7 +98,7 @@ class DataPaths:
     def _paths(
         self, expression: Any, file: SourceFile, turns: Sequence[Turn], value: Any
     ) -> Iterator[DataPath]:
-        """Yield where the `value` of an expression comes from."""
+        """Yield the paths of the `value` of an expression."""
         kind = expression[0] if isinstance(expression, tuple) else "."
         if kind in {"?", "or"}:
             yield from self._chosen(expression, file, turns, value)
@@ -116,7 +116,7 @@ class DataPaths:
     def _chosen(
         self, expression: Any, file: SourceFile, turns: Sequence[Turn], value: Any
     ) -> Iterator[DataPath]:
-        """Yield where a value comes from that is one of two."""
+        """Yield the paths of a value that is one of two alternatives."""
         values = [each for each in expression[-2:] if each is not None]
         for each in values:
             path = None if _is_made(each) else self._resolved(each, file, turns)
@@ -130,7 +130,7 @@ class DataPaths:
             yield from self._reads(expression[1], file, turns)
 
     def _reads(self, expression: Any, file: SourceFile, turns: Sequence[Turn]) -> Iterator[DataPath]:
-        """Yield where all stands that an expression reads, as far as it is there."""
+        """Yield the paths of all existing values that an expression reads."""
         kind = expression[0] if isinstance(expression, tuple) else "."
         if kind not in _READING or _is_made(expression):
             for each in expression[1:2] if kind in {".", "()"} else expression[1:]:
@@ -142,13 +142,13 @@ class DataPaths:
                 yield path
 
     def _is_at(self, path: DataPath, value: Any) -> bool:
-        """Return whether a value stands in the data there, or is a character of the text that does."""
+        """Return whether `value` is at `path` in the data, or is a character of the text there."""
         known = self._value(path)
         is_character = isinstance(value, str) and len(value) == 1 and isinstance(known, str)
         return _is_same(known, value) or (is_character and value in known)
 
     def _listed(self, of: DataPath | None, item: Item) -> DataPath | None:
-        """Return where an item of a list stands."""
+        """Return the path of an item of a list."""
         values = _NOTHING if of is None else self._value(of)
         if of is not None and isinstance(values, list | tuple):
             is_there = item.at < len(values) and _is_same(values[item.at], item.value)
@@ -171,7 +171,7 @@ class DataPaths:
         return None if key is _NOTHING else self._entry(of, key)
 
     def _known(self, expression: Any, file: SourceFile, turns: Sequence[Turn]) -> Any:
-        """Return the value of an expression, as far as turns and data tell it."""
+        """Return the value of an expression if iterations or data determine it."""
         if isinstance(expression, str):
             for _, its_file, site, _, item in reversed(turns):
                 targets = its_file.sites[site].targets
@@ -195,7 +195,7 @@ class DataPaths:
         return None if name in file.names.bound or name not in self._data else (name,)
 
     def _item(self, turn: Turn, outer: Sequence[Turn]) -> DataPath | None:
-        """Return where the item of a turn stands."""
+        """Return the path of the item of an iteration."""
         known = self._items.get(id(turn))
         if known is not None:
             return known[1]
@@ -208,7 +208,7 @@ class DataPaths:
         return path
 
     def _among(self, base: DataPath | None, index: int, item: Any) -> DataPath | None:
-        """Return where an item stands in the data at `base`."""
+        """Return the path of an item of the container at `base`."""
         values = _NOTHING if base is None else self._value(base)
         if base is None or values is _NOTHING:
             return None
@@ -222,7 +222,7 @@ class DataPaths:
         return (*base, same[0]) if len(same) == 1 else None
 
     def _of_tuple(self, turn: Turn, outer: Sequence[Turn], position: int, item: Any) -> DataPath | None:
-        """Return where one of the values stands that a turn has taken apart."""
+        """Return the path of one of the values that an iteration has unpacked."""
         _, file, site, number, _ = turn
         base = self._resolved(file.sites[site].expression, file, outer)
         values = _NOTHING if base is None else self._value(base)
@@ -254,7 +254,7 @@ class DataPaths:
         return value
 
     def _place(self, value: Any) -> DataPath | None:
-        """Return the only place of the data where this very object stands."""
+        """Return the path of this object in the data, if it occurs exactly once."""
         if not isinstance(value, list | dict) and not (isinstance(value, str) and len(value) > 1):
             return None
         if self._places is None:
@@ -267,7 +267,7 @@ class DataPaths:
 
 
 def _is_made(expression: Any) -> bool:
-    """Return whether an expression gives another value than the one that it reads."""
+    """Return whether the value of an expression differs from the one that it reads."""
     return isinstance(expression, tuple) and (expression[0] not in _READING or _is_made(expression[1]))
 
 
@@ -285,7 +285,7 @@ def _is_key(values: Mapping[Any, Any], key: Any) -> bool:
 
 
 def _walk(data: Mapping[str, Any]) -> Iterator[tuple[DataPath, Any]]:
-    """Yield every container and text of the data, once for each of its places."""
+    """Yield every container and text of the data, once for each of its paths."""
     waiting: list[tuple[DataPath, Any]] = [((name,), value) for name, value in data.items()]
     around: set[int] = set()
     while waiting:

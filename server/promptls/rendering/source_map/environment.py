@@ -1,4 +1,4 @@
-"""Jinja's environment for renderings whose text keeps its pieces."""
+"""Jinja environments for renderings whose text retains its pieces."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _CLASSES: Final = frozenset({dict, Namespace, Cycler, Joiner})
 
 
 class _Mapping(Environment):
-    """What compiled templates call, and what compiles them."""
+    """The functions that compiled templates call, and the compiler."""
 
     code_generator_class = MappingCodeGenerator
-    concat = staticmethod(read_values.joined)  # type: ignore[assignment] # pieces, where Jinja has texts
+    concat = staticmethod(read_values.joined)  # type: ignore[assignment] # pieces, where Jinja expects texts
     shown = staticmethod(read_values.shown)
     passed_on = staticmethod(read_values.passed_on)
     joined_values = staticmethod(read_values.joined_values)
@@ -48,7 +48,7 @@ class _Mapping(Environment):
     unsure_text = staticmethod(read_values.unsure_text)
 
     mark_base = 0
-    """The mark of the first line of what is compiled; see `mark`."""
+    """The mark of the first line of the text being compiled; see `Mark`."""
     _is_last = True
 
     @property
@@ -56,13 +56,13 @@ class _Mapping(Environment):
         return _lexer(keeps_newline=not self._is_last)
 
     def group_lexer(self, *, is_last: bool) -> PlacedLexer:
-        """Return the lexer that reads a group."""
+        """Return the lexer for a group."""
         return _lexer(keeps_newline=not is_last)
 
     def compile_group(self, text: str, name: str, path: str, line: int, *, is_last: bool) -> CodeType:
-        """Return the code of a group of a template, which begins on the 0-based `line`.
+        """Compile a group of a template that begins on the 0-based `line`.
 
-        Of the last group, Jinja drops a line break at the end.
+        In the last group, Jinja drops a trailing line break.
         """
         self._is_last = is_last
         self.mark_base = MARK.base(path) + line
@@ -77,20 +77,20 @@ class _Mapping(Environment):
         return tree
 
     def handle_exception(self, source: str | None = None) -> NoReturn:  # noqa: ARG002 - as in Jinja
-        # As it is: the frames of the compiled code know in which turn of which loop it stopped.
+        # Unchanged: the frames of the compiled code record the loop iteration in which it stopped.
         raise  # noqa: PLE0704 - called while the exception is handled
 
 
 @cache
 def _lexer(*, keeps_newline: bool) -> PlacedLexer:
-    return PlacedLexer(Environment(keep_trailing_newline=keeps_newline))  # noqa: S701 - prompts are no HTML
+    return PlacedLexer(Environment(keep_trailing_newline=keeps_newline))  # noqa: S701 - prompts are not HTML
 
 
 class _MappingSandbox(_Mapping, Sandbox):
-    """The same in the sandbox."""
+    """The same for the sandbox."""
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805, PYI063 - as in Jinja
-        """Return what the call gives. Functions of users get plain texts."""
+        """Return the result of the call. Functions of users receive plain strings."""
         if _escapes(__obj) and not kwargs and len(args) == 1 and type(args[0]) is MappedText:
             escaped = __obj(str(args[0]))
             pieces = [Deferred(escaped, partial(__obj, args[0]))]
@@ -104,11 +104,11 @@ class _MappingSandbox(_Mapping, Sandbox):
         return result
 
     def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
-        """Never returns: raises SecurityError, as for a plain text."""
+        """Raise SecurityError, as for a plain string."""
         return super().unsafe_undefined(_plain(obj), attribute)
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
-        """As in the sandbox, with what keeps pieces in place of `str.format`."""
+        """Wrap `str.format` as the sandbox does, with a version that retains pieces."""
         guarded = super().wrap_str_format(value)
         if guarded is None or isinstance(value.__self__, Markup) or value.__name__ != "format":
             return guarded
@@ -116,7 +116,7 @@ class _MappingSandbox(_Mapping, Sandbox):
 
 
 class _Format:
-    """`str.format` of a text, which keeps the pieces of what it puts in."""
+    """`str.format` of a text, which retains the pieces of inserted values."""
 
     __slots__ = ("_guarded", "_text")
 
@@ -143,7 +143,7 @@ def _escapes(function: Any) -> bool:
 
 
 def _keeps_pieces(function: Any) -> bool:
-    """Return whether a function knows what to do with mapped texts, or only puts them away."""
+    """Return whether a function supports mapped texts, or only stores them."""
     if _escapes(function):
         return True
     if isinstance(function, types.MethodType):
@@ -152,7 +152,7 @@ def _keeps_pieces(function: Any) -> bool:
 
 
 def mapping_environment(loader: MappedLoader, *, sandboxed: bool = True) -> Environment:
-    """Return an environment as `make_environment` makes it, whose renderings are MappedTexts."""
+    """Return an environment like that of `make_environment`, whose renderings are MappedTexts."""
     if sandboxed:
         environment: Environment = _MappingSandbox(loader=loader)
         environment.globals["range"] = range

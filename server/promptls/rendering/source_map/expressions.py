@@ -1,16 +1,16 @@
-"""What compiled templates remember of an expression, so that the data behind a value can be found.
+"""The representation of expressions in compiled templates, used to find the data of a value.
 
-An expression that reads data is written down with plain tuples, which stand in the compiled code:
+An expression that reads data is represented by plain tuples in the compiled code:
 
 - `"name"` reads a variable;
-- `(".", of, key)` reads an attribute or an item of another one;
-- `("()", of, "items")` is what a mapping's method gives, for loops;
-- `("[]", of, key)` reads an item whose key is an expression too;
-- `("|", of)` is another value made of one: by a filter, or a method of texts;
-- `("?", test, one, other)` is one of two values, and `("or", one, other)` the first that there is;
-- `("+", *several)` is a value made of several others.
+- `(".", of, key)` reads an attribute or an item of an expression;
+- `("()", of, "items")` is the result of a mapping's method, for loops;
+- `("[]", of, key)` reads an item whose key is also an expression;
+- `("|", of)` is a value derived from one by a filter or a string method;
+- `("?", test, one, other)` is one of two values, and `("or", one, other)` the first that is set;
+- `("+", *several)` is a value derived from several others.
 
-Anything else is None.
+Any other expression is None.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LONGEST_WORDS: Final = 80
 
 
 def expression_of(node: nodes.Node) -> Any:
-    """Return what is remembered of the expression at `node`."""
+    """Return the representation of the expression at `node`."""
     if isinstance(node, nodes.Name):
         return node.name
     if isinstance(node, nodes.Getattr):
@@ -57,7 +57,7 @@ def _item(node: nodes.Getitem) -> Any:
 
 
 def _called(node: nodes.Call) -> Any:
-    """Return what is remembered of a call that gives a mapping's values, or one of them."""
+    """Return the representation of a call that returns a mapping's values, or one of them."""
     function = node.node
     if not isinstance(function, nodes.Getattr):
         return None
@@ -70,11 +70,11 @@ def _called(node: nodes.Call) -> Any:
 
 
 def _several(node: nodes.Node) -> Any:
-    """Return all that an expression reads to make its value."""
+    """Return a representation of everything that an expression reads."""
     children = list(node.iter_child_nodes())
     if isinstance(node, nodes.Call):
         function = node.node
-        # A method's text is read, a function by itself is not.
+        # The text of a method call is read; the name of a function is not.
         children[0:1] = [function.node] if isinstance(function, nodes.Getattr) else []
     found = [each for each in map(expression_of, children) if each is not None]
     return ("|", found[0]) if len(found) == 1 else ("+", *found) if found else None
@@ -86,7 +86,7 @@ def _made(kind: str, of: nodes.Node, *more: Any) -> Any:
 
 
 def targets_of(node: nodes.Node) -> Any:
-    """Return what a loop binds: a name, or a tuple of targets."""
+    """Return the targets of a loop: a name, or a tuple of targets."""
     if isinstance(node, nodes.Name):
         return node.name
     if isinstance(node, nodes.Tuple):
@@ -95,7 +95,7 @@ def targets_of(node: nodes.Node) -> Any:
 
 
 _LONG: Final[tuple[type[nodes.Expr], ...]] = (nodes.Mul, nodes.Pow, nodes.Call, nodes.Filter)
-"""Operations that a few characters can make very long."""
+"""Operations that can take very long with few characters of code."""
 
 
 def takes_long(node: nodes.Node) -> bool:
@@ -117,14 +117,14 @@ def takes_long(node: nodes.Node) -> bool:
 
 
 class Bindings(NamedTuple):
-    """What a stretch of a template binds outside of loops."""
+    """The names that a section of a template binds outside of loops."""
 
     values: dict[str, list[Any]]
-    """Each name, with what it is set to each time."""
+    """Each name, with all expressions that it is set to."""
     set_on_top: tuple[str, ...]
     """The names that may be set for the rest of the file."""
     captured: tuple[str, ...]
-    """The names that stand in macros, which read them when they are called."""
+    """The names used in macros, which read them when they are called."""
 
 
 def bindings_of(tree: nodes.Template) -> tuple[Any, ...]:
@@ -164,7 +164,7 @@ _BINDING: Final = (
 
 
 def _bound(node: nodes.Node) -> list[str]:
-    """Return the names that a statement sets where it stands."""
+    """Return the names that a statement itself sets."""
     if isinstance(node, nodes.Macro):
         return [node.name]
     if isinstance(node, nodes.Import):
@@ -187,13 +187,13 @@ def words_of(text: str, start: int, end: int) -> str:
 
 
 VALUE: Final = "read"
-"""A text gets pieces, and any other value stays as it is."""
+"""Convert a text to pieces; leave other values unchanged."""
 TEXT: Final = "read_text"
-"""Whatever it is, it becomes a text at once."""
+"""Convert any value to a text with pieces."""
 ITEMS: Final = "read_items"
-"""The texts in a list get pieces."""
+"""Convert the texts in a list to pieces."""
 TEXTS: Final = "read_texts"
-"""Everything in a list becomes a text at once."""
+"""Convert everything in a list to texts with pieces."""
 
 _OF_TEXT: Final = frozenset(
     {
@@ -201,23 +201,23 @@ _OF_TEXT: Final = frozenset(
         "striptags", "title", "tojson", "trim", "truncate", "upper", "urlencode", "wordwrap",
     }
 )  # fmt: skip
-"""Filters of a text that keep its characters, or replace them one by one."""
+"""Filters of a text that preserve its characters, or replace them one by one."""
 _OF_ITEMS: Final = frozenset(
     {"first", "last", "list", "map", "random", "reject", "reverse", "select", "sort", "unique"}
 )
-"""Filters that hand on what is in a list."""
+"""Filters that pass on the items of a list."""
 _DEFAULTS: Final = frozenset({"default", "d"})
 
 
 class Read(NamedTuple):
-    """An expression, and which of the functions above is to be called with its value."""
+    """An expression, and the function above to call with its value."""
 
     node: nodes.Expr
     how: str
 
 
 def reads_of(node: nodes.Node, how: str = VALUE) -> Iterator[Read]:
-    """Yield the reads in an expression whose value is asked for as `how` says."""
+    """Yield the reads in an expression whose value is converted by the function `how`."""
     if is_read(node):
         assert isinstance(node, nodes.Expr)
         yield Read(node, how)
@@ -242,7 +242,7 @@ def reads_of(node: nodes.Node, how: str = VALUE) -> Iterator[Read]:
 
 
 def is_read(node: nodes.Node | None) -> bool:
-    """Return whether an expression reads a variable, or a value that lies in one."""
+    """Return whether an expression reads a variable, or a value inside of one."""
     if isinstance(node, nodes.Name):
         return node.ctx == "load"
     if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Slice):
@@ -292,7 +292,7 @@ def _of_call(node: nodes.Call) -> Iterator[Read]:
         elif function.attr in {"format", "replace"}:
             yield from _of_all(values if function.attr == "format" else values[1:2], VALUE)
     else:
-        # What a macro gets as it stands in the data is found there by itself.
+        # A macro argument that is unchanged data is found in the data by its identity.
         yield from _of_all([value for value in values if not is_read(value)], VALUE)
 
 

@@ -1,4 +1,4 @@
-"""Jinja's filters that keep the pieces of a text, where it is certain which character became which."""
+"""Jinja's filters, with versions that retain pieces if the origin of each character is certain."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ Align = Callable[..., "str | None"]
 _RUNS: Final = re.compile(r"\s+|\S+")
 _ENTITY: Final = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?)")
 _MAX_JOINED: Final = 20_000
-"""A list of more items is joined to a text that leads to the list as a whole."""
+"""Longer lists are joined to a text whose origin is the list as a whole."""
 
 
 def mapping_filters(known: Mapping[str, Filter]) -> dict[str, Filter]:
-    """Return the filters of `known`, with those that keep pieces in place of Jinja's own."""
+    """Return the filters of `known`, with versions that retain pieces in place of Jinja's own."""
     return {
         **known,
         **{name: _keeping(known[name], align) for name, align in _ALIGNED.items() if name in known},
@@ -48,11 +48,11 @@ def mapping_filters(known: Mapping[str, Filter]) -> dict[str, Filter]:
 
 
 def _keeping(filter_: Filter, align: Align) -> Filter:
-    """Return the filter, whose result is replaced by an equal text with pieces."""
+    """Return the filter, with its result replaced by an equal text with pieces."""
     first = 1 if hasattr(filter_, "jinja_pass_arg") else 0
     try:
         parameters = list(inspect.signature(filter_).parameters.values())[first:]
-    except ValueError:  # It is written in C.
+    except ValueError:  # The filter is written in C.
         parameters = []
     names = [each.name for each in parameters]
     defaults = [each.default for each in parameters]
@@ -60,11 +60,11 @@ def _keeping(filter_: Filter, align: Align) -> Filter:
     @functools.wraps(filter_)
     def keep(*arguments: Any, **options: Any) -> Any:
         if align is _joined and isinstance(arguments[first], Iterator):
-            # What an iterator gave cannot be looked at once more.
+            # An iterator cannot be read twice.
             arguments = (*arguments[:first], list(arguments[first]), *arguments[first + 1 :])
         result = filter_(*arguments, **options)
         if type(result) is MappedText and align is not _indented:
-            # Some keep their pieces by themselves, with the methods of the text.
+            # Some filters retain pieces already, because they use methods of the text.
             return result
         may_align = isinstance(arguments[first], str) or align is _joined
         given = (*arguments[first:], *options.values())
@@ -173,7 +173,7 @@ def _centered(result: str, text: str, *_options: Any) -> str | None:
 
 
 def _wrapped(result: str, text: str, *_options: Any) -> str | None:
-    """Return the text with other white space between its words."""
+    """Return the text with changed white space between its words."""
     changes: list[str | None] = []
     bounds = [0]
     for match in _RUNS.finditer(result):
@@ -237,7 +237,7 @@ def _last(_result: str, text: str) -> str:
 
 
 def _without_tags(_result: str, text: str) -> str:
-    """As Markup strips tags: comments, then tags, then white space, and entities at the end."""
+    """Strip tags like Markup: comments, then tags, then white space, and finally entities."""
     for begin, end in (("<!--", "-->"), ("<", ">")):
         start = text.find(begin)
         while start >= 0:

@@ -1,4 +1,4 @@
-"""The leaves of texts with pieces: what stands where, each with the one origin that it has."""
+"""The leaves of texts with pieces: contiguous stretches of text with one origin each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from promptls.rendering.source_map.pieces import Deferred, Leaf, Outer, inserted
 
 
 class PiecedText(str):
-    """A text with its pieces, which become its leaves when somebody asks for those."""
+    """A text with its pieces, which are converted to leaves on demand."""
 
     __slots__ = ("_promptls_pieces",)
 
@@ -18,16 +18,16 @@ class PiecedText(str):
 
 
 def leaves_of(text: str) -> list[Leaf]:
-    """Return the leaves of a text, in order: no two origins in one, and every character in one."""
+    """Return the leaves of a text, in order: each has one origin, and together they cover the text."""
     if not isinstance(text, PiecedText):
         return [inserted(str(text))] if text else []
-    found = _flat(text._promptls_pieces)  # noqa: SLF001 - the name keeps templates from it
+    found = _flat(text._promptls_pieces)  # noqa: SLF001 - the name prevents access by templates
     text._promptls_pieces = found  # noqa: SLF001 - as above
     return found
 
 
 def _flat(pieces: Iterable[Any]) -> list[Leaf]:
-    """Return the leaves of pieces."""
+    """Flatten pieces into leaves."""
     found: list[Leaf] = []
     waiting: list[tuple[Iterator[Any], tuple[Outer, ...]]] = [(iter(pieces), ())]
     while waiting:
@@ -66,7 +66,7 @@ def _flat(pieces: Iterable[Any]) -> list[Leaf]:
 
 
 def _inside(piece: Any) -> list[Any]:
-    """Return the pieces that one is made of which is no bare tuple."""
+    """Return the pieces inside a piece that is not a plain tuple."""
     if type(piece) is Deferred:
         made = piece.made()
         return leaves_of(made) if made == piece.text else [unsure(piece.text)]
@@ -74,7 +74,7 @@ def _inside(piece: Any) -> list[Any]:
 
 
 def within(leaf: Leaf, outer: tuple[Outer, ...]) -> Leaf:
-    """Return the leaf in what `outer` prints."""
+    """Return the leaf as part of the output of `outer`."""
     if not outer:
         return leaf
     file, site, turn = outer[-1]
@@ -86,22 +86,22 @@ def within(leaf: Leaf, outer: tuple[Outer, ...]) -> Leaf:
             and leaf.file is file
             and (leaf.start, leaf.end) == (first, last)
         ):
-            # The tag that reads the value prints it, too.
+            # The tag that reads the value also prints it.
             outer = outer[:-1]
         return leaf._replace(outer=outer + leaf.outer) if outer else leaf
-    # What nobody knows the way of belongs to all that the tag reads.
+    # Text of unknown origin is attributed to everything that the tag reads.
     known = None if leaf.value is None else site
     return _new(Leaf, (leaf.text, file, first, last, turn, outer[:-1], False, known, leaf.value))
 
 
 _new = tuple.__new__
-"""Makes named tuples in half of the time; a large text has hundreds of thousands of them."""
+"""Creates named tuples twice as fast; a large text has hundreds of thousands of them."""
 _PASSES_ON: Final = frozenset({"include", "block"})
 """Sites whose values are pieces."""
 
 
 def between(leaves: list[Leaf], bounds: list[int]) -> Iterator[list[Leaf]]:
-    """Yield the leaves between each two neighbouring bounds, which go from the beginning to the end."""
+    """Yield the leaves between each two adjacent bounds, which cover the text from start to end."""
     number = at = 0
     for start, end in pairwise(bounds):
         found: list[Leaf] = []
@@ -116,7 +116,7 @@ def between(leaves: list[Leaf], bounds: list[int]) -> Iterator[list[Leaf]]:
 
 
 def in_place_of(old: list[Leaf], new: str) -> list[Leaf]:
-    """Return the leaves of a text that stands for the `old` ones."""
+    """Return the leaves of a text that replaces the `old` ones."""
     if isinstance(new, PiecedText):
         return leaves_of(new)
     first = old[0]

@@ -1,4 +1,4 @@
-"""A template's text before it is compiled: its tags with their places, in groups that compile one by one."""
+"""Lexing before compilation: tags with their positions, and groups of tags that are compiled separately."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from promptls.rendering.source_map.pieces import Site, SourceFile
 
 
 class PlacedLine(int):
-    """A line number, from 1, that also knows the span of the tag or of the text that it is of."""
+    """A line number, from 1, that also records the span of its tag or text."""
 
     span: list[int]
-    """Offsets of the first character and of the one behind the last, of the text as Jinja reads it."""
+    """The start and end offsets in the text as Jinja reads it."""
 
 
 _BEGINS: Final = frozenset({"variable_begin", "block_begin"})
@@ -33,13 +33,13 @@ class PlacedLexer(Lexer):
     def tokeniter(
         self, source: str, name: str | None, filename: str | None = None, state: str | None = None
     ) -> Iterator[tuple[int, str, str]]:
-        """Yield the tokens as Jinja has them, each with a line number that knows its place."""
+        """Yield Jinja's tokens, each with a line number that records its position."""
         text = "\n".join(newline_re.split(source)[::2])
         at = 0
         line = _placed(1, 0, 0)
         in_tag = False
         for number, token, value in super().tokeniter(source, name, filename, state):
-            # Between two tokens there is nothing but the white space that a `-` takes away.
+            # Only white space removed by a `-` can occur between two tokens.
             start = text.find(value, at)
             at = start + len(value)
             if token in _BEGINS or not in_tag:
@@ -62,25 +62,25 @@ def _placed(number: int, start: int, end: int) -> PlacedLine:
 
 
 class Sites:
-    """The table that a template's compiled code carries; see `pieces.Site`."""
+    """The table of sites in a template's compiled code; see `pieces.Site`."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[Any, ...]] = []
-        """The sites, each at its number."""
+        """The sites, by their ids."""
         self.printing: int | None = None
-        """The site that what others make belongs to, where it is printed now."""
+        """The site that currently printed pieces are attributed to."""
 
     def add(
         self, kind: str, node: nodes.Node, words: str = "", expression: Any = None, targets: Any = None
     ) -> int:
-        """Return the number of a new site, which stands where the node does."""
+        """Add a site at the position of the node, and return its id."""
         start, end = span_of(node)
         self.rows.append((kind, start, end, words, expression, targets))
         return len(self.rows) - 1
 
     @contextmanager
     def printing_at(self, site: int) -> Iterator[None]:
-        """Lets what is printed within it belong to a site."""
+        """Attribute everything printed inside the `with` block to a site."""
         before, self.printing = self.printing, site
         try:
             yield
@@ -89,24 +89,24 @@ class Sites:
 
 
 def span_of(node: nodes.Node) -> tuple[int, int]:
-    """Return where a node's tag or text stands in the file; at its beginning for what Jinja made itself."""
+    """Return the span of a node's tag or text in the file; the start of the file for synthetic nodes."""
     line = node.lineno
     return (line.span[0], line.span[1]) if isinstance(line, PlacedLine) else (0, 0)
 
 
 _KEPT_CHARACTERS: Final = 4_000_000
-"""How many characters of pieces are kept in mind, those that were used last."""
+"""The maximum number of characters of cached pieces; the least recently used ones are dropped."""
 _WHOLE: Final = re.compile(r"\{%[-+]?\s*(?:extends|block|autoescape)\b")
-"""Statements that reach over a whole file."""
+"""Statements that affect a whole file."""
 _LONGEST_UNIT: Final = 50_000
-"""A comment of more characters makes the text one group."""
+"""A text with a longer comment is not split into groups."""
 _ITEM: Final = re.compile(r"(?<=\n)(?=- )")
 _SPACES: Final = frozenset({"whitespace"})
 _OPENS: Final = frozenset({"for", "if", "macro", "call", "filter", "with"})
 
 
 class Group(NamedTuple):
-    """A stretch of a template's text: where it begins, and on which 0-based line."""
+    """A section of a template's text: its start, and its 0-based first line."""
 
     text: str
     start: int
@@ -115,23 +115,23 @@ class Group(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """What a text opens, less what it closes. `depth` is None if a tag or comment is left open."""
+    """The number of blocks opened minus those closed by a text; None if a tag or comment is unclosed."""
 
     depth: int | None
     is_jinja: bool = True
 
 
 class Grouping:
-    """Cuts texts into groups, and keeps in mind what it has looked at."""
+    """Splits texts into groups, and caches the results of lexing."""
 
     def __init__(self, lexer: PlacedLexer) -> None:
-        """Read tags with `lexer`."""
+        """Create a grouping that reads tags with `lexer`."""
         self._lexer = lexer
         self._known: OrderedDict[str, _Unit] = OrderedDict()
         self._characters = 0
 
     def groups(self, text: str) -> list[Group]:
-        """Return the groups of `text`: one where it cannot be cut."""
+        """Return the groups of `text`; only one if it cannot be split."""
         whole = [Group(text, 0, 0, is_last=True)]
         if "\r" in text or _WHOLE.search(text):
             return whole
@@ -186,7 +186,7 @@ class Grouping:
 
 
 def _change(tag: list[str]) -> int:
-    """Return how many blocks a tag opens, less those that it closes."""
+    """Return the number of blocks that a tag opens, minus those it closes."""
     if tag[0] != "block_begin" or len(tag) == 1:
         return 0
     word = tag[1]
@@ -205,31 +205,31 @@ _PROSE: Final = frozenset({"data", "comment"})
 
 
 class Skeleton(NamedTuple):
-    """The tags of a text, and what stands where."""
+    """The tags of a text, and the positions of tags and texts between them."""
 
     tokens: tuple[tuple[int, str, str], ...]
-    """The tokens with their lines; of prose, only that there is some."""
+    """The tokens with their lines; prose is represented by an empty string."""
     prose: dict[int, str]
-    """The texts between tags, by where they begin."""
+    """The texts between tags, by their starts."""
     tags: list[int]
-    """Where each tag begins."""
+    """The start of each tag."""
 
 
 NO_SKELETON: Final = Skeleton((), {}, [])
 
 
 class Filled(NamedTuple):
-    """Code that was compiled for one text, with the prose and the places of another one of the same tags."""
+    """Code compiled for one text, reused for a different text with the same tags."""
 
     code: CodeType
     compiled: Skeleton
-    """Of the text that was compiled."""
+    """The skeleton of the compiled text."""
     filled: Skeleton
-    """Of the text that it stands for."""
+    """The skeleton of the text that it is reused for."""
 
 
 def skeleton_of(lexer: PlacedLexer, text: str) -> Skeleton | None:
-    """Return the skeleton of a text; None if Jinja cannot take it apart."""
+    """Return the skeleton of a text; None if Jinja cannot tokenize it."""
     tokens: list[tuple[int, str, str]] = []
     prose: dict[int, str] = {}
     tags: list[int] = []
@@ -247,8 +247,8 @@ def skeleton_of(lexer: PlacedLexer, text: str) -> Skeleton | None:
 
 
 def filled_in(namespace: dict[str, Any], code: Filled, file: SourceFile) -> None:
-    """Give the `namespace` that the code was run in its prose, and `file` its sites."""
-    # Both skeletons have the same tags, and as many texts between them.
+    """Set the prose in the `namespace` that the code was run in, and the sites of `file`."""
+    # Both skeletons have the same tags, and the same number of texts between them.
     prose = dict(zip(code.compiled.prose, code.filled.prose.items(), strict=True))
     begun = [(text, file, start) for start, text in (prose[each] for each in namespace["prose"])]
     namespace["BEGUN"] = begun
@@ -258,7 +258,7 @@ def filled_in(namespace: dict[str, Any], code: Filled, file: SourceFile) -> None
 
 
 def _moved(sites: Iterable[tuple[Any, ...]], code: Filled) -> Iterator[tuple[Any, ...]]:
-    """Yield the sites where they stand in the text that the code is filled with."""
+    """Yield the sites with their positions in the text that the code is reused for."""
     before, now = code.compiled.tags, code.filled.tags
     if before == now:
         yield from sites

@@ -1,4 +1,4 @@
-"""Texts that keep their pieces: what is made of them keeps those whose origin is certain."""
+"""Texts with pieces: texts derived from them retain the pieces whose origin is certain."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from promptls.rendering.source_map.leaves import PiecedText, between, in_place_o
 from promptls.rendering.source_map.pieces import Leaf, inserted, unsure
 
 _MAX_REPEATED: Final = 100_000
-"""Of more pieces, what is made of a text in another order has none."""
+"""Operations that reorder or repeat a text with more pieces drop them."""
 
 
 class MappedText(PiecedText):
-    """A text with its pieces. What is made of it keeps them, where each character's way is certain."""
+    """A text with its pieces. Derived texts retain them if the origin of each character is certain."""
 
     __slots__ = ()
 
-    def __new__(cls, text: str = "", pieces: list[Any] | None = None) -> MappedText:  # noqa: PYI034 - there is no class below it
-        """Return the `text` that is made of the `pieces`, or one that nothing is known of."""
+    def __new__(cls, text: str = "", pieces: list[Any] | None = None) -> MappedText:  # noqa: PYI034 - it has no subclasses
+        """Create `text` from its `pieces`, or without any known origin."""
         self = super().__new__(cls, text)
         self._promptls_pieces = [inserted(text)] if pieces is None else pieces
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return a copy is plain text."""
+        """Pickle and copy as plain text."""
         return str, (str(self),)
 
     def __add__(self, other: str) -> str:
@@ -62,63 +62,63 @@ class MappedText(PiecedText):
         return picked(self, places) if len(places) <= _MAX_REPEATED else found
 
     def strip(self, chars: str | None = None) -> str:
-        """Without white space, or `chars`, at both ends."""
+        """Return the text without white space, or `chars`, at both ends."""
         return self.lstrip(chars).rstrip(chars)
 
     def lstrip(self, chars: str | None = None) -> str:
-        """Without it at the beginning."""
+        """Return the text without it at the start."""
         return cut(self, len(self) - len(str.lstrip(self, chars)), len(self))
 
     def rstrip(self, chars: str | None = None) -> str:
-        """Without it at the end."""
+        """Return the text without it at the end."""
         return cut(self, 0, len(str.rstrip(self, chars)))
 
     def replace(self, old: str, new: str, count: SupportsIndex = -1) -> str:
-        """With `new` for `old`."""
+        """Return the text with `old` replaced by `new`."""
         return replaced(self, old, new, count)
 
     def upper(self) -> str:
-        """In capitals."""
+        """Return the text in upper case."""
         return recased(self, str.upper(self), str.upper)
 
     def lower(self) -> str:
-        """In small letters."""
+        """Return the text in lower case."""
         return recased(self, str.lower(self), str.lower)
 
     def capitalize(self) -> str:
-        """With one capital at the beginning."""
+        """Return the text with the first letter in upper case and the rest in lower case."""
         return recased(self, str.capitalize(self))
 
     def title(self) -> str:
-        """With a capital at the beginning of each word."""
+        """Return the text in title case."""
         return recased(self, str.title(self))
 
     def swapcase(self) -> str:
-        """With the other kind of each letter."""
+        """Return the text with the case of each letter swapped."""
         return recased(self, str.swapcase(self))
 
     def center(self, width: SupportsIndex, fillchar: str = " ") -> str:
-        """In the middle of so many characters."""
+        """Return the text centered in a given width."""
         return padded(self, str.center(self, width, fillchar))
 
     def ljust(self, width: SupportsIndex, fillchar: str = " ") -> str:
-        """At the beginning of so many characters."""
+        """Return the text left-aligned in a given width."""
         return padded(self, str.ljust(self, width, fillchar))
 
     def rjust(self, width: SupportsIndex, fillchar: str = " ") -> str:
-        """At the end of so many characters."""
+        """Return the text right-aligned in a given width."""
         return padded(self, str.rjust(self, width, fillchar))
 
     def removeprefix(self, prefix: str) -> str:
-        """Without it at the beginning."""
+        """Return the text without it at the start."""
         return cut(self, len(self) - len(str.removeprefix(self, prefix)), len(self))
 
     def removesuffix(self, suffix: str) -> str:
-        """Without it at the end."""
+        """Return the text without it at the end."""
         return cut(self, 0, len(str.removesuffix(self, suffix)))
 
     def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
-        """Return the texts between separators, or between stretches of white space."""
+        """Return the texts between separators, or between runs of white space."""
         return in_order(self, str.split(self, sep, maxsplit), 0 if sep is None else len(sep))
 
     def splitlines(self, keepends: bool = False) -> list[str]:
@@ -129,22 +129,22 @@ class MappedText(PiecedText):
         return [cut(line, 0, len(bare)) for line, bare in zip(lines, str.splitlines(self), strict=True)]
 
     def join(self, parts: Iterable[str]) -> str:
-        """Return the parts with this text between them."""
+        """Return the parts joined by this text."""
         return joined_by(self, list(parts))
 
 
 def made_of(leaves: list[Leaf]) -> MappedText:
-    """Return the text of these leaves."""
+    """Return the text made of these leaves."""
     return MappedText("".join([leaf.text for leaf in leaves]), leaves)
 
 
 def concatenated(parts: Iterable[str]) -> MappedText:
-    """Return the texts one behind the other."""
+    """Return the concatenated texts."""
     texts = list(parts)
     pieces: list[Any] = []
     for text in texts:
-        # As they are: a text that grows in a loop must not be taken apart in each of its turns. Nor may it
-        # be kept: all that it once was would be.
+        # The pieces are added as they are: a text that grows in a loop must not be flattened in each
+        # iteration. The text itself must not be referenced, since that would retain all its earlier versions.
         if type(text) is MappedText:
             pieces.append(text._promptls_pieces)  # noqa: SLF001 - the name keeps templates from it
         elif text:
@@ -153,7 +153,7 @@ def concatenated(parts: Iterable[str]) -> MappedText:
 
 
 def picked(text: str, places: Iterable[int]) -> MappedText:
-    """Return the characters at these places, in their order."""
+    """Return the characters at these positions, in their order."""
     leaves = leaves_of(text)
     starts = [0, *accumulate(len(leaf.text) for leaf in leaves)]
     found = []
@@ -178,7 +178,7 @@ def cut(text: str, start: int, end: int) -> MappedText:
 
 
 def by_letter(text: str, changed: Callable[[str], str]) -> MappedText:
-    """Return the text with each of its letters `changed` by itself."""
+    """Return the text with `changed` applied to each of its letters."""
     bounds = [0]
     instead: list[str] = []
     known = {letter: changed(letter) for letter in set(text)}
@@ -197,15 +197,15 @@ def by_letter(text: str, changed: Callable[[str], str]) -> MappedText:
 
 
 def recased(text: str, result: str, changed: Callable[[str], str] = str) -> str:
-    """Return `result`, which a change of letters made of `text`.
+    """Return `result` of a case change of `text`, with pieces.
 
-    Where one became two, each was `changed` alone.
+    If the length has changed, `changed` is applied to each letter.
     """
     result = str(result)
     if len(result) != len(text):
         letters = by_letter(text, changed)
         return letters if letters == result else result
-    # Of simple letters, one and the same in capitals are the same.
+    # For simple letters, equal upper-case forms mean equal letters.
     is_simple = result.isascii() and text.isascii() and result.lower() == str.lower(text)
     if not is_simple and any(
         new != old and new.casefold() != old.casefold() for new, old in zip(result, text, strict=True)
@@ -220,7 +220,7 @@ def recased(text: str, result: str, changed: Callable[[str], str] = str) -> str:
 
 
 def replaced(text: str, old: str, new: str, count: SupportsIndex = -1) -> str:
-    """`text` with `new` for `old`; a replaced text leads to where the old one stood."""
+    """Return `text` with `old` replaced by `new`, which gets the origin of the replaced text."""
     left = int(count)
     if not old:
         return spaced_out(text, new, left)
@@ -243,7 +243,7 @@ def replaced(text: str, old: str, new: str, count: SupportsIndex = -1) -> str:
 
 
 def padded(text: str, result: str) -> str:
-    """Return `result`, which is the text with something ahead of it and behind it."""
+    """Return `result`, which is the text with padding before and after it, with pieces."""
     start = (len(result) - len(text)) // 2
     for place in (start, start + 1, 0, len(result) - len(text)):
         if result[place : place + len(text)] == text:
@@ -252,7 +252,7 @@ def padded(text: str, result: str) -> str:
 
 
 def in_order(text: str, parts: list[str], apart: int) -> list[str]:
-    """Return the parts of a text in order of position, at least so many characters apart."""
+    """Return the parts of a text in order of position, at least a given number of characters apart."""
     bounds = [0]
     for number, part in enumerate(parts):
         start = text.find(part, bounds[-1] + (apart if number else 0))
@@ -263,7 +263,7 @@ def in_order(text: str, parts: list[str], apart: int) -> list[str]:
 
 
 def spaced_out(text: str, new: str, count: int) -> str:
-    """`text` with `new` ahead of each of its characters and behind them, `count` times; -1 for always."""
+    """Return `text` with `new` around each character, inserted at most `count` times; -1 for no limit."""
     times = len(text) + 1 if count < 0 else min(count, len(text) + 1)
     if not new or not times:
         return text
@@ -276,7 +276,7 @@ def spaced_out(text: str, new: str, count: int) -> str:
 
 
 def joined_by(separator: str, parts: list[str]) -> str:
-    """Return the texts with the separator between them; raises TypeError as `str.join` does."""
+    """Return the texts joined by the separator; raises TypeError like `str.join`."""
     if not all(isinstance(part, str) for part in parts):
         return str.join(separator, parts)
     found: list[str] = []
@@ -288,25 +288,25 @@ def joined_by(separator: str, parts: list[str]) -> str:
 
 
 class MappedMarkup(Markup):
-    """A text that is markup, with its pieces. What is made of it, but for what filters make, has none."""
+    """Markup with its pieces. Texts derived from it have none, except the results of filters."""
 
     __slots__ = ("_promptls_pieces",)
 
     _promptls_pieces: list[Any] | None
 
-    def __new__(cls, base: Any = "", encoding: str | None = None, errors: str = "strict") -> MappedMarkup:  # noqa: PYI034 - there is no class below it
-        """As Markup."""
+    def __new__(cls, base: Any = "", encoding: str | None = None, errors: str = "strict") -> MappedMarkup:  # noqa: PYI034 - it has no subclasses
+        """Create markup like `Markup`."""
         self = super().__new__(cls, base, encoding, errors)
         self._promptls_pieces = None
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return a copy is plain markup."""
+        """Pickle and copy as plain markup."""
         return Markup, (str(self),)
 
 
 def as_markup(text: str) -> Markup:
-    """Return the text as markup that keeps its pieces."""
+    """Return the text as markup that retains its pieces."""
     found = MappedMarkup(str(text))
     if type(text) is MappedText:
         found._promptls_pieces = text._promptls_pieces  # noqa: SLF001 - the name keeps templates from it
@@ -314,7 +314,7 @@ def as_markup(text: str) -> Markup:
 
 
 def as_text(value: Any) -> str:
-    """Return the value as text, as `str` makes it, with its pieces where it has any."""
+    """Return `str(value)`, with its pieces if it has any."""
     if type(value) is str or type(value) is MappedText:
         return value
     if type(value) is MappedMarkup and value._promptls_pieces is not None:  # noqa: SLF001 - as above
@@ -327,7 +327,7 @@ _SIMPLE_FIELD: Final = re.compile(r"[A-Za-z0-9_]*")
 
 
 def percent_leaves(result: str, text: str, values: Any) -> str:
-    """Return `result`, which `text % values` gave, with pieces; as it is where it is made of none."""
+    """Return `result` of `text % values` with pieces, or unchanged if there are none."""
     if not _have_pieces(text, values.values() if isinstance(values, Mapping) else _listed(values)):
         return result
     try:
@@ -363,7 +363,7 @@ def _percent(text: str, values: Any) -> Iterator[str]:
 def method_leaves(
     result: Any, method: str, text: str, positional: Sequence[Any], named: Mapping[str, Any]
 ) -> Any:
-    """Return `result` of a string `method` of `text`, with pieces where the method inserts its arguments."""
+    """Return `result` of a string `method` of `text`, with pieces if the method inserts its arguments."""
     if method == "join" and positional and isinstance(positional[0], list | tuple):
         return joined_by(text, list(positional[0])) if _have_pieces(text, positional[0]) else result
     if method != "format" or not _have_pieces(text, (*positional, *named.values())):
@@ -395,7 +395,7 @@ def _braces(text: str, positional: Sequence[Any], named: Mapping[str, Any]) -> I
 
 
 def _as_pieces(made: str, value: Any, *, is_text: bool) -> str:
-    """Return what one value became."""
+    """Return the pieces of one inserted value."""
     if type(value) is not MappedText or not is_text:
         return MappedText(made, [unsure(made)]) if made else made
     if made == value:

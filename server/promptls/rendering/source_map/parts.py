@@ -1,4 +1,4 @@
-"""Where the content of each part comes from: YAML and the clean-up, traced back to the rendered text."""
+"""The origin of each part's content: YAML and the clean-up, traced back to the rendered text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HEADER: Final = re.compile(
     "([|>])([-+0-9]*)[ \t]*(?:#[^\r\n\x85\u2028\u2029]*)?(?:\r\n|[\n\r\x85\u2028\u2029]|$)"
 )
 _PROPERTIES: Final = re.compile("(?:[&!][^ \t\r\n\x85\u2028\u2029]*[ \t\r\n\x85\u2028\u2029]+)+")
-"""An anchor and a tag, which belong to the node and not to its value."""
+"""An anchor or tag, which is part of the node but not of its value."""
 _LEADING: Final = re.compile("( *)(\r\n|[\n\r\x85\u2028\u2029]|)")
 _ESCAPES: Final = {
     "0": "\0", "a": "\x07", "b": "\x08", "t": "\t", "\t": "\t", "n": "\n", "v": "\x0b", "f": "\x0c",
@@ -39,7 +39,7 @@ _CODES: Final = {"x": 2, "u": 4, "U": 8}
 
 
 class Run(NamedTuple):
-    """A stretch of a value, and the characters from `start` to `end` of the text that it is made of."""
+    """A stretch of a value, and the characters from `start` to `end` of the source text."""
 
     text: str
     start: int
@@ -47,10 +47,10 @@ class Run(NamedTuple):
 
 
 def scalar_bounds(text: str, node: Any) -> tuple[int, int]:
-    """Return where a scalar `node` that libyaml read from `text` begins and ends there."""
+    """Return the start and end in `text` of a scalar `node` that libyaml read from it."""
     start: int = node.start_mark.index
     end: int = node.end_mark.index
-    # libyaml takes it for the mark of an encoding, and does not count it.
+    # libyaml treats it as a byte order mark, and does not count it.
     return (start + 1, end + 1) if text.startswith("\ufeff") else (start, end)
 
 
@@ -73,9 +73,9 @@ def scalar_runs(raw: str, value: str, style: str | None, indent: int) -> list[Ru
 
 
 def _merged(text: str, runs: Iterator[Run]) -> list[Run]:
-    """Return the runs, with neighbours that are one in the text as one, and without empty ones."""
+    """Return the runs, with adjacent ones merged, and without empty ones."""
     found: list[Run] = []
-    # The stretch of the text that stands as it is: it is taken out once, however many runs it has.
+    # An unchanged stretch of the text is sliced once, however many runs it has.
     start = end = 0
     for run in runs:
         if not run.text:
@@ -101,7 +101,7 @@ def _is_plain(text: str, run: Run) -> bool:
 
 
 def _break_run(match: re.Match[str]) -> Run:
-    """Return a line break as YAML reads it."""
+    """Return the run of a line break as YAML reads it."""
     kept = match[0] in {"\u2028", "\u2029"}
     return Run(match[0] if kept else "\n", match.start(), match.end())
 
@@ -139,7 +139,7 @@ def _folded(text: str, start: int, end: int, quote: str) -> Iterator[Run]:
 def _fold(text: str, start: int, end: int, *, is_escaped: bool) -> Iterator[Run]:
     """Yield the runs of white space between two words.
 
-    `is_escaped` behind a line break that counts as nothing.
+    `is_escaped` is true after an escaped line break, which is dropped.
     """
     breaks = [_break_run(match) for match in _BREAK.finditer(text, start, end)]
     if is_escaped:
@@ -155,7 +155,7 @@ def _fold(text: str, start: int, end: int, *, is_escaped: bool) -> Iterator[Run]
 
 
 def _block(text: str, start: int, indent: int) -> Iterator[Run]:
-    """Yield the runs of a block scalar whose indicator stands at `start`."""
+    """Yield the runs of a block scalar whose indicator is at `start`."""
     header = _HEADER.match(text, start)
     if header is None:
         return
@@ -189,7 +189,7 @@ def _block(text: str, start: int, indent: int) -> Iterator[Run]:
 
 
 def _detected(text: str, at: int) -> int:
-    """Return the indentation of the first line that is not empty, or of a longer empty one above it."""
+    """Return the indentation of the first non-empty line, or of a longer empty line above it."""
     most = 0
     while match := _LEADING.match(text, at):
         most = max(most, len(match[1]))
@@ -200,9 +200,9 @@ def _detected(text: str, at: int) -> int:
 
 
 def _empty_lines(text: str, at: int, column: int) -> tuple[int, int, list[Run]]:
-    """Return the first line that is not empty: where it begins, and where it does behind its indentation.
+    """Return the start of the first non-empty line, and the start of its text after the indentation.
 
-    With them, the line breaks up to it.
+    Also return the line breaks before it.
     """
     found: list[Run] = []
     while True:
@@ -219,17 +219,17 @@ def _empty_lines(text: str, at: int, column: int) -> tuple[int, int, list[Run]]:
 
 _KEPT_VALUES: Final = 4_096
 _LONGEST_KEPT: Final = 10_000
-"""Values of more characters are not kept: all that are kept must fit into the memory of a small process."""
+"""Longer values are not cached: all cached values must fit into the memory of a small process."""
 _RENDERED: Final = SourceFile("", 0)
-"""The rendered text as a file: contents are made of its pieces with the very functions of Prompt Poet."""
+"""The rendered text as a file, of whose pieces the functions of Prompt Poet make the contents."""
 
 
 def part_segments(
     rendered: RenderedMap, root: Any, parts: Sequence[PromptPart], markers: Markers = DEFAULT_MARKERS
 ) -> list[list[Segment]]:
-    """Return the segments of each part's content, whose text it has, from the YAML node of the rendered text.
+    """Return the segments of each part's content, from the YAML node of the rendered text.
 
-    Empty for contents that are no text.
+    Empty for contents that are not text.
     """
     items = root.value if isinstance(root, yaml.SequenceNode) else ()
     found: list[list[Segment]] = []
@@ -240,19 +240,19 @@ def part_segments(
 
 
 def mapped_value(text: str, key: Any, node: Any) -> MappedText:
-    """Return the value of a scalar of the rendered `text`, made of pieces of it; `key` is its key's node."""
+    """Return the value of a scalar of the rendered `text`, with pieces from it; `key` is its key's node."""
     start, end = scalar_bounds(text, node)
     found = _value(text[start:end], node.value, node.style, key.start_mark.column)
     return MappedText(node.value, [leaf.moved(start) for leaf in leaves_of(found)])
 
 
 def segments_of(rendered: RenderedMap, content: str) -> list[Segment]:
-    """Return the segments of a text that was made of mapped values."""
+    """Return the segments of a text derived from mapped values."""
     return list(_led_back(rendered, content)) if type(content) is MappedText else []
 
 
 def _content(text: str, item: Any, part: PromptPart, markers: Markers) -> MappedText | None:
-    """Return the part's content, made of pieces of the rendered text."""
+    """Return the part's content, with pieces from the rendered text."""
     if not isinstance(part.content, str) or not isinstance(item, yaml.MappingNode):
         return None
     if part.sections:
@@ -270,7 +270,7 @@ def _content(text: str, item: Any, part: PromptPart, markers: Markers) -> Mapped
 
 
 def _entry(item: Any, key: str) -> tuple[Any, Any]:
-    """Return the nodes of a key and its value: the last one, as for Prompt Poet, or one that is merged in."""
+    """Return the nodes of a key and its value: the last occurrence, as in Prompt Poet, or a merged one."""
     found: tuple[Any, Any] = None, None
     for name, value in item.value if isinstance(item, yaml.MappingNode) else ():
         if isinstance(name, yaml.ScalarNode) and name.value == key:
@@ -279,7 +279,7 @@ def _entry(item: Any, key: str) -> tuple[Any, Any]:
 
 
 def _cleaned(text: str, key: Any, node: Any, clean: Callable[[str, Markers], str], markers: Markers) -> str:
-    """Return the value of a scalar as `clean` leaves it, made of pieces of the text."""
+    """Return the value of a scalar after `clean`, with pieces from the text."""
     if not isinstance(node, yaml.ScalarNode):
         return clean(MappedText("", []), markers)
     start, end = scalar_bounds(text, node)
@@ -300,7 +300,7 @@ def _cleaned_leaves(
     clean: Callable[[str, Markers], str],
     markers: Markers,
 ) -> list[Leaf]:
-    """Return the leaves of a cleaned value, which lead to `raw`: most values of a prompt stay as they are."""
+    """Return the leaves of a cleaned value, which refer to `raw`; cached, since most values do not change."""
     return [
         leaf if leaf.file is not None else leaf._replace(file=_RENDERED, end=len(raw))
         for leaf in leaves_of(clean(_value(raw, value, style, indent), markers))
@@ -308,7 +308,7 @@ def _cleaned_leaves(
 
 
 def _value(raw: str, value: str, style: str | None, indent: int) -> MappedText:
-    """Return the value that is written `raw`, made of pieces of that."""
+    """Return the value of the scalar text `raw`, with pieces from it."""
     runs = scalar_runs(raw, value, style, indent)
     if runs is None:
         return MappedText(value, [Leaf(value, _RENDERED, 0, len(raw))])
@@ -322,7 +322,7 @@ def _value(raw: str, value: str, style: str | None, indent: int) -> MappedText:
 
 
 def _led_back(rendered: RenderedMap, content: MappedText) -> Iterator[Segment]:
-    """Yield the segments of a content whose pieces lead to the rendered text."""
+    """Yield the segments of a content, traced from the rendered text back to the templates."""
     at = 0
     for leaf in leaves_of(content):
         if leaf.is_text:
@@ -337,7 +337,7 @@ def _led_back(rendered: RenderedMap, content: MappedText) -> Iterator[Segment]:
 
 
 def _made(segments: list[Segment], start: int, end: int) -> Segment:
-    """Return the segment of characters that several of the rendered text became."""
+    """Return the segment of characters derived from several characters of the rendered text."""
     first = segments[0]
     last = next(segment for segment in reversed(segments) if segment.path == first.path)
     return first._replace(start=start, end=end, last=max(first.last, last.last), verbatim=False)

@@ -1,12 +1,14 @@
-"""Pieces of a rendered text, each with what printed it.
+"""Pieces of a rendered text, each with its origin.
 
-Compiled templates make pieces as bare tuples, because they make one for everything they print:
+Compiled templates create pieces as plain tuples for speed, one for everything they print:
 
 - `(text, file, start, turn)` for the template's own text, at `start` of the file;
-- `(text, file, site, turn, value)` for what a site of the file printed: a `value`, or what other
-  pieces made (a MappedText, or a piece that an included file yielded).
+- `(text, file, site, turn, value)` for the output of a site of the file: a `value`, or a container
+ of
+  other pieces (a MappedText, or a piece that an included file yielded).
 
-A turn is `(outer turn, file, site of the loop, number from 1, item)`, or None outside of loops.
+A turn is a loop iteration: `(outer turn, file, site of the loop, number from 1, item)`, or None outside of
+loops.
 """
 
 from __future__ import annotations
@@ -17,11 +19,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 Turn: TypeAlias = tuple[Any, ...]
 Piece: TypeAlias = tuple[Any, ...]
 Expression: TypeAlias = Any
-"""An expression as far as it reads data; see `data_paths`."""
+"""The data that an expression reads; see `expressions`."""
 
 
 class Site(NamedTuple):
-    """A place of a template that prints what others make: an output, an include, a block, a loop."""
+    """A location in a template that prints values or pieces: an output, an include, a block or a loop."""
 
     kind: str
     start: int
@@ -29,26 +31,26 @@ class Site(NamedTuple):
     words: str = ""
     """The text of a loop's tag, such as `for message in history`."""
     expression: Expression = None
-    """What an output prints, or what a loop goes through."""
+    """The expression that an output prints, or that a loop iterates over."""
     targets: Any = None
-    """What a loop binds: a name, or a tuple of targets."""
+    """The targets of a loop: a name, or a tuple of targets."""
 
 
 class FileNames(NamedTuple):
     """The names that a template file binds outside of loops."""
 
     aliases: dict[str, Expression]
-    """Names that are set once, and what they stand for."""
+    """Names that are set once, and their expressions."""
     bound: frozenset[str]
 
 
 class SourceFile:
-    """A stretch of a template file that takes part in a rendering: all of it, or a group."""
+    """A section of a template file used in a rendering: all of it, or a group."""
 
     __slots__ = ("_sites", "names", "path", "spans", "start")
 
     def __init__(self, path: str, start: int, sites: Iterable[Any] = ()) -> None:
-        """Refer to the stretch of the file at `path` that begins at offset `start`."""
+        """Refer to the section of the file at `path` that begins at offset `start`."""
         self.path = path
         self.start = start
         self.names = FileNames({}, frozenset())
@@ -56,7 +58,7 @@ class SourceFile:
 
     @property
     def sites(self) -> tuple[Site, ...]:
-        """The sites, by their numbers."""
+        """The sites, by their ids."""
         return self._sites
 
     @sites.setter
@@ -71,7 +73,7 @@ class SourceFile:
 
 
 class Outer(NamedTuple):
-    """What printed a text that others had made: a site, in a turn of a loop."""
+    """An outer origin of a text made elsewhere: the site that printed it, in a loop iteration."""
 
     file: SourceFile
     site: int
@@ -79,18 +81,18 @@ class Outer(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A value that a list has at an index."""
+    """A value at an index of a list."""
 
     at: int
     value: Any
 
 
 UNSURE: Final = object()
-"""The value of a leaf whose way nobody knows: it may come from anything that its tag reads."""
+"""The value of a leaf of unknown origin: it may come from anything that its tag reads."""
 
 
 class Leaf(NamedTuple):
-    """A text with one origin. `file` is None for what a filter puts in: it belongs to what prints it."""
+    """A text with one origin. `file` is None for text that a filter inserts."""
 
     text: str
     file: SourceFile | None
@@ -98,16 +100,16 @@ class Leaf(NamedTuple):
     end: int
     turn: Turn | None = None
     outer: tuple[Outer, ...] = ()
-    """What printed the text, the outermost first, where that is not the origin itself."""
+    """The sites that printed the text, outermost first, if they are not the origin itself."""
     is_text: bool = False
     """Whether the text is the template's own, character for character."""
     site: int | None = None
-    """The site of the file that printed the value, if one did."""
+    """The site of the file that printed the value, if any."""
     value: Any = None
-    """The value, or the Item of the one that was read."""
+    """The value, or the Item that was read."""
 
     def cut(self, start: int, end: int) -> Leaf:
-        """Return the leaf of a part of its text."""
+        """Return the leaf for a part of its text."""
         if start == 0 and end == len(self.text):
             return self
         if self.end - self.start == len(self.text) and self.site is None:
@@ -115,27 +117,27 @@ class Leaf(NamedTuple):
         return self._replace(text=self.text[start:end])
 
     def moved(self, by: int) -> Leaf:
-        """Return the leaf of the same text further behind in the file."""
+        """Return the leaf of the same text at a later offset in the file."""
         return Leaf(self[0], self[1], self[2] + by, self[3] + by, *self[4:])
 
     def changed(self, text: str) -> Leaf:
-        """Return the leaf of another text made of this one."""
+        """Return the leaf of a text derived from this one."""
         return self._replace(text=text, is_text=self.is_text and text == self.text)
 
 
 class Deferred(NamedTuple):
-    """A text whose pieces are made when somebody looks at them, which most never are."""
+    """A text whose pieces are created on demand, which is rare."""
 
     text: str
     made: Callable[[], str]
-    """Gives the same text with its pieces."""
+    """Returns the same text with its pieces."""
 
 
 def unsure(text: str) -> Leaf:
-    """Return a text of unknown origin: it belongs to whatever prints it, and to all that is read there."""
+    """Return a leaf of unknown origin, attributed to the tag that prints it and everything that tag reads."""
     return Leaf(text, None, 0, 0, value=UNSURE)
 
 
 def inserted(text: str) -> Leaf:
-    """Return a text that stands at no place of a template: it belongs to whatever prints it."""
+    """Return a leaf that is not in any template, attributed to the tag that prints it."""
     return Leaf(text, None, 0, 0)

@@ -1,7 +1,7 @@
-"""What compiled templates call: for what they print, and for the data that they read to print them.
+"""The functions that compiled templates call for the values they print and the data they read.
 
-A value that is read gets the piece that it would get were it printed by itself, and what tags make of it
-keeps that.
+A value that is read gets the same piece as if it were printed directly, and values derived from it retain
+that piece.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from promptls.rendering.source_map.pieces import Item, Leaf, Outer, Piece, Sourc
 
 _SIMPLE: Final = frozenset({int, float, bool, type(None)})
 _MAX_ITEMS: Final = 20_000
-"""What stands in a longer list leads to the list as a whole."""
+"""The origin of items of longer lists is the list as a whole."""
 
 
 def joined(pieces: Iterable[Piece]) -> MappedText:
-    """Return the text that compiled code has made of its pieces."""
+    """Return the text made of the pieces of compiled code."""
     kept = list(pieces)
     return MappedText("".join([piece[0] for piece in kept]), kept)
 
 
 def shown(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Piece:
-    """Return the piece of a printed value."""
+    """Return the piece for a printed value."""
     text = value if type(value) is str else as_text(value)
     return (text, file, site, turn, text if type(text) is MappedText else value)
 
 
 def passed_on(pieces: Iterable[Piece], file: SourceFile, site: int, turn: Turn | None) -> Iterator[Piece]:
-    """Yield the pieces of an included file or of a block, as pieces of the site that asked for them."""
+    """Yield the pieces of an included file or of a block, as pieces of the site that includes it."""
     for piece in pieces:
         yield (piece[0], file, site, turn, piece)
 
 
 def joined_values(values: Iterable[Any]) -> str:
-    """Return the values as text, one behind the other, as `~` has it."""
+    """Return the values concatenated as text, like `~`."""
     texts = [_text(value) for value in values]
     return concatenated(texts) if any(type(text) is MappedText for text in texts) else "".join(texts)
 
 
 class _UnsureText:
-    """A value that stands for its text, which belongs to all that its tag reads."""
+    """A wrapper of a value whose text is attributed to everything that its tag reads."""
 
     __slots__ = ("value",)
 
@@ -58,7 +58,7 @@ class _UnsureText:
 
 
 def unsure_text(value: Any) -> Any:
-    """Return the value, whose text, unless it has pieces, belongs to all that its tag reads."""
+    """Return the value, with its text attributed to everything that its tag reads unless it has pieces."""
     return value if type(value) is MappedText or type(value) is MappedMarkup else _UnsureText(value)
 
 
@@ -70,7 +70,7 @@ def _text(value: Any) -> str:
 
 
 def percent_formatted(left: Any, right: Any) -> Any:
-    """`left % right`, with its pieces where the values of a text are put in."""
+    """Return `left % right`, with pieces if values are inserted into a text."""
     result = left % right
     if type(result) is not str or not isinstance(left, str):
         return result
@@ -78,25 +78,25 @@ def percent_formatted(left: Any, right: Any) -> Any:
 
 
 def read(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
-    """Return a text with a piece of the site that reads it; any other value as it is."""
+    """Return a text with a piece of the site that reads it; other values unchanged."""
     if type(value) is str:
         return MappedText(value, [(value, file, site, turn, value)])
     return value
 
 
 def read_text(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
-    """Return the value as a text, as `str` makes it, with a piece of the site that reads it.
+    """Return `str(value)` with a piece of the site that reads it.
 
-    What has pieces already, and what is no text without running code of its own, stays as it is.
+    Values that already have pieces, or whose conversion would run code of the user, are returned unchanged.
     """
     text = value if type(value) is str else _known_text(value)
     return value if text is None else MappedText(text, [(text, file, site, turn, value)])
 
 
 def read_items(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
-    """Return a list like the one that was read, whose texts have pieces.
+    """Return a copy of a list that was read, with pieces for its texts.
 
-    Other values as `read` gives them.
+    Other values are returned as by `read`.
     """
     if not _is_list(value):
         return read(value, file, site, turn)
@@ -109,7 +109,7 @@ def read_items(value: Any, file: SourceFile, site: int, turn: Turn | None) -> An
 
 
 def read_texts(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
-    """Return the values of a list as texts with pieces; other values as `read` gives them."""
+    """Return the values of a list as texts with pieces; other values as by `read`."""
     if not _is_list(value):
         return read(value, file, site, turn)
     found: list[Any] = []
@@ -125,24 +125,24 @@ def _is_list(value: Any) -> bool:
 
 
 def _known_text(value: Any) -> str | None:
-    """Return the text of a number, a truth or nothing; None for what else there is."""
+    """Return the text of a number, a boolean or None; None for other values."""
     if type(value) not in _SIMPLE:
         return None
     try:
         return str(value)
-    except ValueError:  # A number of too many digits: it fails where Jinja asks for its text.
+    except ValueError:  # A number with too many digits, which fails when Jinja converts it to text.
         return None
 
 
 def made_by(value: Any, file: SourceFile, site: int, turn: Turn | None) -> Any:
-    """Return the value that a tag sets; text that its pieces do not trace to the data belongs to the tag."""
+    """Return the value that a tag sets; text that cannot be traced to the data is attributed to the tag."""
     if type(value) is not MappedText:
         return value
     known = value._promptls_pieces  # noqa: SLF001 - the name keeps templates from it
     if not any(type(piece) is Leaf and piece.file is None for piece in known):
         return value
     outer = (Outer(file, site, turn),)
-    # What it is made of itself belongs to tags already: a text may grow in each turn of a loop.
+    # Its own pieces are already attributed to tags: a text may grow in each iteration of a loop.
     pieces = [
         within(piece, outer) if type(piece) is Leaf and piece.file is None else piece for piece in known
     ]

@@ -1,4 +1,4 @@
-"""A template and data to a text that knows where it comes from."""
+"""Rendering of a template and data to a text with a source map."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def render_mapped(
     options: RenderOptions = DEFAULT_OPTIONS,
     compiled: CompiledGroups | None = None,
 ) -> tuple[RenderedText, RenderedMap]:
-    """Return what `render_text` gives, and its map; raises PromptPoetError as that does.
+    """Return the result of `render_text`, and its source map; raises PromptPoetError likewise.
 
-    `compiled` keeps the code of templates; one for the sandbox, and another one for without.
+    `compiled` caches the code of templates; use separate ones with and without the sandbox.
     """
     loader = MappedLoader(Path(path).parent, unsaved or {}, compiled)
     environment = mapping_environment(loader, sandboxed=options.sandboxed)

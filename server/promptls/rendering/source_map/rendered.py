@@ -17,12 +17,12 @@ from promptls.text.format import shortened
 from promptls.text.positions import line_starts, place_of
 
 _MAX_TURNS: Final = 8
-"""How many turns are told; a recursive loop can be in hundreds."""
+"""The maximum number of loop iterations listed; a recursive loop can have hundreds."""
 _NO_TURN: Final[Turn] = (None,)
 
 
 def turns_words(turns: Sequence[Turn]) -> tuple[str, ...]:
-    """Turn in words, the outermost first; of very many, those at both ends."""
+    """Describe iterations, outermost first; if there are very many, only those at both ends."""
     words = tuple([f"turn {number} of `{file.sites[site].words}`" for _, file, site, number, _ in turns])
     if len(words) <= _MAX_TURNS:
         return words
@@ -30,21 +30,21 @@ def turns_words(turns: Sequence[Turn]) -> tuple[str, ...]:
 
 
 class LeafWords:
-    """Tells leaves one after the other, and remembers the turn of the one before."""
+    """Describes leaves one after the other, and caches the iteration of the previous one."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        """Look in `data`, as the template saw it."""
+        """Search `data`, which must be the objects that the template used."""
         self._paths = DataPaths(data)
         self._turn = self._told = _NO_TURN
         self._item: str | None = None
         """The data path of the item of `_turn`."""
         self._words: tuple[str, ...] = ()
-        """The turns in words up to `_told`."""
+        """The descriptions of the iterations up to `_told`."""
         self._around: Turn | None = _NO_TURN
         self._around_words: tuple[str, ...] = ()
 
     def turns(self, turn: Turn | None) -> tuple[str, ...]:
-        """Return a turn with those around it in words."""
+        """Return the descriptions of an iteration and its outer ones."""
         if turn is None:
             return ()
         if turn is not self._told:
@@ -62,7 +62,7 @@ class LeafWords:
         return self._words
 
     def data_path(self, leaf: Leaf) -> str | None:
-        """Return which data were printed; several with a comma in between."""
+        """Return the paths of the printed data, separated by commas."""
         file, turn, site = leaf.file, leaf.turn, leaf.site
         if turn is not None and not leaf.outer and file is not None and site is not None:
             expression = file.sites[site].expression
@@ -86,11 +86,11 @@ class LeafWords:
 
 
 _new = tuple.__new__
-"""Makes named tuples in half of the time."""
+"""Creates named tuples twice as fast."""
 
 
 class Segment(NamedTuple):
-    """Characters of a text that one place of a template made at one time."""
+    """Characters of a text produced by one location of a template in one evaluation."""
 
     start: int
     end: int
@@ -98,20 +98,20 @@ class Segment(NamedTuple):
     """The template file."""
     first: int
     last: int
-    """The span of the file: the same characters, or the tag that printed them."""
+    """The end of the span in the file: the same characters, or the tag that printed them."""
     verbatim: bool
-    """Whether the file has the very text there."""
+    """Whether the file contains exactly this text there."""
     turns: tuple[str, ...]
-    """The turns of loops that it was made in, such as ``turn 3 of `for message in history` ``."""
+    """The loop iterations that it was produced in, such as ``turn 3 of `for message in history` ``."""
     data_path: str | None
-    """Which data were printed, such as `history[2].content`; several with a comma in between."""
+    """The paths of the printed data, such as `history[2].content`, separated by commas."""
 
 
 class RenderedMap:
-    """A rendered text with its way back. `data` are those that the template saw."""
+    """A rendered text with its source map. `data` must be the objects that the template used."""
 
     def __init__(self, text: MappedText, data: Mapping[str, Any], texts: Mapping[str, str]) -> None:
-        """Map `text`, made of templates whose files hold `texts`, by their paths."""
+        """Map `text`, rendered from templates with `texts` by their paths."""
         self.text = str(text)
         self._mapped = text
         self._texts = texts
@@ -127,12 +127,12 @@ class RenderedMap:
     def has_more_leaves(self, most: float) -> bool:
         """Return whether the text has more leaves than `most`."""
         pieces = self._mapped._promptls_pieces  # noqa: SLF001 - the name keeps templates from it
-        # Of each piece come one or more, and telling which takes longer than to count the pieces.
+        # Each piece has one or more leaves; counting the pieces is faster than flattening them.
         return sum(bool(piece[0]) for piece in pieces) > most or len(self.leaves) > most
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where each leaf begins."""
+        """The start of each leaf."""
         return [0, *accumulate(len(leaf.text) for leaf in self.leaves)][:-1]
 
     @cached_property
@@ -158,11 +158,11 @@ class RenderedMap:
         return found
 
     def index(self, offset: int) -> int:
-        """Return the number of the leaf at `offset`; -1 for a text without any."""
+        """Return the index of the leaf at `offset`; -1 for a text without leaves."""
         return bisect_right(self.starts, offset) - 1
 
     def printed_with(self, number: int) -> tuple[int, int]:
-        """Return the range of leaves around `number` that one tag printed at once: first, and end."""
+        """Return the range of leaves around `number` that one tag printed together: first and end."""
         leaves, leaf = self.leaves, self.leaves[number]
         first, behind = number, number + 1
         while first > 0 and _is_of_one_tag(leaves[first - 1], leaf):
@@ -172,7 +172,7 @@ class RenderedMap:
         return first, behind
 
     def between(self, start: int, end: int) -> Iterator[Segment]:
-        """Yield the segments from `start` up to `end`, cut where they reach beyond."""
+        """Yield the segments from `start` to `end`, clipped to that range."""
         segments = self.segments
         for number in range(max(self.index(start), 0), len(segments)):
             segment = segments[number]
@@ -194,7 +194,7 @@ class RenderedMap:
         return Segment(start, end, path, first, last, verbatim, turns, data_path)
 
     def original(self, path: str, offset: int) -> int:
-        r"""Return the offset in the file for one in the text that Jinja reads, where a line break is `\n`."""
+        r"""Return the offset in the file for one in Jinja's text, where a line break is `\n`."""
         if not self._has_doubled_breaks(path):
             return offset
         return offset + bisect_right(self._breaks[path], offset - 1)
@@ -208,12 +208,12 @@ class RenderedMap:
         ]
 
     def line(self, path: str, offset: int) -> int:
-        """Return the 0-based line of an offset in the text that Jinja reads of a file."""
+        """Return the 0-based line of an offset in the text of a file as Jinja reads it."""
         text = self._texts.get(path, "")
         return place_of(line_starts(text), self.original(path, offset)).line
 
     def turns(self, leaf: Leaf) -> tuple[str, ...]:
-        """Return the turns that made a leaf, in words."""
+        """Return descriptions of the iterations that produced a leaf."""
         if leaf.turn is None and not leaf.outer:
             return ()
         key = id(leaf.turn), tuple([id(outer.turn) for outer in leaf.outer])
@@ -251,7 +251,7 @@ def _doubled_breaks(text: str) -> list[int]:
 
 
 def turns_at(error: BaseException | None) -> list[Turn]:
-    """Return the turns that the code of templates was in where `error` was raised, the outermost first."""
+    """Return the loop iterations of templates in which `error` was raised, outermost first."""
     found: list[Turn] = []
     for frame, _ in traceback.walk_tb(error.__traceback__ if error else None):
         if "__jinja_template__" in frame.f_globals:
@@ -260,7 +260,7 @@ def turns_at(error: BaseException | None) -> list[Turn]:
 
 
 def line_outside(error: BaseException | None, path: str) -> int | None:
-    """Return the 0-based line of the file at `path` that was running when an error stopped another file."""
+    """Return the 0-based line of the file at `path` that was running when a different file failed."""
     for frame, line in traceback.walk_tb(error.__traceback__ if error else None):
         template = frame.f_globals.get("__jinja_template__")
         if template is not None and template.filename == path:
@@ -270,7 +270,7 @@ def line_outside(error: BaseException | None, path: str) -> int | None:
 
 
 def item_words(turn: Turn) -> str:
-    """Return what a turn's loop has bound, shortened: `message` is {'role': 'user', …}."""
+    """Return what the loop of an iteration has bound, shortened: `message` is {'role': 'user', …}."""
     _, file, site, _, item = turn
     pairs = list(_bound(file.sites[site].targets, item))
     return " and ".join(f"`{name}` is {shortened(value)}" for name, value in pairs)

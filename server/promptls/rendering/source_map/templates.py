@@ -1,4 +1,4 @@
-"""Templates whose code yields pieces, loaded group by group: a group that did not change compiles once."""
+"""Templates whose code yields pieces, loaded in groups: an unchanged group is compiled only once."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from promptls.rendering.source_map.read_values import joined
 from promptls.rendering.worker import MARK
 
 _KEPT_CHARACTERS: Final = 2_000_000
-"""How many characters of templates stay compiled, those that were used last."""
+"""The maximum number of characters of cached compiled templates; the least recently used ones are dropped."""
 _RUNTIME: Final = {name: getattr(runtime, name) for name in runtime.exported}
 
 
 class CompiledGroups:
-    """Compiled groups by file and text, in memory."""
+    """An in-memory cache of compiled groups, by file and text."""
 
     def __init__(self) -> None:
-        """Begin empty."""
+        """Create an empty cache."""
         self._filled: OrderedDict[tuple[str, str, bool], Filled] = OrderedDict()
         self._compiled: OrderedDict[tuple[Any, ...], Filled] = OrderedDict()
         self._characters = 0
         self._groupings: dict[PlacedLexer, Grouping] = {}
 
     def __len__(self) -> int:
-        """Return how many groups were compiled and are kept."""
+        """Return the number of cached groups."""
         return len(self._compiled)
 
     def groups(self, lexer: PlacedLexer, text: str) -> list[Group]:
@@ -57,7 +57,7 @@ class CompiledGroups:
             self._filled.move_to_end(key)
             return known
         skeleton = skeleton_of(environment.group_lexer(is_last=group.is_last), group.text)
-        if skeleton is None:  # Jinja says what is wrong with it
+        if skeleton is None:  # Jinja reports the error
             code = environment.compile_group(group.text, name, path, group.line, is_last=group.is_last)
             return Filled(code, NO_SKELETON, NO_SKELETON)
         tags = path, skeleton.tokens, group.is_last
@@ -81,7 +81,7 @@ class MappedLoader(FolderLoader):
     def __init__(
         self, folder: str | Path, unsaved: Mapping[str, str], compiled: CompiledGroups | None = None
     ) -> None:
-        """Look in `folder`, as FolderLoader, and take what is `compiled`."""
+        """Load from `folder`, like FolderLoader, and use the cache `compiled`."""
         super().__init__(folder, unsaved)
         self._compiled = CompiledGroups() if compiled is None else compiled
 
@@ -91,14 +91,14 @@ class MappedLoader(FolderLoader):
         name: str,
         globals: MutableMapping[str, Any] | None = None,  # noqa: A002 - the name is Jinja's
     ) -> Template:
-        """Return the template `name`, as Jinja asks for it; raises what reading and compiling it raises."""
+        """Return the template `name`; raises the errors of reading and compiling it."""
         text, path, _ = self.get_source(environment, name)
         given = {} if globals is None else globals
         groups = self._compiled.groups(environment.lexer, text)  # type: ignore[arg-type] # the mapping one's
         if len(groups) > 1:
             try:
                 return self._assembled(environment, groups, name, path, given)
-            except Exception:  # noqa: BLE001, S110 - the whole text says what is wrong, and where
+            except Exception:  # noqa: BLE001, S110 - compiling the whole text reports the error and its location
                 pass
         return self._assembled(environment, [Group(text, 0, 0, is_last=True)], name, path, given)
 
@@ -118,7 +118,7 @@ class MappedLoader(FolderLoader):
             code = self._compiled.code(environment, path, name, group)
             namespace: dict[str, Any] = {"environment": environment, "__file__": path, **_RUNTIME}
             namespace["MARK"], namespace["BASE"] = MARK.cells, MARK.base(path) + group.line
-            exec(code.code, namespace)  # noqa: S102 - it is the template, as Jinja itself runs it
+            exec(code.code, namespace)  # noqa: S102 - it runs the template, as Jinja itself does
             template = _MappedTemplate._from_namespace(environment, namespace, given)  # noqa: SLF001 - as Jinja
             assert isinstance(template, _MappedTemplate)
             template.line = group.line
@@ -145,7 +145,7 @@ class MappedLoader(FolderLoader):
 
 
 class _NotSeparateError(Exception):
-    """A macro reads what is set behind it, which groups cannot do as one text does."""
+    """A macro reads a name that is set after it, which does not work across groups."""
 
 
 def _refuse_closures(bindings: Iterable[Bindings]) -> None:
@@ -157,7 +157,7 @@ def _refuse_closures(bindings: Iterable[Bindings]) -> None:
 
 
 class _MappedModule(TemplateModule):
-    """An imported file, which prints what it printed when it was imported."""
+    """An imported file, whose output is that of its import."""
 
     def __str__(self) -> str:
         return joined(self.__dict__["_body_stream"])
@@ -167,7 +167,7 @@ class _MappedTemplate(Template):
     """A template, or a group of one, whose code yields pieces."""
 
     line = 0
-    """The 0-based line of the file on which its text begins."""
+    """The 0-based line of the file where its text begins."""
 
     def get_corresponding_lineno(self, lineno: int) -> int:
         return super().get_corresponding_lineno(lineno) + self.line

@@ -326,7 +326,7 @@ class Renderings:
             return False
         made = made.after(before)
         if before is not None and before.token_limit == made.token_limit:
-            made = replace(made, rows=before.rows, ranges=before.ranges)  # until their tokens are counted again
+            made = replace(made, rows=before.rows, ranges=before.ranges)  # until recounted
         self._store(snapshot, made)
         self._unweighed[path] = None
         return before is None or _shown(before) != _shown(made)
