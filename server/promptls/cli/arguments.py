@@ -21,9 +21,9 @@ class Parser(argparse.ArgumentParser):
     """An argparse parser that keeps the description's line breaks, and raises `UsageError` on an error."""
 
     def __init__(self, **settings: Any) -> None:
-        # Abbreviated options would change their meaning when a longer one is added.
+        # Abbreviated options could become ambiguous when an option is added.
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
-        # From Python 3.14 on, argparse would write escape sequences of its own, which `SafeStream` escapes.
+        # From Python 3.14 on, argparse writes its own escape sequences, which `SafeStream` would escape.
         self.color = False
 
     def error(self, message: str) -> NoReturn:
@@ -48,14 +48,14 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole_number(word: str) -> int:
-    """Return the number that `word` writes, 1 or more; argparse shows the error of any other word."""
+    """Parse a whole number of 1 or more; argparse reports the error for any other word."""
     if not (word.isascii() and word.isdigit() and int(word)):
         raise argparse.ArgumentTypeError(f"`{word}` is not a whole number of 1 or more")
     return int(word)
 
 
 def any_number(word: str) -> int:
-    """Return the whole number that `word` writes; argparse shows the error of any other word."""
+    """Parse a whole number; argparse reports the error for any other word."""
     try:
         return int(word)
     except ValueError:
@@ -63,12 +63,12 @@ def any_number(word: str) -> int:
 
 
 def seconds(word: str) -> float:
-    """Return the seconds that `word` writes, more than 0; argparse shows the error of any other word."""
+    """Parse a positive number of seconds; argparse reports the error for any other word."""
     return _above_zero(word, "number of seconds")
 
 
 def dollars(word: str) -> float:
-    """Return the US dollars that `word` writes, more than 0; argparse shows the error of any other word."""
+    """Parse a positive amount in US dollars; argparse reports the error for any other word."""
     return _above_zero(word.removeprefix("$"), "number of dollars")
 
 
@@ -83,10 +83,10 @@ def _above_zero(word: str, noun: str) -> float:
 
 
 def chosen_rules(select: Iterable[str] | None, ignore: Iterable[str] | None) -> frozenset[str]:
-    """Return the names of the rules to report: the selected ones, or all, without the ignored ones.
+    """Return the names of the rules to report: the selected ones, or all, except the ignored ones.
 
-    Each word holds names separated by commas. Raises UsageError for a name that no rule has, and
-    where none is left.
+    Each argument contains names separated by commas. Raises UsageError for an unknown rule, and if no rules
+    remain.
     """
     from promptls.lint.registry import RULES_BY_NAME
 
@@ -113,7 +113,7 @@ def _rule_names(option: str, words: Iterable[str]) -> frozenset[str]:
 
 
 def chosen_sample(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> Sample:
-    """Return the data that the arguments choose, or the default sample; raises UserError without it."""
+    """Return the sample that the arguments select, or the default one; raises UserError if there is none."""
     from promptls.rendering.samples import Sample, row_sample, sample_named, samples_of
 
     if arguments.data is not None:

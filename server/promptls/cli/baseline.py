@@ -22,7 +22,7 @@ VERSION: Final = 1
 
 
 class BaselineEntry(NamedTuple):
-    """A known finding. `path` counts from the baseline's folder, with slashes; `message` is for readers."""
+    """A known finding. `path` is relative to the baseline's folder, with slashes; `message` is informative."""
 
     path: str
     rule: str
@@ -31,14 +31,14 @@ class BaselineEntry(NamedTuple):
 
 
 class Baseline(NamedTuple):
-    """A baseline and where it is, as an absolute path."""
+    """A baseline and its absolute path."""
 
     path: Path
     entries: tuple[BaselineEntry, ...]
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Return the baseline at `path`; raises UsageError where there is none, or it is none of ours."""
+    """Return the baseline at `path`; raises UsageError if it is missing or invalid."""
     try:
         text = path.read_text("utf-8")
     except FileNotFoundError:
@@ -80,12 +80,11 @@ _DIGEST_LENGTH: Final = 16
 
 
 def fingerprints(text: str, findings: Iterable[Finding]) -> tuple[str, ...]:
-    """Return a fingerprint for each finding of one file, each different: 16 hexadecimal digits.
+    """Return a unique fingerprint for each finding of one file: 16 hexadecimal digits.
 
-    It is made of the rule, the line that the finding begins in, the marked text and the message,
-    without what may change with other places: how lines are indented, numbers in the message, and
-    the name that it suggests. Of equal findings, the second and later ones are told apart by
-    their order.
+    It is computed from the rule, the first line of the finding, the marked text and the message, ignoring
+    what edits elsewhere may change: indentation, numbers in the message, and suggested names. Equal findings
+    are distinguished by their order.
     """
     starts = line_starts(text)
     seen: Counter[str] = Counter()

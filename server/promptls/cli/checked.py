@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 GRAVEST_FIRST: tuple[Severity, ...] = ("error", "warning", "information", "hint")
-"""Every severity, the gravest first."""
+"""Every severity, most severe first."""
 
 
 class CheckedFile(NamedTuple):
-    """A file with its kind, its text and what the rules found in it.
+    """A file with its kind, its text and its findings.
 
-    `findings` are to be reported; `known` ones stand in the baseline, and `suppressed` ones are
-    silenced by a comment in the file.
+    `findings` are to be reported; `known` ones are in the baseline, and `suppressed` ones are silenced by a
+    comment in the file.
     """
 
     path: str
@@ -40,17 +40,17 @@ class CheckedFile(NamedTuple):
     suppressed: tuple[Finding, ...] = ()
 
     def at_least(self, least: Severity) -> CheckedFile:
-        """Return the file with only those findings to report that are as grave as `least`."""
+        """Return the file with only the findings that are at least as severe as `least`."""
         grave = (finding for finding in self.findings if at_least(finding.severity or "error", least))
         return self._replace(findings=tuple(grave))
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The checked files, the problems of their settings, and what the caller asked for.
+    """The checked files, the problems of their settings, and the options of the caller.
 
-    `fail_on` is the least severity that fails the check, None if no finding does. `gone` are
-    the entries of `baseline` whose finding is no longer there.
+    `fail_on` is the lowest severity that fails the check, or None if no finding does. `gone` are the entries
+    of `baseline` whose findings no longer occur.
     """
 
     snapshot: Snapshot
@@ -61,12 +61,12 @@ class Checked:
     gone: tuple[BaselineEntry, ...] = ()
     verbose: bool = False
     named: frozenset[str] = frozenset()
-    """The paths of files that the caller named, as opposed to those found in folders."""
+    """The paths of files named explicitly, as opposed to those found in folders."""
     left_out: str | None = None
-    """What was not checked because the folder is not trusted, why, and what includes it."""
+    """What was not checked because the folder is not trusted, the reason, and how to include it."""
 
     def failed(self) -> bool:
-        """Return whether a finding is as grave as `fail_on`, or a setting is wrong."""
+        """Return whether a finding reaches the severity `fail_on`, or a setting is invalid."""
         return bool(self.problems) or any(
             self.is_grave(finding) for file in self.files for finding in file.findings
         )
@@ -76,7 +76,7 @@ class Checked:
         return self.fail_on is not None and at_least(finding.severity or "error", self.fail_on)
 
     def why_unchecked(self, file: CheckedFile) -> str | None:
-        """Return why a file that the caller named was not checked; None if it was, or was not named."""
+        """Return why a file named explicitly was not checked; None if it was checked, or not named."""
         from promptls.semantic.kind import Kind
 
         if file.path not in self.named or file.kind is not Kind.OTHER or file.findings:
@@ -88,7 +88,7 @@ class Checked:
         return "not a prompt: no list of parts, and no mapping with `instruction` or `infer_cfg`"
 
     def text(self, path: str) -> str | None:
-        """Return the text of a file that a finding speaks of, or None if it cannot be read."""
+        """Return the text of a file that a finding refers to, or None if it cannot be read."""
         template = self.snapshot.template(path)
         return template.source.text if template else None
 
@@ -109,7 +109,7 @@ def checked_file(
 
 
 class Region(NamedTuple):
-    """A stretch of a text: lines and columns from 1, in characters; the end is the first one behind it."""
+    """A range of a text: lines and columns from 1, in characters; the end is exclusive."""
 
     line: int
     column: int
@@ -118,12 +118,12 @@ class Region(NamedTuple):
 
 
 def at_least(severity: Severity, least: Severity) -> bool:
-    """Return whether `severity` is as grave as `least`, or graver."""
+    """Return whether `severity` is at least as severe as `least`."""
     return GRAVEST_FIRST.index(severity) <= GRAVEST_FIRST.index(least)
 
 
 def region_of(text: str, span: Span) -> Region:
-    """Return where `span` is in `text`, as people and the report formats count."""
+    """Return the region of `span` in `text`, with lines and columns from 1 as in reports."""
     from promptls.text.positions import line_starts, place_of
 
     starts = line_starts(text)
@@ -132,10 +132,10 @@ def region_of(text: str, span: Span) -> Region:
 
 
 def repository_path(path: str) -> str:
-    """Return the path as code hosts and CI name it: from the root of the repository, with slashes.
+    """Return the path as used by code hosts and CI: relative to the root of the repository, with slashes.
 
-    The root is what `GITHUB_WORKSPACE` names, else the nearest folder above with a `.git`, else
-    the current folder; a file outside it keeps its whole path.
+    The root is `GITHUB_WORKSPACE`, else the nearest parent folder with a `.git`, else the working directory;
+    the path of a file outside of it remains absolute.
     """
     here = Path.cwd()
     named = os.environ.get("GITHUB_WORKSPACE")
@@ -149,7 +149,7 @@ def repository_path(path: str) -> str:
 def without_known(
     files: Sequence[CheckedFile], entries: Iterable[BaselineEntry], folder: Path
 ) -> tuple[CheckedFile, ...]:
-    """Return the files with the findings that the baseline in `folder` knows moved to `known`."""
+    """Return the files with the findings in the baseline of `folder` moved to `known`."""
     known = {entry[:3] for entry in entries}
     return tuple(_without_known_in(file, _name_in(file.path, folder), known) for file in files)
 
@@ -160,10 +160,10 @@ def gone_entries(
     folder: Path,
     checked_rules: Container[str],
 ) -> tuple[BaselineEntry, ...]:
-    """Return the entries whose finding is no longer there, of the files and rules that were checked.
+    """Return the entries for the checked files and rules whose findings no longer occur.
 
-    `files` come from `without_known`. Entries of a file that is there and was not checked are
-    never gone: nothing is known about it.
+    `files` come from `without_known`. Entries of an existing file that was not checked are not returned,
+    since its findings are unknown.
     """
     there = {
         (name, finding.rule, mark)
@@ -184,9 +184,9 @@ def gone_entries(
 def baseline_text(
     files: Iterable[CheckedFile], before: Iterable[BaselineEntry], gone: Iterable[BaselineEntry], folder: Path
 ) -> str:
-    """Return a baseline as JSON: every finding of the files, and of `before` what is not gone.
+    """Return a baseline as JSON: every finding of the files, and the entries of `before` that are not gone.
 
-    Sorted, one entry a line, so that a change of it is easy to review.
+    Entries are sorted, one per line, so that changes are easy to review.
     """
     dropped = {entry[:3] for entry in gone}
     entries = {entry[:3]: entry for entry in before if entry[:3] not in dropped}
@@ -210,7 +210,7 @@ def _without_known_in(file: CheckedFile, name: str, known: Container[tuple[str, 
 
 
 def _fingerprinted(file: CheckedFile) -> tuple[tuple[Finding, str], ...]:
-    """Return every finding of the file, known or not, with its fingerprint."""
+    """Return all findings of the file, including known ones, with their fingerprints."""
     found = sorted((*file.findings, *file.known), key=lambda finding: (finding.span, finding.rule))
     return tuple(zip(found, fingerprints(file.text, found), strict=True))
 
@@ -218,12 +218,12 @@ def _fingerprinted(file: CheckedFile) -> tuple[tuple[Finding, str], ...]:
 def _name_in(path: str, folder: Path) -> str:
     try:
         return Path(os.path.relpath(path, folder)).as_posix()
-    except ValueError:  # another drive
+    except ValueError:  # a different drive
         return Path(path).as_posix()
 
 
 class RenderingFindings(NamedTuple):
-    """What renderings show, by file, and the files that were rendered without what they need to run."""
+    """The findings of renderings, by file, and the files that were rendered without code they need."""
 
     findings: Mapping[str, tuple[Finding, ...]]
     incomplete: tuple[str, ...] = ()
@@ -232,10 +232,10 @@ class RenderingFindings(NamedTuple):
 def findings_of_renderings(
     snapshot: Snapshot, paths: Iterable[str], rules: Container[str]
 ) -> RenderingFindings:
-    """Return the findings of those `rules` that look at renderings; none if none of them is on.
+    """Return the findings of the enabled `rules` that check renderings.
 
-    Functions files are run only if the snapshot is trusted. Otherwise, checking a prompt runs nothing but
-    its template, in the sandbox, and the rules leave out what functions of the user would change.
+    Functions files are run only if the snapshot is trusted. Otherwise, only the
+    template is run, in the sandbox, and the rules skip what functions of the user may affect.
     """
     from promptls.lint.runner import RENDERING_RULES, check_rendering, needs_rendering
     from promptls.rendering.folder_code import code_of_rendering
@@ -280,7 +280,7 @@ async def _rendered(snapshot: Snapshot, paths: Iterable[str]) -> list[FileRender
 def findings_of_runs(
     snapshot: Snapshot, paths: Iterable[str], rules: Container[str]
 ) -> dict[str, tuple[Finding, ...]]:
-    """Return the findings of those `rules` that look at runs, by file; of runs of a prompt as it is now."""
+    """Return the findings of the `rules` that check runs, by file; runs of older prompts are ignored."""
     from promptls.ide.experiments import experiment_runs, run_findings
     from promptls.lint.runner import RUN_RULES
 

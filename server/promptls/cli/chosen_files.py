@@ -1,4 +1,4 @@
-"""The files that a command is about, and writing changes back to them."""
+"""The files that a command processes, and writing changes to them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from promptls.workspace.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class ChosenFiles:
-    """The absolute paths of the files, each once: `named` ones were given, `found` ones lie in folders."""
+    """The unique absolute paths of the files: `named` explicitly, or `found` in folders."""
 
     workspace: Workspace
     named: tuple[str, ...]
@@ -33,19 +33,19 @@ class ChosenFiles:
         return self.workspace.snapshot
 
     def all(self) -> tuple[str, ...]:
-        """Return every file, those that were named first."""
+        """Return every file, named ones first."""
         return tuple(dict.fromkeys([*self.named, *self.found]))
 
 
 def choose(words: Sequence[str]) -> ChosenFiles:
-    """Return the files at the paths `words`, with folders walked for prompt files.
+    """Return the files at the paths `words`, searching folders for prompt files.
 
-    Without words, this folder. What the settings name in `include` is a prompt file, too.
+    The default is the working directory. Files matched by the setting `include` are also prompt files.
 
-    The snapshot's roots are the projects around the files, because includes are found from there.
+    The snapshot's roots are the projects around the files, because includes are resolved from there.
     The workspace is not trusted; `cli.permission` decides that.
-    Around a file that is in no project, only what is near is read: its folder may hold anything.
-    Raises UsageError for a path that is not there or cannot be read.
+    For a file outside of any project, only nearby files are read, since its folder may contain anything.
+    Raises UsageError for a path that does not exist or cannot be read.
     """
     paths = [existing(word) for word in words or ["."]]
     workspace = _around(paths)
@@ -60,7 +60,7 @@ def choose(words: Sequence[str]) -> ChosenFiles:
 
 
 def choose_text(word: str, text: str) -> ChosenFiles:
-    """Return the one file at `word`, there or not, with `text` in the place of what is on disk."""
+    """Return the single file at `word`, which need not exist, with `text` in place of its content on disk."""
     path = Path(os.path.abspath(word))  # noqa: PTH100 - as in `existing`
     if not word or path.is_dir():
         raise UsageError(
@@ -72,7 +72,7 @@ def choose_text(word: str, text: str) -> ChosenFiles:
 
 
 def choose_one(word: str) -> tuple[ChosenFiles, str]:
-    """Return the one file at `word`, and its absolute path; raises UsageError as `choose`."""
+    """Return the single file at `word`, and its absolute path; raises UsageError like `choose`."""
     path = existing(word)
     if path.is_dir():
         raise UsageError(
@@ -82,8 +82,8 @@ def choose_one(word: str) -> tuple[ChosenFiles, str]:
 
 
 def existing(word: str) -> Path:
-    """Return the absolute path of the file or folder `word`; raises UsageError where it cannot be read."""
-    path = Path(os.path.abspath(word))  # noqa: PTH100 - `..` is taken out, and links stay as they are
+    """Return the absolute path of the file or folder `word`; raises UsageError if it cannot be read."""
+    path = Path(os.path.abspath(word))  # noqa: PTH100 - removes `..`, but does not resolve links
     if not word or not path.exists():
         kind = "folder" if word.endswith(("/", os.sep)) else "file or folder"
         raise UsageError(f"there is no such {kind}", FilePlace(path), _near(path))
@@ -101,7 +101,7 @@ def existing(word: str) -> Path:
 
 
 def _around(paths: Sequence[Path]) -> Workspace:
-    """Return the projects around some paths, in which is known which files name which."""
+    """Return the projects around some paths, whose files are scanned for references."""
     roots = [folder_to_trust(path) for path in paths]
     whole = {root for path, root in zip(paths, roots, strict=True) if path.is_dir() or project_folder(path)}
     workspace = Workspace(dict.fromkeys(roots), shallow=set(roots) - whole)
@@ -111,9 +111,9 @@ def _around(paths: Sequence[Path]) -> Workspace:
 
 
 def scan_callers(workspace: Workspace) -> None:
-    """Read the Python calls that load templates, in the workspace and in the working folder around it.
+    """Read the Python calls that load templates, in the workspace and in the working directory around it.
 
-    Programs are started there, and count relative paths from there.
+    Programs are started there, so their relative paths refer to it.
     """
     here, roots = str(Path.cwd()), workspace.snapshot.roots
     is_around = any(root != here and Path(root).is_relative_to(here) for root in roots)
@@ -147,7 +147,7 @@ def _example_in(folder: Path) -> str:
 
 
 def refuse_other_files(snapshot: Snapshot, path: str) -> None:
-    """Raise UsageError for a file that is no prompt."""
+    """Raise UsageError for a file that is not a prompt."""
     from promptls.semantic.kind import Kind
 
     template = snapshot.template(path)
@@ -164,11 +164,10 @@ def refuse_other_files(snapshot: Snapshot, path: str) -> None:
 
 
 def rewrite(path: str, before: str, after: str) -> None:
-    """Put `after` in the place of the text `before` of a file, as a whole or not at all.
+    """Atomically replace the text `before` of a file by `after`.
 
-    Permissions stay, and a link goes on leading to the same file. Raises UserError, and leaves the
-    file alone, where its bytes are not those of `before`: it has changed in the meantime, or it is
-    no UTF-8. Raises OSError.
+    Permissions and links are preserved. Raises UserError, without a change, if the bytes of the file are not
+    those of `before`, because it has changed in the meantime or is not UTF-8. Raises OSError.
     """
     target = Path(os.path.realpath(path))
     if target.read_bytes() != before.encode("utf-8", "surrogatepass"):
@@ -184,7 +183,7 @@ def rewrite(path: str, before: str, after: str) -> None:
 
 
 def diff(path: str, before: str, after: str) -> str:
-    """Return the change as a unified diff that `patch` and `git apply` read; empty where there is none."""
+    """Return the change as a unified diff for `patch` and `git apply`; empty if there is none."""
     name = Path(path).as_posix().lstrip("/")
     lines = unified_diff(_diff_lines(before), _diff_lines(after), f"a/{name}", f"b/{name}")
     return "".join(
@@ -193,6 +192,6 @@ def diff(path: str, before: str, after: str) -> str:
 
 
 def _diff_lines(text: str) -> list[str]:
-    # Tools for diffs know lines by "\n" alone, and keep a "\r" before it as part of the line.
+    # Diff tools split lines at "\n" only, and treat a "\r" before it as part of the line.
     lines = text.split("\n")
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])

@@ -34,9 +34,9 @@ State = Literal["fine", "absent", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked for: `absent` is something optional, `broken` something needed.
+    """One check: `absent` means that something optional is missing, `broken` something required.
 
-    `detail` says what was found, and never holds a secret; `remedy` is what to do about it.
+    `detail` describes the result, and never contains a secret; `remedy` is how to fix it.
     """
 
     topic: str
@@ -85,7 +85,7 @@ def _extras() -> Iterator[Check]:
 
 
 def _requirements(extra: str) -> list[Requirement]:
-    """Return what the installed package declares to need: always, or only for `extra`."""
+    """Return the requirements of the installed package: the general ones, or those of `extra`."""
     declared = map(Requirement, metadata.requires("promptls") or ())
     return [
         requirement

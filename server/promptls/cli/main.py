@@ -1,8 +1,8 @@
-"""The entry point of the command line: picks the command, and turns every outcome into an exit code.
+"""The entry point of the command line: selects the command, and converts every outcome to an exit code.
 
 A command is a module of the folder `commands` with `SUMMARY`, `DESCRIPTION`, `add_arguments(parser)`
 and `execute(arguments)`. Only the module of the chosen command is imported, so that the
-language server does not load what a rendering needs, nor the other way round.
+language server does not load the dependencies of rendering, and vice versa.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     import argparse
 
 FINE = 0
-FOUND = 1  # findings, or something that was asked for and could not be had
+FOUND = 1  # findings, or a request that could not be fulfilled
 WRONG_USE = 2
-INTERRUPTED = 130  # what shells report for a program that Ctrl+C ended
-PIPE_CLOSED = 141  # what shells report for a program whose reader went away
+INTERRUPTED = 130  # as reported by shells for a program ended by Ctrl+C
+PIPE_CLOSED = 141  # as reported by shells for a program whose output pipe was closed
 
 COMMANDS: dict[str, str] = {
     "server": "start the language server",
@@ -53,12 +53,12 @@ COMMANDS: dict[str, str] = {
     "trust": "list and change trusted folders and keys",
     "doctor": "diagnose the installation",
 }
-"""The commands with their summaries, which are each module's own `SUMMARY`, held here so that the
-list of commands needs none of the modules; a test keeps the two the same."""
+"""The commands with their summaries, copies of each module's `SUMMARY`, so that the list of commands does
+not import the modules; a test compares both."""
 
 
 class Command(Protocol):
-    """What a command's module offers."""
+    """The interface of a command's module."""
 
     SUMMARY: str
     DESCRIPTION: str
@@ -67,11 +67,11 @@ class Command(Protocol):
         """Declare the command's options on `parser`."""
 
     def execute(self, arguments: argparse.Namespace) -> int:
-        """Do the command's work, and returns its exit code."""
+        """Run the command, and return its exit code."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command that `argv` asks for (by default the process's arguments); returns the exit code.
+    """Run the command in `argv` (by default the process's arguments), and return the exit code.
 
     0 means success, 1 findings or failures, 2 a usage error, 130 an interrupt.
     """
@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = _dispatch(words)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python flushes once more at exit, which must not find the closed pipe again.
+        # Python flushes again at exit, which must not raise for the closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except KeyboardInterrupt:
@@ -120,7 +120,7 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _refuse_near_miss(option: str) -> None:
-    """Raise UsageError for what is meant as an option of promptls itself, not of the server."""
+    """Raise UsageError for a likely typo of an option of promptls itself."""
     from promptls.text.suggest import nearest
 
     near = nearest(option, ["--help", "--version"])
@@ -136,9 +136,9 @@ def _run_command(name: str, words: list[str]) -> int:
     command.add_arguments(parser)
     try:
         arguments = parser.parse_args(words)
-    except SystemExit as finished:  # argparse leaves this way after `--help`
+    except SystemExit as finished:  # raised by argparse after `--help`
         return int(finished.code or 0)
-    if name != "server":  # which sets the scope for each message
+    if name != "server":  # the server sets the scope for each message
         from promptls.cli.permission import read_as_trusted
 
         read_as_trusted(arguments)
@@ -171,7 +171,7 @@ def _unknown_command_remedy(word: str) -> str:
 
 
 def _without_keys(words: str | None) -> str:
-    """Return the message without secrets of the environment: a user's code may have raised it."""
+    """Return the message with secrets of the environment masked, since a user's code may have raised it."""
     from promptls.models.keys import key_mask
 
     return key_mask().mask(words or "")

@@ -37,10 +37,10 @@ def add_trust_argument(parser: argparse._ActionsContainer) -> None:
 
 
 def read_as_trusted(arguments: argparse.Namespace) -> None:
-    """Let the command read only inside of its folders, unless they are trusted.
+    """Restrict reading to the folders of the command, unless they are trusted.
 
-    Those are the projects around the working folder and around the files that the arguments name. Which they
-    are is looked up when the first file is read.
+    These are the projects around the working directory and around the files in the arguments, which are
+    determined when the first file is read.
     """
 
     @cache
@@ -58,7 +58,7 @@ def _paths_in(arguments: argparse.Namespace) -> Iterator[Path]:
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, str | Path):
                 path = Path(os.path.abspath(each))  # noqa: PTH100 - links stay
-                with contextlib.suppress(OSError, ValueError):  # of words that no file can have as its name
+                with contextlib.suppress(OSError, ValueError):  # for arguments that are invalid as file names
                     if path.exists():
                         yield path
                     elif path.name != str(each) and path.parent.is_dir():
@@ -66,21 +66,21 @@ def _paths_in(arguments: argparse.Namespace) -> Iterator[Path]:
 
 
 def is_trusted(folders: Iterable[str | Path], *, this_time: bool) -> bool:
-    """Return whether the folders are trusted, without a question."""
+    """Return whether the folders are trusted, without asking the user."""
     return this_time or TrustStore().decision(folders) is True
 
 
 def trust_where_decided(workspace: Workspace, *, this_time: bool) -> bool:
-    """Trust the workspace if its folders are trusted; return whether they are. Nobody is asked."""
+    """Trust the workspace if its folders are trusted, without asking the user; return whether they are."""
     trusted = is_trusted(workspace.snapshot.roots, this_time=this_time)
     workspace.set_trusted(trusted=trusted)
     return trusted
 
 
 def trust_to_render(chosen: ChosenFiles, paths: Sequence[str], *, this_time: bool) -> None:
-    """Trust the workspace of the chosen files, where rendering those at `paths` needs it.
+    """Trust the workspace of the chosen files, if rendering those at `paths` requires it.
 
-    Raises UsageError as `require_trust`.
+    Raises UsageError like `require_trust`.
     """
     from promptls.rendering.folder_code import code_of_rendering
 
@@ -93,10 +93,10 @@ def trust_to_render(chosen: ChosenFiles, paths: Sequence[str], *, this_time: boo
 
 
 def require_trust(folders: Iterable[str | Path], code_of: Callable[[], FolderCode]) -> None:
-    """Return if all folders are trusted; on a terminal, undecided ones are asked for, once.
+    """Ensure that all folders are trusted; on a terminal, ask the user once about undecided ones.
 
-    `code_of` returns what the command would run of them. Raises UsageError for a folder that is not trusted,
-    and UserError if the decisions cannot be read.
+    `code_of` returns the code in them that the command would run. Raises UsageError for a folder that is not
+    trusted, and UserError if the decisions cannot be read.
     """
     store = TrustStore()
     decisions = store.read()
@@ -137,7 +137,7 @@ def _answers_yes(folders: Sequence[Path], code: FolderCode) -> bool:
 
 
 def _command(folder: Path) -> str:
-    """Return the command that trusts the folder, as a shell takes it."""
+    """Return the command that trusts the folder, quoted for a shell."""
     return f"`promptls trust {shlex.quote(printable(shown_path(folder)))}`"
 
 
@@ -158,10 +158,10 @@ def add_allow_key(parser: argparse._ActionsContainer) -> None:
 def keys_allowed(
     requests: Sequence[ProcessRequest], grants: Sequence[KeyGrant], *, asks: bool
 ) -> Iterator[None]:
-    """Hide what the runs do not need from this process, inside the `with` block.
+    """Hide variables that the runs do not need from this process, inside the `with` block.
 
-    With `asks`, the user is asked for each key that the settings of a project send elsewhere. Raises
-    NotAllowedError where the user says no, or nobody can be asked.
+    With `asks`, the user is asked about each key that the settings of a project send elsewhere. Raises
+    NotAllowedError if the user declines, or cannot be asked.
     """
     from promptls.experiments.access import limited_to
     from promptls.models.keys import granting
@@ -176,12 +176,12 @@ def keys_allowed(
 
 
 def can_ask() -> bool:
-    """Return whether there is a terminal, with somebody to answer a question."""
+    """Return whether there is an interactive terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def ask_for_keys(access: Access) -> None:
-    """Ask for each grant that is missing, and remember it; raises as `keys_allowed`."""
+    """Ask the user for each missing grant, and save it; raises like `keys_allowed`."""
     if not can_ask():
         access.check()
         return
@@ -190,7 +190,7 @@ def ask_for_keys(access: Access) -> None:
 
 
 def sent_lines(sends: Sequence[Mapping[str, Any]], environment: Sequence[str]) -> list[str]:
-    """Return what is sent where, and which variables are read, one line for each."""
+    """Describe which keys are sent where, and which variables are read, one line for each."""
     from promptls.models.keys import Destination
 
     lines = list(dict.fromkeys(Destination(**each).words() for each in sends))
@@ -220,7 +220,7 @@ def _grant(text: str) -> KeyGrant:
 
 
 def ask_before_spending(plans: Iterable[Planned], less: str = "`--rows 20`") -> None:
-    """Raise `UsageError` if much is to be spent and nobody allows it.
+    """Raise `UsageError` if the cost is high and the user does not allow it.
 
     `less` is the option of a smaller run.
     """
@@ -236,7 +236,7 @@ def ask_before_spending(plans: Iterable[Planned], less: str = "`--rows 20`") -> 
 def confirm_spending(question: str, less: str, alone: str) -> None:
     """Ask the question, which ends in `Run it?`; raise `UsageError` if the answer is not yes.
 
-    `less` is the remedy after a no, `alone` the one where nobody can be asked.
+    `less` is the remedy if the user declines, `alone` the one if the user cannot be asked.
     """
     if can_ask():
         sys.stderr.write(f"{question} [y/N] ")

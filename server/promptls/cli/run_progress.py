@@ -22,20 +22,20 @@ from promptls.cli.safe_stream import live_progress
 from promptls.cli.terminal import paint, printed_path
 from promptls.experiments.run_protocol import Event, RowFinished, Started, Stopped
 
-# Parts of a run after which a line is written where there is no terminal.
+# Fractions of a run after which a line is written if there is no terminal.
 LINES = 4
 
-# Rows a second from which on nobody wants to read tenths.
+# The rate in rows per second from which on no decimals are shown.
 MANY = 20
 
 
 @contextmanager
 def interrupted_by_signals() -> Iterator[None]:
-    """Treat SIGTERM and SIGHUP as Ctrl+C inside the `with` block: a run then says how to resume it."""
+    """Treat SIGTERM and SIGHUP as Ctrl+C inside the `with` block: the run then reports how to resume it."""
     before: dict[int, Any] = {}
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        # `nohup` ignores SIGHUP, which stays so.
+        # `nohup` ignores SIGHUP, which must remain ignored.
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             before[number] = signal.signal(number, _interrupt)
     try:
@@ -55,9 +55,9 @@ def _interrupt(*_: object) -> None:
 
 @contextmanager
 def shown_progress(*, quiet: bool, noun: str = "rows") -> Iterator[Callable[[Event], None]]:
-    """Provide a function that shows a run's events; with `quiet`, only that the run was stopped.
+    """Provide a function that shows a run's events; with `quiet`, only an interruption.
 
-    `noun` is what there are many of.
+    `noun` is the plural of the counted items.
     """
     if quiet or not sys.stderr.isatty():
         yield _RunProgress(None, noun, quiet=quiet).tell
@@ -105,7 +105,7 @@ class _RunProgress:
 
 
 def _rate_text(rate: float) -> str:
-    """Return results a second, or a minute where they are few."""
+    """Return the results per second, or per minute if there are few."""
     if rate < 1:
         return f"{60 * rate:.1f}/min"
     return f"{rate:.1f}/s" if rate < MANY else f"{rate:,.0f}/s"
@@ -123,7 +123,7 @@ def _columns() -> Iterator[ProgressColumn]:
 
 
 def _how_to_resume(path: str) -> str:
-    """Say what happens to the finished rows; what cannot be resumed finds its answers in the cache."""
+    """Print what happens to the finished rows: the run can be resumed, or reuses cached answers."""
     if not path:
         return "their answers are kept: run it again to go on"
     return f"they are kept\ngo on: promptls run --resume {printed_path(path)}"

@@ -1,4 +1,4 @@
-"""What `promptls run` prints: the plan with its cost, then scores, changes, failed rows, and a matrix."""
+"""The output of `promptls run`: the plan with its cost, then scores, changes, failed rows, and a matrix."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def heading(prepared: Prepared) -> str:
-    """Return what a run will do, call and cost, and what stands in its way; several lines."""
+    """Return a description of the run, its calls, its cost and its obstacles, in several lines."""
     plan, continued, planned = prepared
     experiment = plan.experiment
     models = " and ".join(model.name for model in experiment.models)
@@ -60,7 +60,7 @@ def heading(prepared: Prepared) -> str:
 
 
 def _may_be_long(experiment: Experiment, model: ModelReference) -> bool:
-    """Return whether a model on this machine may write as much as it likes."""
+    """Return whether a model on this machine has no limit on the length of answers."""
     return model.provider == "local" and "max_tokens" not in {**model.parameters, **experiment.parameters}
 
 
@@ -76,26 +76,26 @@ def _calls(planned: Planned) -> str:
     return words
 
 
-# Rows with an error that are shown; the table has all of them.
+# The number of rows with an error shown; the table has all of them.
 SHOWN_ERRORS = 5
 
-# Results of a run whose answers are shown, and lines of each.
+# The maximum number of results of a run whose answers are shown, and of lines of each.
 SHOWN_ANSWERS = 3
 MAX_LINES = 20
 
-# What providers call the end of an answer that reached `max_tokens`, and results that are looked through.
+# The providers' finish reasons for answers that reached `max_tokens`, and the number of results examined.
 CUT_REASONS = frozenset({"length", "max_tokens"})
 MAX_COUNTED = 5000
 
-# Runs that are looked through for one of another version of the prompt.
+# The number of runs searched for one of a different version of the prompt.
 LOOKED_BACK = 20
 
-# Characters of what is said of one row.
+# The number of characters shown for one row.
 MAX_CHARACTERS = 240
 
 
 def threshold(word: str) -> Threshold:
-    """Return the threshold that `METRIC=SCORE` writes; a score may be a percentage."""
+    """Parse a threshold `METRIC=SCORE`; the score may be a percentage."""
     from promptls.experiments.thresholds import Threshold
 
     metric, equals, score = word.rpartition("=")
@@ -103,15 +103,15 @@ def threshold(word: str) -> Threshold:
         least = float(score.removesuffix("%")) / (100 if score.endswith("%") else 1)
     except ValueError:
         least = float("nan")
-    if not equals or not metric or least != least:  # noqa: PLR0124 - not a number differs from itself
+    if not equals or not metric or least != least:  # noqa: PLR0124 - NaN differs from itself
         raise argparse.ArgumentTypeError(f"`{word}` is not `METRIC=SCORE`, such as `exact_match=0.8`")
     return Threshold(metric, least)
 
 
 def print_run(run: RunSummary, thresholds: Mapping[str, float] | None = None) -> None:
-    """Print the scores, what failed, what it took, and where the results are.
+    """Print the scores, failures, cost, and the path of the results.
 
-    `thresholds` are those that the experiment declares; a partial run is not held to them.
+    `thresholds` are those that the experiment declares; they do not apply to a partial run.
     """
     from promptls.experiments.history import run_before
 
@@ -148,7 +148,7 @@ def print_run(run: RunSummary, thresholds: Mapping[str, float] | None = None) ->
 
 
 def _print_partial(run: RunSummary, thresholds: Mapping[str, float] | None) -> None:
-    """Print that the scores are of some rows only, and what follows from that."""
+    """Print that the scores cover only some rows, and the consequences."""
     from promptls.experiments.row_choice import is_of_examples
 
     over = str(run.rows_chosen).rstrip(",")
@@ -162,7 +162,7 @@ def _print_partial(run: RunSummary, thresholds: Mapping[str, float] | None) -> N
 
 
 def _other_version(run: RunSummary) -> KnownRun | None:
-    """Return the last run of another prompt file whose scores say something beside those of this one."""
+    """Return the last run of a different prompt file whose scores are comparable to this one's."""
     from promptls.experiments.run_index import known_runs
 
     metrics = {metric.name for metric in run.metrics}
@@ -180,7 +180,7 @@ def _other_version(run: RunSummary) -> KnownRun | None:
 
 
 def print_matrix(runs: list[RunSummary]) -> None:
-    """Print the scores of several runs side by side, a line a run and model."""
+    """Print the scores of several runs side by side, one line per run and model."""
     names = list(dict.fromkeys(metric.name for run in runs for metric in run.metrics))
     columns = [Column("prompt"), Column("model"), *(Column(name, "right") for name in names)]
     rows = []
@@ -204,7 +204,7 @@ def _print_problems(run: RunSummary) -> None:
 
 
 def _print_cut(run: RunSummary) -> None:
-    """Print how many answers ended because they were as long as they may be."""
+    """Print how many answers were cut off at their maximum length."""
     from promptls.experiments.history import row_results
 
     lines = islice(row_results(run), MAX_COUNTED)
@@ -216,7 +216,7 @@ def _print_cut(run: RunSummary) -> None:
 
 
 def _print_answers(run: RunSummary) -> None:
-    """Print what was answered, where that is little: who tries a prompt on one row wants to see it."""
+    """Print the answers of a small run, for users who try a prompt on a few rows."""
     from promptls.experiments.history import row_results
 
     for line in row_results(run):
@@ -226,7 +226,7 @@ def _print_answers(run: RunSummary) -> None:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the first lines of a text that may be long."""
+    """Return the first lines of a text."""
     lines = [
         line if len(line) <= MAX_CHARACTERS else f"{line[:MAX_CHARACTERS]}…" for line in text.splitlines()
     ]
@@ -234,7 +234,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _print_unscored(run: RunSummary) -> None:
-    """Print why metrics have given no score to answers, each with its first reason."""
+    """Print each metric without scores for some answers, with the first reason."""
     from promptls.experiments.history import row_results
     from promptls.experiments.manifest import manifest_of
 
@@ -251,13 +251,13 @@ def _print_unscored(run: RunSummary) -> None:
             print(paint(f"{metric.name} has no score for {count}", "yellow"))
             print(f"  row {line['row_number']} (id {line['id']}): {_short(reason)}")
             is_missing = True
-    # A Python function makes its scores itself.
+    # An experiment in Python computes its scores itself.
     if is_missing and not run.failed and "written_in" not in manifest_of(run.manifest):
         print(paint(f"ask for them again: promptls run --retry-errors {run.name}", "dim"))
 
 
 def _print_not_good(run: RunSummary) -> None:
-    """Print the first answers that a metric did not find good, with its reasons."""
+    """Print the first answers with bad scores of a metric, with its reasons."""
     from promptls.experiments.verdicts import failed_rows
 
     found = [row for row in failed_rows(run) if not row.is_error]

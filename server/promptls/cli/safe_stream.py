@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 
 _MARK: Final = f"\x1b{secrets.token_hex(8)}"
-"""What our own styles and commands begin with; no text from outside can hold it."""
+"""The prefix of promptls's own styles and commands; foreign text cannot contain it."""
 _STYLE: Final = re.compile(r"\[[\d;]*m")
 _OWN: Final = re.compile(rf"^(?:{_STYLE.pattern}|::)")
 _CI: Final = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
-"""Variables of the systems that take lines of a job's log for commands."""
+"""Variables set by CI systems that interpret lines of a job's log as commands."""
 
 
 def styled(text: str, code: str) -> str:
-    """Return the text in the style that `code` names, for a `SafeStream`."""
+    """Return the text in the style of the escape code `code`, for a `SafeStream`."""
     return f"{_MARK}[{code}m{text}{_MARK}[0m"
 
 
 def as_commands(lines: str) -> str:
-    """Return the text as workflow commands, one a line, for a `SafeStream`; foreign parts are escaped."""
+    """Return the text as workflow commands, one per line, for a `SafeStream`; foreign parts are escaped."""
     return re.sub(r"^(?=::)", _MARK, lines, flags=re.MULTILINE)
 
 
@@ -40,7 +40,7 @@ class SafeStream:
     """A text stream that writes foreign control characters as visible escapes.
 
     Escape sequences come only from `styled`. In a CI job, no line becomes a command for the job's runner,
-    except what `as_commands` made. Everything else is left to the stream inside.
+    except what `as_commands` made. Everything else is delegated to the wrapped stream.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -52,7 +52,7 @@ class SafeStream:
         return getattr(self.inside, name)
 
     def write(self, text: str) -> int:
-        """Write the text, escaped; return how many characters of it were taken."""
+        """Write the text, escaped; return the number of its characters."""
         first, *others = text.split(_MARK)
         pieces = [self._foreign(first)]
         for piece in others:
@@ -74,7 +74,7 @@ class SafeStream:
         safe = for_terminal(text)
         if not self._is_in_ci or not safe:
             return safe
-        # The pieces of a line are written one by one, so that it matters what came before.
+        # A line may be written in several pieces, so the previous output matters.
         before = "" if self._at_line_start else "."
         _, line_end, last = safe.rpartition("\n")
         self._at_line_start = (bool(line_end) or self._at_line_start) and not last.strip()
@@ -82,12 +82,12 @@ class SafeStream:
 
 
 def install() -> None:
-    """Put a `SafeStream` around the standard output and the standard error stream of this process."""
+    """Wrap the standard output and the standard error stream of this process in a `SafeStream`."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if not isinstance(stream, SafeStream):
             setattr(sys, name, SafeStream(stream))
-    # From Python 3.13 on, the interpreter's own tracebacks have colours.
+    # From Python 3.13 on, the interpreter's tracebacks are colored.
     sys.excepthook = _print_traceback
 
 
@@ -100,14 +100,14 @@ def _print_traceback(
 
 
 def inside(stream: TextIO) -> TextIO:
-    """Return the stream in a `SafeStream`, for what is not foreign or must not change."""
+    """Return the stream wrapped by a `SafeStream`, for output that is not foreign or must not change."""
     return cast("SafeStream", stream).inside if isinstance(stream, SafeStream) else stream
 
 
 def write_document(text: str, *, as_utf8: bool = False) -> None:
-    """Write a text that was asked for as such: as it is into a file or pipe, and escaped on a terminal.
+    """Write a requested document: unchanged to a file or pipe, and escaped to a terminal.
 
-    `as_utf8` writes UTF-8 and the text's own line ends, whatever the output's encoding is.
+    `as_utf8` writes UTF-8 with the text's own line endings, regardless of the output's encoding.
     """
     stream = sys.stdout
     if stream.isatty():
@@ -127,9 +127,9 @@ def live_progress(*columns: str | ProgressColumn) -> Iterator[Progress]:
     from rich.file_proxy import FileProxy
     from rich.progress import Progress
 
-    # What is printed is text, whatever it looks like.
+    # Printed text must not be interpreted as markup.
     console = Console(file=inside(sys.stderr), markup=False, emoji=False, highlight=False)
-    # rich's own redirection would take the place of the streams that escape.
+    # rich's own redirection would replace the streams that escape.
     display = Progress(
         *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
     )

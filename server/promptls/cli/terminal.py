@@ -31,9 +31,9 @@ _CODES: dict[Colour, str] = {
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Return whether `stream` is to get colours.
+    """Return whether to write colors to `stream`.
 
-    A terminal is, unless NO_COLOR is set; anything else is only under FORCE_COLOR.
+    A terminal gets colors unless NO_COLOR is set; anything else only if FORCE_COLOR is set.
     """
     if os.environ.get("NO_COLOR"):
         return False
@@ -43,9 +43,9 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 def paint(text: str, colour: Colour, stream: TextIO | None = None) -> str:
-    """`text` in `colour`, or as it is where `stream` (by default the standard output) gets no colours.
+    """Return `text` in `colour`, or unchanged if `stream` (by default the standard output) has no colors.
 
-    Only a `SafeStream` knows the marks of colours; foreign text in it stays without effect.
+    Only a `SafeStream` interprets the color marks; foreign text in it has no effect.
     """
     stream = stream or sys.stdout
     has_colours = wants_colour(stream) and isinstance(stream, SafeStream)
@@ -53,7 +53,7 @@ def paint(text: str, colour: Colour, stream: TextIO | None = None) -> str:
 
 
 def shown_path(path: Path | str) -> str:
-    """`path` as it is shortest to read: from the current folder where it lies below that."""
+    """Return `path`, relative to the working directory if it is below that."""
     try:
         return str(Path(path).relative_to(Path.cwd()))
     except (ValueError, OSError):
@@ -61,12 +61,12 @@ def shown_path(path: Path | str) -> str:
 
 
 def printed_path(path: Path | str) -> str:
-    """`shown_path` on one line: for people, and not for programs that open the file."""
+    """Return `shown_path` on one line, for display only."""
     return for_terminal_line(shown_path(path))
 
 
 def error(message: str, place: FilePlace | None = None, remedy: str | None = None) -> None:
-    """Print what is wrong, where, and what to do, on the standard error stream."""
+    """Print the problem, its location and the remedy on the standard error stream."""
     stream = sys.stderr
     print(f"{paint('promptls:', 'red', stream)} {paint(message, 'bold', stream)}", file=stream)
     if place is not None:
@@ -77,21 +77,21 @@ def error(message: str, place: FilePlace | None = None, remedy: str | None = Non
 
 
 def print_json(value: Any) -> None:
-    """Print `value` as JSON, as `json_text` writes it."""
+    """Print `value` as JSON, formatted by `json_text`."""
     sys.stdout.write(json_text(value))
 
 
 def json_text(value: Any) -> str:
-    """`value` as JSON, indented, with its characters as they are where the standard output can carry them."""
+    """Return `value` as indented JSON, unescaped if the encoding of the standard output allows it."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     written = json.dumps(value, indent=2, ensure_ascii=not unicode, default=str)
     return for_json_output(written) + "\n"
 
 
 def open_closed_streams() -> None:
-    """Open the null device for each standard stream that whoever started the process has closed.
+    """Open the null device for each standard stream that was closed when the process started.
 
-    Python has None for them; and the first file that is opened would become what a child reads or writes.
+    Python sets them to None, and the first files opened would become the standard streams of child processes.
     """
     for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:
@@ -103,7 +103,7 @@ def open_closed_streams() -> None:
 
 
 def survive_any_encoding() -> None:
-    """Make the standard streams replace what their encoding cannot say, in place of raising."""
+    """Make the standard streams replace characters outside of their encoding, instead of raising."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -111,9 +111,9 @@ def survive_any_encoding() -> None:
 
 
 def print_failure(failure: RenderFailure, path: str) -> None:
-    """Print why a prompt does not render, with the rendered lines where there are any."""
+    """Print why a prompt does not render, with the rendered lines if there are any."""
     message = failure.message.rstrip(".")
-    if message.partition(" ")[0][1:].islower():  # a word, and neither `YAML` nor `KeyError:`
+    if message.partition(" ")[0][1:].islower():  # an ordinary word, unlike `YAML` or `KeyError:`
         message = message[:1].lower() + message[1:]
     error(message, FilePlace(failure.path or path, failure.line))
     if failure.excerpt:
@@ -121,7 +121,7 @@ def print_failure(failure: RenderFailure, path: str) -> None:
 
 
 def indented(text: str, by: int = 4) -> str:
-    """Return the text with each line indented by so many spaces and without trailing white space."""
+    """Return the text with each line indented by a number of spaces, and without trailing white space."""
     return "\n".join(f"{' ' * by}{line}".rstrip() for line in text.split("\n"))
 
 
@@ -129,21 +129,21 @@ Side: TypeAlias = Literal["left", "right"]
 
 
 class Column(NamedTuple):
-    """A column's heading, and the side that its cells keep to."""
+    """A column's heading, and the alignment of its cells."""
 
     heading: str
     side: Side = "left"
 
 
 class TableRow(NamedTuple):
-    """The cells of a row, and the colour of all of them."""
+    """The cells of a row, and their color."""
 
     cells: Sequence[str]
     colour: Colour | None = None
 
 
 def table(columns: Sequence[Column], rows: Iterable[TableRow]) -> str:
-    """Return the table as text without a line end behind it; the headings are dim, and a row is one line."""
+    """Return the table as text without a trailing line break; headings are dim, and each row is one line."""
     body = [TableRow([for_terminal_line(cell) for cell in row.cells], row.colour) for row in rows]
     lines = [TableRow([for_terminal_line(column.heading) for column in columns], "dim"), *body]
     widths = [max(width(row.cells[index]) for row in lines) for index in range(len(columns))]
@@ -151,7 +151,7 @@ def table(columns: Sequence[Column], rows: Iterable[TableRow]) -> str:
 
 
 def width(text: str) -> int:
-    """Return how many columns of a terminal `text` takes: East Asian characters take two."""
+    """Return the width of `text` in terminal columns: East Asian characters take two."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len

@@ -10,7 +10,7 @@ from promptls.docgen.generated_files import PACKAGE, generated_files, stale_file
 
 
 def main() -> int:
-    """Write what is stale and names it; with `--check`, writes nothing, and returns 1 where something is."""
+    """Write and list stale files; with `--check`, write nothing, and return 1 if there are any."""
     parser = argparse.ArgumentParser(prog="python -m promptls.docgen", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a file is stale")
     only_check = parser.parse_args().check
@@ -24,7 +24,7 @@ def main() -> int:
         sys.stdout.write(f"{'stale' if only_check else 'written'}: {path.relative_to(checkout)}\n")
         if not only_check:
             path.parent.mkdir(exist_ok=True)
-            # Written beside and moved, so that an interrupt leaves the old file or the new one.
+            # Written to a temporary file and moved, so that an interrupt leaves the old file or the new one.
             beside = path.with_name(f".{path.name}.new")
             beside.write_text(texts[path], "utf-8")
             beside.replace(path)

@@ -1,4 +1,4 @@
-"""Which files of a checkout are made from declarations, and what they hold."""
+"""The files of a checkout that are generated from declarations, and their content."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from promptls.lint.registry import RULES
 KEY_VARIABLES = "vscode-client/src/keyVariables.ts"
 PACKAGE = "vscode-client/package.json"
 RULE_PAGES = "server/promptls/lint/pages"
-"""Part of the package, so that an editor opens a rule's page without a network."""
+"""Part of the package, so that editors can open a rule's page offline."""
 
 
 def generated_files(checkout: Path) -> dict[Path, str]:
-    """Return the text that each generated file of the checkout should have, by its path."""
+    """Return the current text of each generated file of the checkout, by its path."""
     return {
         checkout / "docs" / "rules.md": rules_page(),
         checkout / "docs" / "metrics.md": metrics_page(),
@@ -34,7 +34,7 @@ def generated_files(checkout: Path) -> dict[Path, str]:
 
 
 def stale_files(checkout: Path) -> list[Path]:
-    """Return the generated files that hold something else, or are not there."""
+    """Return the generated files that are out of date or missing."""
     return [
         path
         for path, text in generated_files(checkout).items()

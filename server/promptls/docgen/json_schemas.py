@@ -1,4 +1,4 @@
-"""The JSON Schemas of the project's settings and of the header, out of their pydantic models."""
+"""The JSON Schemas of the project's settings and of the header, from their pydantic models."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def settings_schema() -> dict[str, Any]:
-    """Return the schema of `promptls.toml`, which names every rule."""
+    """Return the schema of `promptls.toml`, including every rule."""
     schema = _without_null(_tidied(Project.model_json_schema()))
     for name, field in Project.model_fields.items():
-        # pydantic leaves out the defaults that a function makes.
+        # pydantic omits defaults created by a function.
         default = field.get_default(call_default_factory=True)
         if isinstance(default, list) and default:
             schema["properties"][name]["default"] = default
@@ -41,12 +41,12 @@ def rules_schema() -> dict[str, Any]:
 
 
 def as_json(value: Any) -> str:
-    """`value` as the text of a JSON file."""
+    """Return `value` as the text of a JSON file."""
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def _without_null(value: Any) -> Any:
-    """Return the schema without the choice of null: TOML has none, and leaves the key out."""
+    """Return the schema without null alternatives, since TOML omits the key instead."""
     if isinstance(value, list):
         return [_without_null(item) for item in value]
     if not isinstance(value, dict):
@@ -60,7 +60,7 @@ def _without_null(value: Any) -> Any:
 
 
 def _tidied(value: Any, *, names: bool = False) -> Any:
-    """Return the schema without the titles that pydantic makes of names; `names` marks a mapping by name."""
+    """Return the schema without pydantic's generated titles; `names` marks a mapping with names as keys."""
     if isinstance(value, list):
         return [_tidied(item) for item in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The variables in which providers of models look for a key, for the editor that asks for one."""
+"""The environment variables of model providers' keys, for the editor that asks the user for them."""
 
 from __future__ import annotations
 

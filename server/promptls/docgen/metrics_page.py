@@ -1,4 +1,4 @@
-"""The page of the documentation that is made from the pages of the built-in metrics."""
+"""The page of the documentation generated from the pages of the built-in metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of the documentation that are made from declarations: rules, settings, header keys."""
+"""The pages of the documentation generated from declarations: rules, settings and header keys."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rules_page() -> str:
 
 
 def rule_page(rule: Rule) -> str:
-    """Return one rule with its page, in Markdown: what the code of a diagnostic leads to in an editor."""
+    """Return one rule with its page, in Markdown: the target of the link of a diagnostic's code."""
     return f"# {rule.name}\n\nSeverity: {rule.severity}. Since {rule.since}.\n\n{rule.page}\n"
 
 
@@ -68,7 +68,7 @@ def _tables(schema: dict[str, Any], title: str) -> str:
 
 
 def _places(name: str, schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[str]:
-    """Yield the keys that lead to a definition; `<name>` stands for names of the user's own."""
+    """Yield the keys that lead to a definition; `<name>` is a placeholder for user-defined names."""
     for key, declared in schema.get("properties", {}).items():
         for place, reference in _references(key, declared):
             if reference == name:
@@ -79,7 +79,7 @@ def _places(name: str, schema: dict[str, Any], definitions: dict[str, Any]) -> I
 
 
 def _references(place: str, declared: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the definitions that a property refers to, each with its place."""
+    """Yield the definitions that a property refers to, each with its path."""
     if "$ref" in declared:
         yield place, declared["$ref"].rpartition("/")[2]
     for choice in declared.get("anyOf", ()):
@@ -101,9 +101,9 @@ def _table(heading: str, schema: dict[str, Any], definitions: dict[str, Any]) ->
 
 
 def _description(declared: dict[str, Any], definitions: dict[str, Any]) -> str:
-    """Return what is said of a property.
+    """Return the description of a property.
 
-    Where nothing is, what is said of the definition that it refers to.
+    The default is the description of the definition that it refers to.
     """
     referred = definitions.get(declared.get("$ref", "").rpartition("/")[2], {})
     return str(declared.get("description") or referred.get("description", ""))
@@ -125,7 +125,7 @@ def _default(declared: dict[str, Any]) -> str:
 
 
 def _deeper(page: str) -> str:
-    """Return the page with its headings one level deeper, outside of its examples."""
+    """Return the page with its headings one level deeper, except in its examples."""
     pieces = re.split(r"(^```.*?^```$)", page, flags=re.DOTALL | re.MULTILINE)
     return "".join(
         piece if piece.startswith("```") else re.sub(r"^#", "##", piece, flags=re.MULTILINE)

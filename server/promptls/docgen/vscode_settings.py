@@ -1,4 +1,4 @@
-"""The extension's `package.json` with the settings that the server takes from VS Code."""
+"""The extension's `package.json` with the settings that the server reads from VS Code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from promptls.docgen.json_schemas import as_json, settings_schema
 
 TITLE = "promptls"
-"""The title of the block of settings that is made here; the others are the extension's own."""
+"""The title of the generated block of settings; the others are the extension's own."""
 
 
 def with_settings(package: str) -> str:
@@ -21,9 +21,9 @@ def with_settings(package: str) -> str:
 
 
 def vscode_settings() -> dict[str, Any]:
-    """Return the settings by name, in VS Code's own form.
+    """Return the settings by name, in VS Code's format.
 
-    Every default is null, which leaves it to the project.
+    Every default is null, which means the setting of the project.
     """
     schema = settings_schema()
     found: dict[str, Any] = {}
@@ -52,7 +52,7 @@ def _setting(declared: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inlined(value: Any, schema: dict[str, Any]) -> Any:
-    """`value` with what it refers to in its place: VS Code resolves no references in settings."""
+    """Return `value` with references inlined, since VS Code does not resolve them in settings."""
     if isinstance(value, list):
         return [_inlined(item, schema) for item in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""TypeScript types of what travels between the server, the extension and the web pages."""
+"""TypeScript types of the messages between the server, the extension and the web pages."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _interface(declared: Any, module: types.ModuleType, imports: dict[str, set[s
 
 
 def _comments(declared: Any, module: types.ModuleType) -> dict[str, str]:
-    """Return the strings below the fields of a class and of its bases, on one line each."""
+    """Return the docstrings of the fields of a class and of its bases, on one line each."""
     classes = {
         node.name: node
         for node in ast.parse(inspect.getsource(module)).body
@@ -101,7 +101,7 @@ def _comments(declared: Any, module: types.ModuleType) -> dict[str, str]:
 
 
 def _type(hint: Any, imports: dict[str, set[str]]) -> str:
-    """Return a type of Python as TypeScript writes it, and note the names to import."""
+    """Return a Python type in TypeScript, and record the names to import."""
     if hint in _PLAIN:
         return _PLAIN[hint]
     if is_typeddict(hint):

@@ -1,4 +1,4 @@
-"""What the reader of a preview chose, and the job that renders it."""
+"""The choices of the reader of a preview, and the job that renders them."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from promptls.workspace.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class PreviewChoice:
-    """The data, the limit and the step to render with; what is None is left to the file and its settings."""
+    """The data, the limit and the step to render with; None means those of the file and its settings."""
 
     sample: str | None = None
     row: int | None = None
     """A row of the first experiment's dataset, from 0."""
     limit: int | None = None
-    """The most tokens that the prompt may have."""
+    """The token limit of the prompt."""
     step: int | None = None
     """Removal happens in multiples of this many tokens."""
     meta_template: str | None = None
-    """The meta template that an evaluation prompt is laid out with."""
+    """The meta template for an evaluation prompt."""
     source_map: bool = False
-    """Whether the source map is wanted however large it is."""
+    """Whether to include the source map regardless of its size."""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> PreviewChoice:
-        """Return the choice in a command's arguments; raises UsageError for values of other types."""
+        """Return the choice from a command's arguments; raises UsageError for values of other types."""
         return cls(
             sample=optional(value, "sample", str),
             row=optional(value, "row", int),
@@ -49,9 +49,9 @@ class PreviewChoice:
 
 
 def chosen_sample(snapshot: Snapshot, path: str, chosen: str | int | None) -> Sample:
-    """Return the sample of a name, the row of a number from 1, or the default.
+    """Return the sample with a name, the row with a number from 1, or the default sample.
 
-    Raises UserError without one.
+    Raises UserError if there is none.
     """
     if isinstance(chosen, int):
         return row_sample(snapshot, path, chosen)
@@ -61,7 +61,7 @@ def chosen_sample(snapshot: Snapshot, path: str, chosen: str | int | None) -> Sa
 def preview_job(snapshot: Snapshot, path: str, sample: Sample, choice: PreviewChoice) -> RenderJob:
     """Return the job that renders the file with a sample under the chosen limits.
 
-    Raises UsageError as `job_for`.
+    Raises UsageError like `job_for`.
     """
     job = job_for(
         snapshot,

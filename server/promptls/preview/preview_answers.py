@@ -1,4 +1,4 @@
-"""Answers to the questions of the preview's page: tokens, rows, the committed version."""
+"""Responses to requests of the preview's page: tokens, rows, and the committed version."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from promptls.workspace.snapshot import Snapshot
 
 
 async def tokens_of(worker: RenderWorker, texts: list[str], encoding: str) -> preview_wire.TokensAnswer:
-    """Return the tokens of each text, with ids and places in UTF-16 code units; raises UserError."""
+    """Return the tokens of each text, with ids and offsets in UTF-16 code units; raises UserError."""
     try:
         pieces = await worker.cut(texts, encoding)
     except CountingError as error:
@@ -38,7 +38,7 @@ async def tokens_of(worker: RenderWorker, texts: list[str], encoding: str) -> pr
 
 
 async def rows_of(snapshot: Snapshot, path: str, words: str, start: int) -> preview_wire.DatasetRowsAnswer:
-    """Return the rows of the file's dataset that hold some words; raises UserError where there is none."""
+    """Return the rows of the file's dataset that contain some words; raises UserError without a dataset."""
     template = snapshot.template(path)
     dataset = dataset_path(template, path) if template else None
     if dataset is None:
@@ -56,7 +56,7 @@ async def committed(
 ) -> preview_wire.CommittedAnswer:
     """Return the last commit's rendering with the data that the reader chose.
 
-    Raises UserError where there is none.
+    Raises UserError if there is none.
     """
     sample = chosen_sample(snapshot, path, choice.data)
     before = await committed_prompt(snapshot, preview_job(snapshot, path, sample, choice))
@@ -71,15 +71,15 @@ async def committed(
 
 
 MAX_ROWS: Final = 100
-"""How many rows an answer holds."""
+"""The maximum number of rows in a response."""
 _MAX_SHOWN: Final = 160
-"""How many characters of a row are shown."""
+"""The maximum number of characters shown of a row."""
 
 
 def matching_rows(dataset: Path, words: str, start: int = 0) -> preview_wire.DatasetRowsAnswer:
-    """Return the rows with all words, ignoring case, from the `start`th match on, and the match count.
+    """Return the rows with all words, ignoring case, starting with match `start`, and the match count.
 
-    Reads the whole dataset, row by row: call it on a thread. Raises UserError where it cannot be read.
+    This reads the whole dataset row by row, so call it on a thread. Raises UserError if it cannot be read.
     """
     wanted = words.casefold().split()
     found: list[preview_wire.DatasetRow] = []
@@ -104,7 +104,7 @@ def _cell(value: object) -> str:
 
 
 def _around(text: str, wanted: list[str]) -> str:
-    """Return what is shown of a row: its beginning, or where the first word that was looked for stands."""
+    """Return the excerpt of a row to show: its start, or the text around the first word searched for."""
     one_line = " ".join(text.split())
     place = one_line.casefold().find(wanted[0]) if wanted else 0
     start = 0 if place < _MAX_SHOWN else max(0, place - _MAX_SHOWN // 4)
@@ -117,7 +117,7 @@ _MAX_FILES: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The last commit: its short name, its subject, and when it was made, as ISO 8601."""
+    """The last commit: its short hash, its subject, and its date in ISO 8601."""
 
     name: str
     subject: str
@@ -126,16 +126,16 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class CommittedPrompt:
-    """The last commit, and the job that renders the prompt as it is there."""
+    """The last commit, and the job that renders its version of the prompt."""
 
     commit: Commit
     job: RenderJob
 
 
 async def committed_prompt(snapshot: Snapshot, job: RenderJob) -> CommittedPrompt:
-    """Return the prompt of `job` as the last commit has it, includes and all, with the same data and limits.
+    """Return the prompt of `job` as of the last commit, with its includes, and with the same data and limits.
 
-    Raises UserError where git is missing, the file lies in no repository, or the commit does not hold it.
+    Raises UserError if git is missing, or the file is not in a repository, or not in the commit.
     """
     path = Path(job.path)
     top = Path((await run_git_async(path.parent, "rev-parse", "--show-toplevel")).strip())
@@ -158,7 +158,7 @@ async def committed_prompt(snapshot: Snapshot, job: RenderJob) -> CommittedPromp
 
 
 def _named_files(snapshot: Snapshot, path: str, text: str) -> list[str]:
-    """Return where the files that a text names may lie."""
+    """Return the possible paths of the files that a text names."""
     names = [
         name
         for reference in Template(Source.of(text)).references
@@ -179,7 +179,7 @@ async def _commit(top: Path, path: str) -> Commit:
 
 
 async def _committed_text(top: Path, path: str) -> str | None:
-    """Return the file's text in the last commit; None if that does not hold it, or it is no text."""
+    """Return the file's text in the last commit; None if it is not in the commit, or not text."""
     try:
         return await run_git_async(top, "cat-file", "blob", f"HEAD:{_relative(path, top)}")
     except (UserError, ValueError):
@@ -187,5 +187,5 @@ async def _committed_text(top: Path, path: str) -> str | None:
 
 
 def _relative(path: str, top: Path) -> str:
-    """Return the path as git names it; raises ValueError for one outside the repository."""
+    """Return the path relative to the repository; raises ValueError for one outside of it."""
     return Path(os.path.realpath(path)).relative_to(os.path.realpath(top)).as_posix()

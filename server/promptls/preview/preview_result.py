@@ -1,4 +1,4 @@
-"""The rendering as the page's JSON: parts, rows of an evaluation prompt, and the source map."""
+"""The rendering as JSON for the page: parts, rows of an evaluation prompt, and the source map."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def preview_result(
     uri_of: Callable[[str], str],
     unit: Unit = Unit.UTF16,
 ) -> preview_wire.PreviewResult:
-    """Return the rendering, and what it was made with; `failure` says why there is none.
+    """Return the rendering, and the data it was made from; `failure` is the reason if there is none.
 
-    `uri_of` gives the URI of a file's path, as the reader's client writes it. Ranges of the source map
-    count `unit`.
+    `uri_of` returns the URI of a file's path, as the reader's client writes it. Ranges of the source map are
+    in units of `unit`.
     """
     rendering = None if made.rendering is None else rendering_json(snapshot, path, made.rendering)
     files = [] if rendering is None else add_source_map(rendering, snapshot, made, uri_of, unit)
@@ -74,7 +74,7 @@ def rendering_json(snapshot: Snapshot, path: str, rendering: Rendering) -> previ
 
 
 def failure_json(failure: RenderFailure) -> preview_wire.RenderingFailure:
-    """Return the failure with its place."""
+    """Return the failure with its location."""
     return {
         "kind": failure.kind,
         "message": failure.message,
@@ -101,7 +101,7 @@ def _part_json(part: RenderedPart, line: int | None) -> preview_wire.PartJson:
 
 
 def _named(name: str, source: str, dataset: Path | None) -> preview_wire.SampleName:
-    """Return a sample as the page chooses it: by its row, from 0, where it is a row of the dataset."""
+    """Return a sample as listed in the page, with its row, from 0, if it is a row of the dataset."""
     word, _, number = name.partition(" ")
     is_row = dataset is not None and source == dataset.name and word == "row" and number.isdecimal()
     if is_row:
@@ -110,7 +110,7 @@ def _named(name: str, source: str, dataset: Path | None) -> preview_wire.SampleN
 
 
 def _request(snapshot: Snapshot, path: str) -> preview_wire.RequestParameters:
-    """Return the models and parameters of the file's first experiment, for the page's view of the request."""
+    """Return the models and parameters of the file's first experiment, for the request view of the page."""
     template = snapshot.template(path)
     experiments = (template.declarations.settings.experiments if template else None) or {}
     first = next(iter(experiments.values()), None)
@@ -123,10 +123,10 @@ def _request(snapshot: Snapshot, path: str) -> preview_wire.RequestParameters:
 
 
 def viewer_json(made: FileRendering, sample: Sample) -> preview_wire.Viewer | None:
-    """Return the prompts with their examples, and the meta templates to choose from; None for other prompts.
+    """Return the prompts with their examples, and the available meta templates; None for other prompts.
 
-    `row` counts from 0; it is None if the sample is no row of the dataset. The rows of examples
-    count from 0 too.
+    `row` starts at 0; it is None if the sample is not a row of the dataset. The rows of examples
+    also start at 0.
     """
     found = made.rendering.viewer if made.rendering else None
     if found is None:
@@ -151,7 +151,7 @@ def _example(found: dict[str, Any]) -> preview_wire.InContextExample:
 
 
 MAX_SEGMENTS: Final = 10_000
-"""How many segments, of the text and of all parts, a result holds where nobody asks for more."""
+"""The maximum number of segments, of the text and of all parts, in a result, unless more are requested."""
 
 
 def add_source_map(
@@ -161,10 +161,10 @@ def add_source_map(
     uri_of: Callable[[str], str],
     unit: Unit,
 ) -> list[str]:
-    """Give each part of `found`, the rendering as JSON, a `sourceMap`, and the text one where somebody asks.
+    """Add a `sourceMap` to each part of `found`, the rendering as JSON, and one for the text if requested.
 
-    Returns the URIs of the files that the segments name by their index. The maps are None if the
-    rendering has none, which is so for very large ones unless the reader asks for it.
+    Return the URIs of the files that the segments refer to by index. The maps are None if the rendering has
+    none, as for very large ones unless requested.
     """
     rendering = made.rendering
     packed = rendering.source_map if rendering else None
@@ -192,7 +192,7 @@ class _Ranges:
         self._known: dict[tuple[int, int], tuple[int, int]] = {}
 
     def map_of(self, text: str, numbers: Sequence[int]) -> preview_wire.PackedSegments:
-        """Return the segments of a text, from the numbers of their rows."""
+        """Return the segments of a text, from the numbers of its packed rows."""
         segments: list[int] = []
         turns: dict[int, int] = {}
         paths: dict[int, int] = {}
@@ -219,7 +219,7 @@ class _Ranges:
         }
 
     def _position(self, file: int, offset: int) -> tuple[int, int]:
-        """Line and character."""
+        """Return the line and the character of an offset."""
         key = file, offset
         found = self._known.get(key)
         if found is None:

@@ -1,7 +1,7 @@
-"""The data of the preview and the truncation lab, as their pages get it.
+"""The data of the preview and the truncation lab, as sent to their pages.
 
-`python -m promptls.docgen` writes the TypeScript types of the pages from these. Keys are in camelCase, lines
-and characters count from 0.
+`python -m promptls.docgen` writes the TypeScript types of the pages from these. Keys are in camelCase; lines
+and characters start at 0.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from promptls.truncation.report import LabJson
 
 
 class PreviewChoice(TypedDict):
-    """What the reader of a preview chooses; what is missing is left to the file and its settings."""
+    """The choices of the reader of a preview; missing ones are those of the file and its settings."""
 
     sample: NotRequired[str]
     """The name of a sample."""
@@ -25,9 +25,9 @@ class PreviewChoice(TypedDict):
     step: NotRequired[int]
     """A truncation step in place of the header's, in tokens."""
     metaTemplate: NotRequired[str]
-    """The meta template that an evaluation prompt is laid out with."""
+    """The meta template for an evaluation prompt."""
     sourceMap: NotRequired[bool]
-    """Whether to send the source map whatever its size."""
+    """Whether to send the source map regardless of its size."""
 
 
 class PreviewArguments(PreviewChoice):
@@ -41,7 +41,7 @@ class SampleName(TypedDict):
 
     name: str
     source: str
-    """Where it comes from: `samples/triage.yml`, `example 1`."""
+    """The source of the sample: `samples/triage.yml`, `example 1`."""
     row: NotRequired[int]
     """The row of the dataset, from 0, if the sample is one."""
 
@@ -63,7 +63,7 @@ class PartJson(TypedDict):
     name: str
     role: str
     content: Any
-    """Text, or the list or mapping that the template has instead."""
+    """Text, or a list or mapping from the template instead."""
     tokens: int
     truncationPriority: Any
     kept: bool
@@ -99,7 +99,7 @@ class RenderingJson(TypedDict):
 
     parts: list[PartJson]
     string: str | None
-    """The kept parts as one text; null if a content is not text."""
+    """The remaining parts as one text; null if a content is not text."""
     messages: list[ChatMessage]
     tokens: int
     tokensKept: int
@@ -109,11 +109,11 @@ class RenderingJson(TypedDict):
     problems: list[RenderingFailure]
     """Errors that Prompt Poet would raise later, while it counts, joins or truncates."""
     sourceMap: PackedSegments | None
-    """The origin of `text`, if it is asked for."""
+    """The origin of `text`, if requested."""
 
 
 class RequestParameters(TypedDict):
-    """What the first experiment asks of its models."""
+    """The request parameters of the first experiment."""
 
     models: list[str]
     temperature: float | None
@@ -194,7 +194,7 @@ class TextTokens(TypedDict):
 
     ids: list[int]
     starts: list[int]
-    """Where each begins, in UTF-16 code units."""
+    """The start of each token, in UTF-16 code units."""
 
 
 class TokensAnswer(TypedDict):
@@ -249,14 +249,14 @@ class SourceAnswer(TypedDict):
 
 
 class LabOptionsJson(TypedDict):
-    """What the reader of the truncation lab chooses; what is missing is found."""
+    """The choices of the reader of the truncation lab; missing ones are determined automatically."""
 
     input: NotRequired[str]
     cache: NotRequired[str]
     limit: NotRequired[int]
-    """The present limit, in place of the file's."""
+    """The current limit, in place of the file's."""
     step: NotRequired[int]
-    """The present step, in place of the file's."""
+    """The current step, in place of the file's."""
     limits: NotRequired[list[int]]
     steps: NotRequired[list[int]]
     turns: NotRequired[int]

@@ -198,7 +198,7 @@ async def _asked(
 
 
 def _sample_key(sample: Sample, arguments: argparse.Namespace) -> str:
-    """Return the name of the sample; data of the command line is known by its hash."""
+    """Return the name of the sample; data from the command line is identified by its hash."""
     if arguments.data is None:
         return sample.name
     return f"--data {sha256(json.dumps(sample.data, default=str).encode()).hexdigest()[:8]}"

@@ -47,7 +47,7 @@ examples:
 exit codes: 0 no errors or warnings, 1 errors or warnings (see --fail-on), 2 usage error"""
 
 FORMATS: Final = ("text", "json", "sarif", "github", "junit")
-"""The forms of the report, each a module `promptls.cli.reports.as_…`."""
+"""The formats of the report, each a module `promptls.cli.reports.as_…`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,7 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Check every chosen file; 1 where something is found that `--fail-on` names."""
+    """Check every chosen file; return 1 if a finding reaches the severity of `--fail-on`."""
     from promptls.cli.arguments import chosen_rules
     from promptls.cli.checked import Checked, checked_file, findings_of_runs, gone_entries, without_known
     from promptls.ide.code_actions import mend
@@ -165,7 +165,7 @@ def _findings_of_renderings(chosen: ChosenFiles, rules: Container[str]) -> Rende
 
 
 def _left_out(chosen: ChosenFiles, incomplete: Sequence[str]) -> str | None:
-    """Return what was not run, for which prompts, and what includes it; None if nothing was left out."""
+    """Return what was not run, for which prompts, and how to include it; None if everything was run."""
     from promptls.rendering.folder_code import code_of_rendering
 
     if not incomplete:
@@ -176,7 +176,7 @@ def _left_out(chosen: ChosenFiles, incomplete: Sequence[str]) -> str | None:
 
 
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:
-    """Raise UsageError for options that mean nothing together."""
+    """Raise UsageError for incompatible options."""
     if arguments.diff and not arguments.fix:
         raise UsageError("`--diff` shows what `--fix` would change", remedy="give both: `--fix --diff`")
     if arguments.write_baseline and not arguments.baseline:
@@ -207,7 +207,7 @@ def _chosen(arguments: argparse.Namespace) -> ChosenFiles:
 
 
 def _baseline(arguments: argparse.Namespace) -> Baseline | None:
-    """Return the baseline that was named; an empty one where it is yet to be written."""
+    """Return the specified baseline; an empty one if it is yet to be written."""
     from promptls.cli.baseline import Baseline, read_baseline
 
     if not arguments.baseline:
@@ -231,7 +231,7 @@ def _write_baseline(known: Baseline, files: Sequence[CheckedFile], gone: Sequenc
 
 def _report(checked: Checked, arguments: argparse.Namespace) -> None:
     report: str = import_module(f"promptls.cli.reports.as_{arguments.format}").render(checked)
-    # Where a text from standard input was mended, the standard output is for the text.
+    # If a text from standard input was fixed, the standard output is for the text.
     stream = sys.stderr if arguments.fix and arguments.stdin_filename is not None else sys.stdout
     stream.write(as_commands(report) if arguments.format == "github" else report)
 
@@ -246,7 +246,7 @@ def _show_diff(mended: Sequence[Mended]) -> int:
 
 
 def _keep(mended: Sequence[Mended], chosen: ChosenFiles, *, to_stdout: bool) -> None:
-    """Write what was mended; a file that cannot be written is as it was again, and is said."""
+    """Write the fixed files; restore and report a file that cannot be written."""
     from promptls.cli.chosen_files import rewrite
 
     if to_stdout:

@@ -122,7 +122,7 @@ def _scores(report: Classification) -> str:
             ]
         )
         for each in report.averages
-        # With one class a row it is what the first line says.
+        # With one class per row, it equals the value in the first line.
         if report.several or each.name != "micro"
     ]
     return table(columns, [*rows, *averages])
@@ -139,7 +139,7 @@ def _confusion(report: Classification) -> str:
 
 
 def _short(name: str) -> str:
-    """Return a class as a column's name: a model that writes sentences makes each of them a class."""
+    """Return a class shortened to a column name, since a model that writes sentences makes each a class."""
     line = " ".join(name.split())
     return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1]}…"
 

@@ -40,7 +40,7 @@ comparisons, p is corrected (Holm). Repeats of a row count as one row.
 
 exit codes: 0 compared, 1 a run cannot be read, or is worse with --fail-on-regression, 2 usage error"""
 
-# Changed rows that are shown unless the caller says otherwise.
+# The default number of changed rows shown.
 SHOWN_ROWS = 10
 
 _COLOURS: dict[str, Colour] = {"better": "green", "worse": "red", "undecided": "yellow"}
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Compare and print; 1 where a run is worse and the caller wants to know."""
+    """Compare and print; return 1 if a run is worse and the options request that."""
     from promptls.experiments.comparison import compare_with, write_combined
     from promptls.experiments.history import find_run
 
@@ -140,7 +140,7 @@ def _print_changes(comparison: Comparison, shown_rows: int) -> None:
     better = sum(change.better for change in comparison.changes)
     print(f"\nscores that changed: {better} got better, {len(comparison.changes) - better} got worse")
     columns = [Column("row"), Column("metric"), Column(comparison.before_name), Column(comparison.after_name)]
-    # What got worse is what one wants to read first.
+    # Rows that got worse come first, as the most important ones.
     ordered = sorted(comparison.changes, key=lambda change: change.better)
     rows = [
         TableRow([change.id, change.metric, change.before, change.after], "green" if change.better else "red")

@@ -31,7 +31,7 @@ _MAX_PLACES = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the path and the output's form."""
+    """Declare the path and the output format."""
     from promptls.ide.contract import FORMATS
 
     parser.add_argument("path", metavar="FILE", help="the prompt file")

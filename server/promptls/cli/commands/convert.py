@@ -50,7 +50,7 @@ _ENDING = ".yml.j2"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the file, the two forms and where the new file goes."""
+    """Declare the file, the two formats and the output file."""
     from promptls.convert.registry import SOURCES, TARGETS
 
     parser.add_argument("file", metavar="FILE", help="the prompt; - for standard input")
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Convert and writes; raises UserError for what cannot be converted."""
+    """Convert and write; raise UserError for what cannot be converted."""
     from promptls.convert.registry import convert, guess
 
     text = _text(arguments.file)
@@ -107,7 +107,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _text(word: str) -> str:
-    """Return the text of the file, or of the standard input; raises UserError where it is no UTF-8."""
+    """Return the text of the file, or of the standard input; raises UserError if it is not UTF-8."""
     from promptls.cli.chosen_files import existing
 
     if word == "-":
@@ -148,13 +148,13 @@ def _write(text: str, arguments: argparse.Namespace) -> Path | None:
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     with replaced(path) as stream:
-        # Ragas reads packed files too.
+        # Ragas also reads compressed files.
         stream.buffer.write(packed(path.name, text.encode()))
     return path
 
 
 def _beside(arguments: argparse.Namespace) -> Path:
-    """Return a file name beside the source: its own name with our ending, plus the format on a clash."""
+    """Return a file name beside the source: its name with the new extension, plus the format on a clash."""
     from promptls.convert.registry import JSON_TARGETS
 
     source = Path(os.path.abspath(arguments.file))  # noqa: PTH100 - as above

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print every check; 1 when something needed is broken."""
+    """Print every check; return 1 if a required component is broken."""
     from promptls.cli.diagnosis import diagnose
 
     checks = diagnose(Path.cwd())

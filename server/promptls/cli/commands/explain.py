@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print the page or the list; raises UsageError for a rule that is not there."""
+    """Print the page or the list; raises UsageError for an unknown rule."""
     from promptls.lint.registry import RULES, RULES_BY_NAME
 
     if arguments.rule is None:
@@ -72,7 +72,7 @@ def _print_page(rule: Rule) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
 
-    # Pygments has a lexer for both languages at once, while that for YAML marks every tag as an error.
+    # Pygments has a lexer for YAML with Jinja; the one for plain YAML marks every tag as an error.
     coloured = Markdown(page.replace("```yaml\n", "```yaml+jinja\n"), code_theme="ansi_dark")
     Console(file=inside(sys.stdout), highlight=False, force_terminal=True).print(coloured)
 

@@ -42,7 +42,7 @@ Outcome = Literal["formatted", "unchanged", "refused", "no prompt"]
 
 
 class FormattedFile(NamedTuple):
-    """A file's text before and after, and what became of it; `place` and `reason` say why it was refused."""
+    """A file's text before and after, and the result; `place` and `reason` explain a refusal."""
 
     path: str
     before: str
@@ -53,7 +53,7 @@ class FormattedFile(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the paths, and what is done in place of writing."""
+    """Declare the paths, and the alternatives to writing."""
     parser.add_argument(
         "paths",
         nargs="*",
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Format every chosen file; 1 where one would change and is not to, or cannot be formatted."""
+    """Format every chosen file; return 1 if a dry run finds changes, or a file cannot be formatted."""
     only_look = arguments.check or arguments.diff
     if _STDIN in arguments.paths:
         if len(arguments.paths) > 1 or arguments.json:
@@ -108,7 +108,7 @@ def _formatted(snapshot: Snapshot, path: str) -> FormattedFile:
 
 
 def _written(file: FormattedFile) -> FormattedFile:
-    """Return the file once it is on the disk; refused where it cannot be written."""
+    """Write the file and return it, marked as refused if it cannot be written."""
     from promptls.cli.chosen_files import rewrite
 
     if file.outcome != "formatted":
@@ -164,7 +164,7 @@ def _conclusion(files: Sequence[FormattedFile], *, only_look: bool) -> str:
 
 
 def _format_input(arguments: argparse.Namespace) -> int:
-    """Format the standard input; text that is no prompt, or has errors, comes out as it went in."""
+    """Format the standard input; text that is not a prompt, or has errors, is printed unchanged."""
     from promptls.cli.chosen_files import diff
     from promptls.workspace.workspace import Workspace
 

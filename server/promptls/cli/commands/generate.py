@@ -62,12 +62,12 @@ examples:
 
 exit codes: 0 all queries were written, 1 some were left out, 2 usage error"""
 
-# Reasons for leaving out queries that are told.
+# The maximum number of reasons shown for omitted queries.
 SHOWN_REASONS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the documents, and what is made of them."""
+    """Declare the documents, and the options for generation."""
     parser.add_argument("documents", metavar="DOCS", nargs="*", help="text files and folders")
     parser.add_argument(
         "--output",
@@ -135,7 +135,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Make the dataset and says what it holds; 1 where queries are missing."""
+    """Generate the dataset and print a summary; return 1 if queries are missing."""
     from promptls.testset.prepare import folder_of, model_of
 
     request = request_of(arguments)
@@ -154,7 +154,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def request_of(arguments: argparse.Namespace) -> GenerationRequest:
-    """Return what the options ask for."""
+    """Return the request that the options describe."""
     from promptls.testset.prepare import GenerationRequest
 
     return GenerationRequest(
@@ -177,7 +177,7 @@ def request_of(arguments: argparse.Namespace) -> GenerationRequest:
         max_tokens=arguments.max_tokens,
         max_cost=arguments.max_cost,
         fresh=arguments.fresh,
-        # A plan writes nothing, so it may be made beside a dataset that is there.
+        # A plan writes nothing, so the dataset may already exist.
         force=arguments.force or arguments.plan,
         yes=arguments.yes,
         only_plan=arguments.plan,
@@ -206,7 +206,7 @@ async def _generate(arguments: argparse.Namespace) -> Finished | None:
 
 
 def _reading(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
-    """Says, on a terminal, what takes its time before there is a plan."""
+    """Show the progress of reading on a terminal, until there is a plan."""
     if arguments.json or not sys.stderr.isatty():
         return nullcontext()
     return _spinner("reading the documents, and relating what they say")

@@ -30,17 +30,17 @@ examples:
 
 exit codes: 0 listed, 1 nothing found, 2 usage error"""
 
-# Runs that are shown unless the caller says otherwise.
+# The default number of runs shown.
 SHOWN = 20
 
-# Characters of a commit that people read.
+# The number of characters shown of a commit hash.
 COMMIT = 8
 
 _COLOURS: dict[str, Colour] = {"running": "cyan", "stopped": "yellow"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the prompt, and which of its runs are listed."""
+    """Declare the prompt, and the selection of its runs."""
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="a prompt file or folder")
     parser.add_argument("--experiment", metavar="NAME", help="only runs of this experiment")
     parser.add_argument(
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print the runs; 1 where there is none."""
+    """Print the runs; return 1 if there are none."""
     from promptls.experiments.run_index import known_runs
 
     file: Path | None = arguments.file

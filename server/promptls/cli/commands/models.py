@@ -32,12 +32,12 @@ examples:
 
 exit codes: 0 all models are ready, 1 a named or tested one is not, 2 usage error"""
 
-# Characters of an answer that are shown.
+# The number of characters shown of an answer.
 SHOWN = 40
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the models, and whether they are tried."""
+    """Declare the models, and whether to test them."""
     parser.add_argument("names", metavar="MODEL", nargs="*", help="only these models")
     parser.add_argument("--try", dest="is_trial", action="store_true", help="send each a short question")
     add_allow_key(parser)
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print the models; 1 where one that was named or tried cannot be used."""
+    """Print the models; return 1 if one that was named or tested cannot be used."""
     from promptls.models.keys import granting
     from promptls.models.trial import state_of
 
@@ -86,7 +86,7 @@ def _references(names: list[str]) -> list[ModelReference]:
 
 
 def _require_trust(references: list[ModelReference]) -> None:
-    """Raise UsageError where a model is to be asked that an untrusted folder defines or holds."""
+    """Raise UsageError if a model to be tested is defined or stored in an untrusted folder."""
     from promptls.models.local import SUFFIX
     from promptls.workspace.settings import SETTINGS_FILE, find_project, folder_to_trust
 
@@ -110,7 +110,7 @@ def _tried(references: list[ModelReference]) -> list[ModelState]:
         ask_for_keys(access)
 
     async def in_turn() -> list[ModelState]:
-        # One after the other: models on this machine would slow each other down.
+        # Sequentially, since models on this machine would slow each other down.
         return [await tried(reference) for reference in references]
 
     with limited_to([access]):

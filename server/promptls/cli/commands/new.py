@@ -32,7 +32,7 @@ _DEFAULT: tuple[Beside, ...] = ("sample", "dataset")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the name, the kind and what stands beside the prompt."""
+    """Declare the name, the kind and the files created beside the prompt."""
     parser.add_argument("name", metavar="NAME", help="name of the prompt, optionally with a folder")
     parser.add_argument("--kind", choices=KINDS, default="parts", help="kind of the prompt (default: parts)")
     parser.add_argument(
@@ -50,10 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Write the files; raises UsageError, and writes nothing, where one is there already."""
+    """Write the files; raises UsageError, and writes nothing, if one already exists."""
     from promptls.datasets.atomic import replaced
 
-    path = Path(os.path.abspath(arguments.name))  # noqa: PTH100 - links stay as they are
+    path = Path(os.path.abspath(arguments.name))  # noqa: PTH100 - does not resolve links
     name = _ENDING.sub("", arguments.name.replace(os.sep, "/").rpartition("/")[2])
     problem = file_name_problem(name)
     if problem is not None or not _NAME.fullmatch(name):

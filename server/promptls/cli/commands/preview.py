@@ -33,7 +33,7 @@ exit codes: 0 ended by Ctrl+C, 1 the page cannot be served, 2 usage error"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the file, what it is shown with at first, and how the page is reached."""
+    """Declare the file, its initial data, and how to serve the page."""
     parser.add_argument("file", metavar="FILE", help="the prompt file")
     data = parser.add_argument_group("data").add_mutually_exclusive_group()
     data.add_argument("--sample", metavar="NAME", help="use the sample with this name")
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Serve the page until Ctrl+C; raises UserError where it cannot be served."""
+    """Serve the page until Ctrl+C; raises UserError if it cannot be served."""
     return serve_until_interrupted(_serve(arguments), "The preview has ended.")
 
 

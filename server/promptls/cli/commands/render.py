@@ -46,7 +46,7 @@ exit codes: 0 rendered, 1 rendering failed, 2 usage error"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the file, its data, its limit and the output's form."""
+    """Declare the file, its data, its limit and the output format."""
     parser.add_argument("file", metavar="FILE", help="the prompt file, or a program")
     data = parser.add_argument_group("data").add_mutually_exclusive_group()
     data.add_argument("--sample", metavar="NAME", help="use the sample with this name")
@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Render and prints; 1 where the prompt does not render, or cannot be counted or cut."""
+    """Render and print; return 1 if the prompt cannot be rendered, counted or truncated."""
     from promptls.cli.chosen_files import choose_one, refuse_other_files
 
     if arguments.viewer and arguments.file.endswith(".py"):
@@ -100,7 +100,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _render_program(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
-    """Render the templates that a program writes out, with the data that it writes out."""
+    """Render the template literals in a program, with their data literals."""
     from promptls.ide.raw_templates import templates_of_program
 
     templates = templates_of_program(snapshot, path)
@@ -118,7 +118,7 @@ def _render_program(snapshot: Snapshot, path: str, arguments: argparse.Namespace
 def _render(
     snapshot: Snapshot, path: str, arguments: argparse.Namespace, given: Mapping[str, Any] | None = None
 ) -> int:
-    """Render the file at `path`, with the data `given` over those of its sample, and print it."""
+    """Render the file at `path`, with `given` data merged over its sample, and print it."""
     from promptls.cli.arguments import chosen_sample
     from promptls.rendering.make import job_for, limits_for
     from promptls.rendering.outcome import RenderFailure
@@ -160,7 +160,7 @@ def _render(
 
 
 def _print_notes(job: RenderJob, rendering: Rendering) -> None:
-    """Print how this rendering differs from the prompt in production."""
+    """Print the known differences between this rendering and the prompt in production."""
     if job.stand_ins:
         names = ", ".join(f"`{name}`" for name in job.stand_ins)
         print(f"note: nobody provides {names}, so stand-ins were called", file=sys.stderr)
@@ -215,7 +215,7 @@ _ENDING: Final = ".yml.j2"
 
 
 def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
-    """Print the prompts of the chosen rows; 1 where one of them cannot be made."""
+    """Print the prompts of the chosen rows; return 1 if one of them cannot be created."""
     from promptls.rendering.make import limits_for
     from promptls.rendering.outcome import RenderFailure
     from promptls.rendering.worker import render_once
@@ -224,7 +224,7 @@ def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
     outcome = render_once(job, limits_for(snapshot, path))
     if isinstance(outcome, RenderFailure):
         if path.endswith(f".py{_ENDING}"):
-            # The lines are those of the conversion, which nobody sees.
+            # The lines refer to the converted text, which is not shown.
             outcome = replace(outcome, path=path.removesuffix(_ENDING), line=None)
         if arguments.json:
             print_json({"path": shown_path(path), **outcome.to_json()})
@@ -254,7 +254,7 @@ def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
 
 
 def view_configuration(arguments: argparse.Namespace) -> int:
-    """Return the same for a dataset of a configuration in Python, which is read and not run."""
+    """Do the same for a dataset of a configuration in Python, which is parsed but not run."""
     from promptls.cli.chosen_files import choose_text, existing
     from promptls.convert.registry import convert
     from promptls.workspace.configuration_files import ConfigurationFiles
@@ -277,7 +277,7 @@ def view_configuration(arguments: argparse.Namespace) -> int:
 
 
 def viewer_job(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> RenderJob:
-    """Return the job for the rows that the arguments choose; raises UsageError for a file of another kind."""
+    """Return the job for the rows that the arguments select; raises UsageError for other kinds of files."""
     from promptls.cli.arguments import chosen_sample
     from promptls.rendering.evaluation_data import evaluation_job
     from promptls.rendering.make import job_for
@@ -295,14 +295,14 @@ def viewer_job(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> 
     )
     data: Mapping[str, Any] = {}
     if arguments.data is not None or (asked.data.test is None and not asked.data.examples):
-        # Without rows, the fields are shown with made-up values, and with given ones where there are some.
+        # Without rows, fields are shown with values from the arguments, or else made-up ones.
         data, asked = chosen_sample(snapshot, path, arguments).data, replace(asked, row=None)
     job = job_for(snapshot, path, data, token_limit=arguments.limit, with_stand_ins=True)
     return replace(job, evaluation=asked)
 
 
 def with_choice(job: RenderJob, arguments: argparse.Namespace) -> RenderJob:
-    """Return the job of an evaluation prompt with the row and the meta template that the arguments choose."""
+    """Return the job of an evaluation prompt with the row and the meta template from the arguments."""
     assert job.evaluation is not None
     chosen = replace(job.evaluation, row=arguments.row, meta_template=arguments.meta_template)
     return replace(job, evaluation=chosen)

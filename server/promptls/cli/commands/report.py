@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Write the report, and says where it is."""
+    """Write the report, and print its path."""
     from promptls.datasets.atomic import replaced
     from promptls.experiments.history import find_run
     from promptls.results_view.html_report import report_html

@@ -40,14 +40,14 @@ exit codes: 0 ended by Ctrl+C, 1 the page cannot be served, 2 usage error"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the runs, and how the page is reached."""
+    """Declare the runs, and how to serve the page."""
     parser.add_argument("runs", metavar="RUN", nargs="*", help="the runs to show")
     add_page_arguments(parser)
     add_trust_argument(parser)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Serve the page until Ctrl+C; raises UserError where it cannot be served."""
+    """Serve the page until Ctrl+C; raises UserError if it cannot be served."""
     return serve_until_interrupted(_serve(arguments), "The page of the results has ended.")
 
 
@@ -73,7 +73,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
 
 
 def _asked(words: list[str]) -> tuple[dict[str, Any], Path, str]:
-    """Return what the page shows first, the folder of its runs, and what it is called here."""
+    """Return the arguments of the first view, the folder of its runs, and a title."""
     from promptls.experiments.history import find_run
     from promptls.experiments.manifest import results_folder
     from promptls.experiments.run_index import known_runs
@@ -88,7 +88,7 @@ def _asked(words: list[str]) -> tuple[dict[str, Any], Path, str]:
     others = {"against": [str(find_run(word).results.absolute()) for word in against]} if against else {}
     prompt = Path(last)
     if not against and prompt.is_file() and prompt.suffix not in {".csv", ".json"}:
-        # Also one whose first run has not ended yet.
+        # Also for a prompt whose first run has not ended yet.
         return {"path": str(prompt.absolute())}, results_folder(prompt.absolute()), prompt.name
     run = find_run(last)
     return {"run": str(run.results.absolute()), **others}, run.results.absolute().parent, run.name

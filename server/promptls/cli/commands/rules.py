@@ -16,7 +16,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the output's form."""
+    """Declare the output format."""
     parser.add_argument("--json", action="store_true", help="print JSON, with each rule's page as Markdown")
 
 

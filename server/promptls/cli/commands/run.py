@@ -79,7 +79,7 @@ exit codes: 0 all rows were answered and all thresholds met, 1 some were not, 2 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the prompt, and what takes the place of the experiment's own settings."""
+    """Declare the prompt, and the options that override the experiment's settings."""
     parser.add_argument("files", metavar="FILE", nargs="*", help="prompt files, run one after the other")
     parser.add_argument("--experiment", metavar="NAME", help="experiment (default: the first)")
     parser.add_argument(
@@ -150,13 +150,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run the experiment of every file and prints its scores; 1 where a row failed or a score is too low."""
+    """Run the experiment of every file and print its scores; return 1 for failed rows or low scores."""
     from promptls.cli.run_progress import interrupted_by_signals
     from promptls.experiments.folder_code import code_of_run, folders_of_run
     from promptls.experiments.history import read_run
 
     if arguments.junit is not None and not arguments.junit.absolute().parent.is_dir():
-        # Said before anything is spent.
+        # Reported before anything is spent.
         raise UsageError(
             "the folder of the report does not exist", FilePlace(arguments.junit), "make it, or name another"
         )
@@ -244,7 +244,7 @@ def _requests(arguments: argparse.Namespace) -> list[RunRequest]:
 async def _run_all(
     requests: list[RunRequest], arguments: argparse.Namespace
 ) -> list[tuple[Finished, list[Threshold]]]:
-    """Return every plan is made, and every question asked, before the first model is."""
+    """Run all experiments; every plan is made, and every question asked, before the first call of a model."""
     from promptls.experiments.history import read_run
     from promptls.experiments.prepare import prepared
     from promptls.experiments.thresholds import check_thresholds, thresholds_of
@@ -253,7 +253,7 @@ async def _run_all(
     async with AsyncExitStack() as stack:
         with _only_json(arguments):
             plans = [await stack.enter_async_context(prepared(request)) for request in requests]
-        # The experiment declares them for its whole dataset.
+        # The experiment declares thresholds for its whole dataset.
         declared = [{} if each.plan.choice.text else each.plan.experiment.thresholds for each in plans]
         thresholds = [thresholds_of(each, arguments.fail_under) for each in declared]
         for each, limits in zip(plans, thresholds, strict=True):
@@ -284,12 +284,12 @@ async def _run(prepared: Prepared, arguments: argparse.Namespace) -> Finished:
 
 
 def _only_json(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
-    """Return what metrics print goes to the error stream where a program reads the standard output."""
+    """Redirect the output of metrics to the error stream if a program reads the standard output."""
     return redirect_stdout(sys.stderr) if arguments.json else nullcontext()
 
 
 def in_python(requests: list[RunRequest]) -> tuple[list[RunRequest], list[PythonRequest]]:
-    """Return the requests for declared experiments, and those for experiments in Python, found by reading."""
+    """Return the requests for declared experiments, and those for experiments in Python, found by parsing."""
     from promptls.experiments.python.request import python_request
 
     declared, code_defined = [], []
@@ -303,7 +303,7 @@ def in_python(requests: list[RunRequest]) -> tuple[list[RunRequest], list[Python
 
 
 def run_in_python(code_defined: list[PythonRequest], arguments: argparse.Namespace) -> list[Finished]:
-    """Run each in turn and prints its scores; with --dry-run, says what would be run."""
+    """Run each in turn and print its scores; with --dry-run, print what would be run."""
     return [
         finished for each in code_defined if (finished := _run_python_experiment(each, arguments)) is not None
     ]
@@ -336,7 +336,7 @@ def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Name
     folder = Path.cwd()
     output = sys.stdout
     try:
-        # What the file and its function print is none of the output that programs read.
+        # The output of the file and its function must not be mixed with output for programs.
         with contextlib.redirect_stdout(sys.stderr), prepared_python(code_defined) as ready:
             if not arguments.json:
                 sent = sent_lines(ready.planned.sends, ready.planned.environment)
@@ -369,7 +369,7 @@ _EXAMPLE_COLUMNS = (
 
 
 def run_left_out(requests: list[RunRequest], arguments: argparse.Namespace) -> int:
-    """Run each prompt with all examples and without each, and prints what every example is worth; 0."""
+    """Run each prompt with all examples and without each one, and print the effect of every example."""
     reports = [
         report
         for each in requests
@@ -420,7 +420,7 @@ def _leave_one_out_heading(left: LeftOut) -> str:
 
 
 def _ask_to_leave_out(question: str) -> None:
-    """Raise `UsageError` where nobody says that so much may be spent."""
+    """Raise `UsageError` unless the user confirms the cost."""
     if sys.stdin.isatty() and sys.stderr.isatty():
         sys.stderr.write(f"{question} [y/N] ")
         sys.stderr.flush()

@@ -16,7 +16,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare which schema is wanted."""
+    """Declare the choice of schema."""
     parser.add_argument(
         "of", choices=("settings", "header"), metavar="{settings,header}", help="what the schema describes"
     )

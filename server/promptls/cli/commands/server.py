@@ -34,7 +34,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare how the client is reached."""
+    """Declare how to connect to the client."""
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument("--stdio", action="store_true", help="use standard input and output (default)")
     ways.add_argument("--tcp", metavar="[HOST:]PORT", type=_address, help="listen for clients over TCP")
@@ -55,12 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="allow web pages of this origin to connect over WebSocket (default: none)",
     )
-    # vscode-languageclient names its own process this way; the end of the input says as much.
+    # vscode-languageclient passes its process id in this option, which is ignored: the end of the input
+    # suffices.
     parser.add_argument("--clientProcessId", help=argparse.SUPPRESS)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Serve until the client leaves, or on a port until it is interrupted."""
+    """Serve until the client exits, or on a port until interrupted."""
     address = arguments.tcp or arguments.ws
     if arguments.allow_origin and not arguments.ws:
         raise UsageError(
@@ -95,7 +96,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _warn_of_remote(host: str, *, is_allowed: bool) -> None:
-    """Print the risk of a host that other machines reach; raises UsageError where it was not asked for."""
+    """Print the risk of a host that other machines can reach; raises UsageError unless that is allowed."""
     if not is_allowed:
         raise UsageError(
             f"other machines can reach `{host}`",
@@ -110,14 +111,14 @@ def _warn_of_remote(host: str, *, is_allowed: bool) -> None:
 
 
 def _origin(word: str) -> str:
-    """Return the origin that `word` writes; argparse shows the error of any other word."""
+    """Parse an origin; argparse reports the error for any other word."""
     if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/?#\s@*]+", word):
         raise argparse.ArgumentTypeError(f"`{word}` is no origin such as `https://ide.example.com`")
     return word
 
 
 def _address(word: str) -> Address:
-    """Return the address that `word` writes; argparse shows the error of any other word."""
+    """Parse an address; argparse reports the error for any other word."""
     from promptls.server.port_access import LOOPBACK, Address
 
     host, _, port = word.rpartition(":")

@@ -39,14 +39,14 @@ exit codes: 0 counted, 1 a prompt does not render or is over its limit, 2 usage 
 
 
 class Counted(NamedTuple):
-    """A prompt with what it was rendered to; the report is None if it does not render."""
+    """A prompt with its token report, which is None if it does not render."""
 
     made: FileRendering
     report: TokenReport | None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the paths, what counts and the output's form."""
+    """Declare the paths, the encoding or model and the output format."""
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="files and folders (default: current folder)"
     )
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Count every chosen prompt; 1 where one does not render, or is over its limit."""
+    """Count every chosen prompt; return 1 if one does not render, or exceeds its limit."""
     from promptls.cli.chosen_files import choose
 
     chosen = choose(arguments.paths)
@@ -119,7 +119,7 @@ async def _counted(snapshot: Snapshot, paths: Sequence[str], arguments: argparse
 
 
 def _checked(encoding: str) -> str:
-    """Return the encoding or model as it is counted with; raises UsageError for an unknown one."""
+    """Return the encoding or model to count with; raises UsageError for an unknown one."""
     from promptls.tokens.encodings import UnknownEncodingError, encoding_name, is_approximate
 
     try:

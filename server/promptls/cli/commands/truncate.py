@@ -48,14 +48,14 @@ examples:
 exit codes: 0 done, 1 rendering or truncation failed, 2 usage error"""
 
 WIDTH = 100
-"""How many columns sentences are broken at."""
+"""The width that text is wrapped at."""
 
 IN_TERMINAL = "-"
-"""What `--plot` means without a file."""
+"""The value of `--plot` without a file."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the file, what is tried, the chat and the output's form."""
+    """Declare the file, the limits and steps to try, the chat and the output format."""
     parser.add_argument("file", metavar="FILE", help="the prompt file (a list of parts)")
     tried = parser.add_argument_group("candidates")
     tried.add_argument(
@@ -86,12 +86,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def whole_numbers(word: str) -> tuple[int, ...]:
-    """Return the numbers, each 1 or more, that `word` writes with commas between them."""
+    """Parse comma-separated numbers, each 1 or more."""
     return tuple(whole_number(each.strip()) for each in word.split(","))
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Explores and prints; 1 where the prompt does not render, or cannot be cut to its limit."""
+    """Explore and print; return 1 if the prompt does not render, or cannot be truncated to its limit."""
     from promptls.cli.chosen_files import choose_one, refuse_other_files
     from promptls.rendering.make import limits_for
     from promptls.rendering.outcome import RenderFailure
@@ -119,9 +119,9 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _picture(word: str | None) -> Path | None:
-    """Return the file to draw into.
+    """Return the file for the chart.
 
-    Raises UsageError for a form that cannot be drawn, before anything is done.
+    Raises UsageError for an unsupported format, before anything is done.
     """
     if word in {None, IN_TERMINAL}:
         return None
@@ -168,7 +168,7 @@ async def _explored(request: LabRequest, limits: Limits, *, quiet: bool) -> LabJ
 
 
 def _shown_limit(found: LabJson) -> int:
-    """Return the limit whose steps are shown one by one: the present one, else the one in the middle."""
+    """Return the limit whose steps are shown individually: the current one, or else the middle one."""
     if found["limit"] in found["limits"]:
         return int(found["limit"] or 0)
     return found["limits"][len(found["limits"]) // 2]
@@ -258,9 +258,9 @@ _STYLE: Any = {
 
 
 def picture_file(word: str) -> Path:
-    """Return the file to draw into.
+    """Return the file for the chart.
 
-    Raises UsageError where its form or its folder, or matplotlib, is missing.
+    Raises UsageError if its format is unsupported, or its folder or matplotlib is missing.
     """
     path = Path(word).absolute()
     if path.suffix.lower() not in FORMS:
@@ -278,7 +278,7 @@ def picture_file(word: str) -> Path:
 
 
 def save_picture(found: LabJson, path: Path) -> None:
-    """Draws what each step does under the present limit, and the turns with the present and the best step."""
+    """Draw the effect of each step under the current limit, and the turns with the current and best step."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -347,26 +347,26 @@ def _draw_turns(axes: Any, cell: CellJson, word: str, found: LabJson) -> None:
 
 
 def _metadata(path: Path) -> dict[str, Any] | None:
-    """Return what makes the same result the same file."""
+    """Return metadata that makes the file reproducible."""
     return {"Date": None} if path.suffix.lower() == ".svg" else None
 
 
 CACHED, FRESH, LOST = "█", "▒", "·"
 MAX_LINES = 40
-"""How many turns are drawn; of more, every second, third, … is."""
+"""The maximum number of turns drawn; of more, only every second, third, … is drawn."""
 _LEAST_WIDTH, _BESIDE = 20, 34
 _MAX_WIDTH = 90
 
 
 def bars(found: LabJson) -> str:
-    """Return one line a turn for the best step under the present limit: read from the cache, new, and cut."""
+    """Return one line per turn for the best step under the current limit: cached, new and cut tokens."""
     cell = drawn_cell(found)
     width = min(_MAX_WIDTH, max(_LEAST_WIDTH, shutil.get_terminal_size().columns - _BESIDE))
     return "\n".join(_lines(cell, width))
 
 
 def drawn_cell(found: LabJson, step: int | None = None) -> CellJson:
-    """Return the cell of a step, by default of the best one, under the present limit, or the middle one."""
+    """Return the cell of a step, by default the best one, under the current limit, or the middle one."""
     limits = found["limits"]
     limit = found["limit"] if found["limit"] in limits else limits[len(limits) // 2]
     if step is None:

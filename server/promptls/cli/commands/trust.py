@@ -35,7 +35,7 @@ exit codes: 0 listed or changed, 1 the decisions cannot be read or written, 2 us
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the folders and keys, and the output's form."""
+    """Declare the folders and keys, and the output format."""
     parser.add_argument("folders", metavar="FOLDER", nargs="*", help="the folders to trust")
     parser.add_argument(
         "--key",
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Take the decisions, or lists them; raises UsageError for what cannot be decided on."""
+    """Save the decisions, or list them; raises UsageError for invalid folders or keys."""
     store = TrustStore()
     if arguments.revoke and not arguments.folders and not arguments.keys:
         raise UsageError("`--revoke` needs a folder or a key", remedy="`promptls trust` lists them")

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 _POLL_SECONDS: Final = 0.15
-"""How often the files are looked at: this also notices changes on network drives."""
+"""The interval of polling the files, which also detects changes on network drives."""
 
 
 class LivePreview:
-    """One prompt file for any number of pages."""
+    """The preview of one prompt file in any number of pages."""
 
     def __init__(self, workspace: Workspace, path: str, worker: RenderWorker, choice: PreviewChoice) -> None:
         self.path: Final = path
@@ -45,15 +45,15 @@ class LivePreview:
         self._files: set[str] = {path}
 
     async def converse(self, connection: ServerConnection) -> None:
-        """Talk with a page of the preview until it is closed."""
+        """Serve a page of the preview until it is closed."""
         await talk_among(self._pages, PreviewPage(self, connection, self._choice))
 
     async def converse_lab(self, connection: ServerConnection) -> None:
-        """Talk with a page of the truncation lab until it is closed."""
+        """Serve a page of the truncation lab until it is closed."""
         await talk_among(self._pages, LabConversation(self.explore, connection))
 
     async def watch(self) -> None:
-        """Show the rendering again whenever a file changes that it is made from, until cancelled."""
+        """Update the rendering whenever one of its files changes, until cancelled."""
         before = self._stamps()
         while True:
             await asyncio.sleep(_POLL_SECONDS)
@@ -69,14 +69,14 @@ class LivePreview:
             before = after
 
     def _stamps(self) -> dict[str, Stamp | None]:
-        """Return the time and size of each file, and of its folder: a file that was missing may come."""
+        """Return the time and size of each file, and of its folder: a missing file may be created."""
         watched = {*self._files, *(str(Path(file).parent) for file in self._files)}
         return {file: stamp_of(file) for file in watched}
 
     # -- what a page is shown --------------------------------------------------------
 
     async def result(self, choice: PreviewChoice) -> preview_wire.PreviewResult:
-        """Return the rendering with what the reader chose; raises UserError where its data cannot be had."""
+        """Return the rendering with the reader's choices; raises UserError if its data are unavailable."""
         snapshot = self._workspace.snapshot
         self._files = set(self._made_from())
         sample = chosen_sample(snapshot, self.path, choice.data)
@@ -87,7 +87,7 @@ class LivePreview:
         return preview_result(snapshot, self.path, made, _uri)
 
     async def explore(self, options: Mapping[str, Any], tell: Tell) -> preview_wire.LabResult:
-        """Return what the truncation lab finds; raises UserError where there is nothing to explore."""
+        """Return the result of the truncation lab; raises UserError if there is nothing to explore."""
         snapshot = self._workspace.snapshot
         self._files |= set(self._made_from())
         sample = None if self._choice.data is None else chosen_sample(snapshot, self.path, self._choice.data)
@@ -99,7 +99,7 @@ class LivePreview:
         return {"uri": uri, "found": found, "failure": None, "cancelled": False}
 
     async def answer(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
-        """Return the answer to a page's question; raises UserError."""
+        """Return the response to a page's request; raises UserError."""
         snapshot = self._workspace.snapshot
         if question == "tokens":
             texts, encoding = optional(argument, "texts", list), optional(argument, "encoding", str)
@@ -116,7 +116,7 @@ class LivePreview:
         raise UsageError(f"there is no question `{question}`")
 
     def _source(self, of: str) -> preview_wire.SourceAnswer:
-        """Return the text of one of the template files, by its path or URI, and of no other file."""
+        """Return the text of one of the template files, by its path or URI; other files are refused."""
         snapshot = self._workspace.snapshot
         paths = (*snapshot.included(self.path), *self._files)
         path = next((each for each in paths if of in {each, _uri(each)}), None)
@@ -126,7 +126,7 @@ class LivePreview:
         return {"uri": _uri(path), "name": Path(path).name, "text": template.source.text}
 
     def _made_from(self) -> Iterable[str]:
-        """Yield the files that the rendering depends on, as far as the template says."""
+        """Yield the files that the rendering depends on according to the template."""
         snapshot = self._workspace.snapshot
         yield from snapshot.included(self.path)
         template = snapshot.template(self.path)
@@ -144,7 +144,7 @@ class LivePreview:
 
 
 class PreviewPage(ShownPage):
-    """One page of the preview: it is shown the rendering of what it chose."""
+    """One page of the preview, which shows the rendering of its choices."""
 
     def __init__(self, live: LivePreview, connection: ServerConnection, choice: PreviewChoice) -> None:
         super().__init__(connection)
@@ -152,7 +152,7 @@ class PreviewPage(ShownPage):
         self._choice = choice
 
     def receive(self, message: dict[str, Any]) -> None:
-        """Take what the page chose, or answer what it asks."""
+        """Handle a choice or a request of the page."""
         kind = message.get("type")
         if kind == "ready":
             self.refresh()
@@ -167,11 +167,11 @@ class PreviewPage(ShownPage):
             self.start(self.answer(message))
 
     async def show(self) -> None:
-        """Show the rendering of what the page chose."""
+        """Show the rendering of the page's choices."""
         await self.send({"type": "show", "result": await self._live.result(self._choice)})
 
     async def answered(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
-        """Return the answer to a question about the prompt; raises UserError."""
+        """Return the response to a request about the prompt; raises UserError."""
         return await self._live.answer(question, argument)
 
     def failed(self, error: Exception) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def _uri(path: str) -> str:
 
 
 class LabConversation(PageConversation):
-    """One page: it is shown what was found for its last options, and hears when the file has changed."""
+    """One page, which shows the result for its last options, and is notified when the file has changed."""
 
     def __init__(
         self,
@@ -196,11 +196,11 @@ class LabConversation(PageConversation):
         self._exploring: asyncio.Task[None] | None = None
 
     def refresh(self) -> None:
-        """Say that the prompt is not any more what was explored."""
+        """Notify the page that the prompt has changed since the exploration."""
         self.start(self.send({"type": "stale"}))
 
     def receive(self, message: dict[str, Any]) -> None:
-        """Explore with what the page chose; what is still being explored is given up."""
+        """Explore with the page's choices, and cancel an exploration in progress."""
         if message.get("type") not in {"ready", "explore"}:
             return
         options = message.get("options")
@@ -215,6 +215,6 @@ class LabConversation(PageConversation):
         await self.send({"type": "busy"})
         try:
             message = {"type": "show", "result": await self._explore(options, tell)}
-        except Exception as error:  # noqa: BLE001 - whatever it is, the page must not wait for ever
+        except Exception as error:  # noqa: BLE001 - the page must not wait forever, whatever it is
             message = {"type": "fail", "message": sentence(error)}
         await self.send(message)

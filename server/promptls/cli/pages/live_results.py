@@ -1,4 +1,4 @@
-"""The live results of runs for pages in a browser, including running rows again."""
+"""The live results of runs for pages in a browser, including rerunning rows."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 _POLL_SECONDS: Final = 0.3
-"""How often the folder of the runs is looked at: this also notices changes on network drives."""
+"""The interval of polling the folder of the runs, which also detects changes on network drives."""
 _QUESTIONS: Final = frozenset({"rows", "pairs", "messages", "note", "numbers"})
-"""What a page may ask of the process that reads runs, as it is."""
+"""The requests of a page that are forwarded unchanged to the process that reads runs."""
 
 
 class LiveResults:
@@ -41,9 +41,9 @@ class LiveResults:
     def __init__(
         self, asked: Mapping[str, Any], folder: Path, process: ResultsProcess, *, trusted: bool = False
     ) -> None:
-        """`asked` is what a page shows first, as for the question `view`; `folder` is that of the runs.
+        """`asked` are the arguments of the initial `view` request; `folder` is that of the runs.
 
-        With `trusted`, experiments are run again whatever the user has decided on their folder.
+        With `trusted`, experiments are rerun regardless of the user's decision on their folder.
         """
         self.trusted: Final = trusted
         self._asked: Final = asked
@@ -55,11 +55,11 @@ class LiveResults:
         self._running: list[results_wire.RunningRun] = []
 
     async def converse(self, connection: ServerConnection) -> None:
-        """Talk with a page until it is closed."""
+        """Serve a page until it is closed."""
         await talk_among(self._pages, ResultsPage(self, connection, self._asked))
 
     async def watch(self) -> None:
-        """Tell the pages of runs that go on, and of files that have changed, until cancelled."""
+        """Notify the pages of runs in progress, and of files that have changed, until cancelled."""
         before = self._stamps()
         while True:
             await asyncio.sleep(_POLL_SECONDS)
@@ -96,15 +96,15 @@ class LiveResults:
     # -- what pages ask for ------------------------------------------------------------
 
     def running_message(self) -> dict[str, Any]:
-        """Return what a page is sent about unfinished runs."""
+        """Return the message to pages about unfinished runs."""
         return {"type": "running", "runs": self._running}
 
     async def view(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the view of the runs that are asked for; raises UserError where they cannot be shown."""
+        """Return the view of the requested runs; raises UserError if they cannot be shown."""
         return await self._process.ask("view", asked)
 
     async def answer(self, question: str, argument: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer to a page's question; raises UserError."""
+        """Return the response to a page's request; raises UserError."""
         if question == "export":
             return await self._exported(argument)
         if question not in _QUESTIONS:
@@ -112,16 +112,16 @@ class LiveResults:
         return await self._process.ask(question, argument)
 
     async def _exported(self, argument: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the rows as the `text` of a file, which the browser saves."""
+        """Return the rows as the `text` of a file for the browser to save."""
         with tempfile.TemporaryDirectory(prefix=TEMPORARY_PREFIX) as folder:
             target = Path(folder) / "rows"
             answer = await self._process.ask("export", {**argument, "to": str(target)})
             return {**answer, "text": read_bytes(target).decode("utf-8", "replace")}
 
     async def run(self, request: RunRequest) -> str:
-        """Return the table of the run, once it has ended; raises UserError, also where it is cancelled.
+        """Return the table of the run after it has ended; raises UserError, also if it is cancelled.
 
-        It goes on when the page that asked for it is closed.
+        The run continues if the page that requested it is closed.
         """
         from promptls.experiments.run_protocol import Event, Started
 
@@ -147,7 +147,7 @@ class LiveResults:
         return task.result().results
 
     def cancel(self, path: str) -> None:
-        """End the run of this path, if it was begun here."""
+        """End the run of this path, if it was started here."""
         if path in self._own:
             self._own[path].cancel()
 
@@ -161,7 +161,7 @@ def _stamp(path: Path) -> Iterator[tuple[int, int]]:
 
 
 class ResultsPage(ShownPage):
-    """One page: it is shown the runs that it chose, and the newest one where it has shown that so far."""
+    """One page, which shows the runs that it chose, and follows the latest one if that is shown."""
 
     def __init__(self, live: LiveResults, connection: ServerConnection, asked: Mapping[str, Any]) -> None:
         super().__init__(connection)
@@ -175,7 +175,7 @@ class ResultsPage(ShownPage):
         """The prompts of the runs that are shown."""
 
     def receive(self, message: dict[str, Any]) -> None:
-        """Take what the page chose, or answer what it asks."""
+        """Handle a choice or a request of the page."""
         kind = message.get("type")
         if kind == "ready":
             self.start(self.send(self._live.running_message()))
@@ -201,7 +201,7 @@ class ResultsPage(ShownPage):
         self.refresh()
 
     async def show(self) -> None:
-        """Show what is known at once, and then the whole, unless something else is wanted meanwhile."""
+        """Show a quick view first, then the complete one unless a different view is requested meanwhile."""
         asked = self._asked
         prompt = optional(asked, "path", str)
         if prompt is not None and last_run(Path(prompt)) is None:
@@ -212,7 +212,7 @@ class ResultsPage(ShownPage):
         view = await self._live.view({**asked, "quick": True})
         latest = view["history"][-1]["path"] if view["history"] else None
         if self._follows and latest not in {None, view["runs"][-1]["path"]}:
-            # A run has ended since: it takes the place of the one that was the newest.
+            # A run has ended since: it replaces the one that was the latest.
             asked = self._asked = {"run": latest}
             view = await self._live.view({**asked, "quick": True})
         self._follows = latest == view["runs"][-1]["path"]
@@ -225,11 +225,11 @@ class ResultsPage(ShownPage):
     # -- what is asked ---------------------------------------------------------------
 
     async def answered(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
-        """Return the answer to a question about the runs; raises UserError."""
+        """Return the response to a request about the runs; raises UserError."""
         return await self._live.answer(question, argument)
 
     async def _run_again(self, message: dict[str, Any]) -> None:
-        """Run an experiment of a prompt that is shown, once the reader has said yes to what it takes."""
+        """Run an experiment of a shown prompt, after the reader has confirmed its cost."""
         try:
             request = self._request(message)
             await self.send({"type": "planning"})
@@ -239,7 +239,7 @@ class ResultsPage(ShownPage):
             if not await self._agrees(title, plan_text(planned)):
                 return
             table = await self._live.run(request)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the page must be told
+        except Exception as error:  # noqa: BLE001 - the page must be notified, whatever it is
             await self.send(self.failed(error))
         else:
             self._choose({"run": table})

@@ -1,8 +1,8 @@
-"""A server of web pages for a browser on this machine, each with a web socket.
+"""A server of web pages for a browser on this machine, each with a WebSocket.
 
-Whoever is let in could read the prompts and run their functions. So it listens on the loopback
-interface alone, its address holds a random token, and requests are refused that name another host
-or come from another page.
+A client could read the prompts and run their functions. So the server listens only on the loopback
+interface, its address contains a random token, and requests for a different host or from a different page
+are refused.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "pages"
-"""What the build of the VS Code extension puts here, and wheels carry."""
+"""The pages, which the build of the VS Code extension puts here, and which wheels include."""
 _KINDS: Final = {".js": "text/javascript", ".css": "text/css"}
 _MAX_BYTES: Final = 32 << 20
-"""The longest message of a page: it sends back the texts whose tokens it shows."""
+"""The maximum message size of a page, which sends back the texts whose tokens it shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page by the name of its script, with its title, and who talks with it once it connects.
+    """A page: the name of its script, its title, and the handler of its connections.
 
-    Its address is `at` behind the token; its web socket is `live-` and its name.
+    Its address is `at` after the token; its WebSocket is `live-` followed by its name.
     """
 
     name: str
@@ -58,15 +58,15 @@ class Page:
 
     @property
     def socket(self) -> str:
-        """The last piece of its web socket's address."""
+        """The last component of its WebSocket's address."""
         return f"live-{self.name}"
 
 
 @contextlib.asynccontextmanager
 async def serving(pages: Sequence[Page], port: int) -> AsyncIterator[str]:
-    """Serve the pages on a port (0 for any free one) meanwhile; gives the address of the first one.
+    """Serve the pages on a port (0 for any free one) in the `with` block; yield the address of the first page.
 
-    Raises UserError where the pages are not installed or the port is taken.
+    Raises UserError if the pages are not installed or the port is in use.
     """
     from websockets.asyncio.server import serve
 
@@ -99,10 +99,10 @@ async def serving(pages: Sequence[Page], port: int) -> AsyncIterator[str]:
 
 @contextlib.asynccontextmanager
 async def opened_in_browser(address: str) -> AsyncIterator[None]:
-    """Open the address in the user's browser; where there is none, the terminal says so.
+    """Open the address in the user's browser; print a message if there is none.
 
-    Every user of the machine can read a command line, and the address holds the token. So the browser
-    gets a private file that leads to the address, which is removed at the end.
+    Every user of the machine can read command lines, and the address contains the token. So the browser opens
+    a private file that redirects to the address, and is deleted at the end.
     """
     import webbrowser
 
@@ -118,9 +118,9 @@ async def opened_in_browser(address: str) -> AsyncIterator[None]:
 
 
 def _files(pages: Sequence[Page]) -> dict[str, tuple[str, bytes]]:
-    """Return what the pages are made of: by name, its kind and bytes.
+    """Return the files of the pages: content type and bytes, by name.
 
-    Raises UserError where one is not there.
+    Raises UserError if one is missing.
     """
     names = dict.fromkeys(name for page in pages for name in page.files)
     missing = next((name for name in names if not (FOLDER / name).is_file()), None)
@@ -133,7 +133,7 @@ def _files(pages: Sequence[Page]) -> dict[str, tuple[str, bytes]]:
 
 
 class _Door:
-    """Decides which requests are let in, and answers those that are for a file."""
+    """Decides which requests are allowed, and responds to those for a file."""
 
     def __init__(self, token: str, pages: Sequence[Page]) -> None:
         self._token: Final = token
@@ -142,7 +142,7 @@ class _Door:
         self._sockets: Final = frozenset(page.socket for page in pages)
 
     async def answer(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Return the response to a request; None for one that begins a web socket."""
+        """Return the response to a request; None for one that opens a WebSocket."""
         own = [f"http://{host}" for host in own_hosts(connection)]
         if refused := refusal(connection, request, self._token, own):
             return _response(*refused)
@@ -218,7 +218,7 @@ def _response(status: HTTPStatus, body: str | bytes, kind: str = "text/plain") -
 
 
 def add_page_arguments(parser: argparse._ActionsContainer) -> None:
-    """Declare how the page is reached."""
+    """Declare how to serve the page."""
     parser.add_argument(
         "--port", metavar="PORT", type=whole_number, default=0, help="port (default: any free one)"
     )
@@ -226,7 +226,7 @@ def add_page_arguments(parser: argparse._ActionsContainer) -> None:
 
 
 def serve_until_interrupted(serving: Coroutine[Any, Any, None], ended: str) -> int:
-    """Serve until Ctrl+C, then says that it has `ended`; raises UserError where it cannot be served."""
+    """Serve until Ctrl+C, then print that it has `ended`; raises UserError if it cannot be served."""
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(serving)
     print(f"\n{ended}", file=sys.stderr)
@@ -251,10 +251,10 @@ class PageConversation(ABC):
 
     @abstractmethod
     def receive(self, message: dict[str, Any]) -> None:
-        """Take a message of the page; what is not a JSON object comes as an empty one."""
+        """Handle a message of the page; anything but a JSON object is passed as an empty one."""
 
     async def run(self) -> None:
-        """Talk until the page is closed."""
+        """Serve the page until it is closed."""
         from websockets.exceptions import ConnectionClosed
 
         try:
@@ -267,14 +267,14 @@ class PageConversation(ABC):
                 task.cancel()
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Return the task that does the work, until it is done or the page is closed."""
+        """Start a task, which ends when it is done or the page is closed."""
         task = asyncio.ensure_future(self._until_closed(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Say something; raises ConnectionClosed where the page has gone."""
+        """Send a message; raises ConnectionClosed if the page has been closed."""
         await self._connection.send(json.dumps(message))
 
     async def _until_closed(self, work: Coroutine[Any, Any, None]) -> None:
@@ -287,7 +287,7 @@ class PageConversation(ABC):
 
 
 async def talk_among(pages: set[Talker], page: Talker) -> None:
-    """Talk with a page until it is closed; for as long it is one of the `pages`."""
+    """Serve a page until it is closed; meanwhile, it is one of the `pages`."""
     pages.add(page)
     try:
         await page.run()
@@ -296,7 +296,7 @@ async def talk_among(pages: set[Talker], page: Talker) -> None:
 
 
 def sentence(failure: Exception) -> str:
-    """Return the failure for the reader of a page, with the name of its file and what to do."""
+    """Return the failure for the reader of a page, with the name of its file and the remedy."""
     if not isinstance(failure, UserError):
         log.error("the page failed", exc_info=failure)
         return f"promptls failed unexpectedly ({type(failure).__name__}); the terminal says more"
@@ -314,7 +314,7 @@ def _message(text: str | bytes) -> dict[str, Any]:
 
 
 class ShownPage(PageConversation):
-    """One page: it is shown one thing after the other, and of what is wanted meanwhile the newest only."""
+    """One page, which is updated sequentially; of pending updates, only the latest is shown."""
 
     def __init__(self, connection: ServerConnection) -> None:
         super().__init__(connection)
@@ -322,11 +322,11 @@ class ShownPage(PageConversation):
 
     @abstractmethod
     async def show(self) -> None:
-        """Show what is wanted now; whatever this raises is said to the page."""
+        """Show the current content; exceptions are reported to the page."""
 
     @abstractmethod
     async def answered(self, question: str, argument: dict[str, Any]) -> Mapping[str, Any]:
-        """Return the answer to a question of the page; whatever this raises is said to the page."""
+        """Return the response to a request of the page; exceptions are reported to the page."""
 
     def failed(self, error: Exception) -> dict[str, Any]:
         """Return the message that something could not be shown."""
@@ -337,18 +337,18 @@ class ShownPage(PageConversation):
         self._wanted.set()
 
     async def run(self) -> None:
-        """Talk until the page is closed."""
+        """Serve the page until it is closed."""
         self.start(self._show_always())
         await super().run()
 
     async def answer(self, message: Mapping[str, Any]) -> None:
-        """Answer the question in a message."""
+        """Respond to the request in a message."""
         argument = message.get("argument")
         answer: dict[str, Any] = {"type": "answer", "id": message.get("id")}
         try:
             asked = argument if isinstance(argument, dict) else {}
             answer["result"] = await self.answered(str(message.get("question")), asked)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the page must not wait for ever
+        except Exception as error:  # noqa: BLE001 - the page must not wait forever, whatever it is
             answer["error"] = sentence(error)
         await self.send(answer)
 
@@ -362,5 +362,5 @@ class ShownPage(PageConversation):
                 await self.show()
             except ConnectionClosed:
                 return
-            except Exception as error:  # noqa: BLE001 - whatever it is, the next change must still be shown
+            except Exception as error:  # noqa: BLE001 - the next change must still be shown
                 await self.send(self.failed(error))

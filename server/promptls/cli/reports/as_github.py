@@ -26,7 +26,7 @@ _COMMANDS: Final[dict[Severity, str]] = {
 
 
 def render(checked: Checked) -> str:
-    """Return one command a line; nothing where there is nothing to say."""
+    """Return one command per line; empty if there is nothing to report."""
     return "".join(f"{line}\n" for line in _lines(checked))
 
 
@@ -60,7 +60,7 @@ def _finding(file: CheckedFile, finding: Finding) -> str:
         "endLine": region.end_line,
     }
     if region.line == region.end_line:
-        # GitHub takes columns only where the annotation is of one line.
+        # GitHub supports columns only in annotations of a single line.
         properties |= {"col": region.column, "endColumn": region.end_column}
     return _command(_COMMANDS[finding.severity or "error"], properties, finding.message)
 

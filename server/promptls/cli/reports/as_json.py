@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def render(checked: Checked) -> str:
-    """Return the report as a JSON object; lines and columns count from 1, in characters."""
+    """Return the report as a JSON object; lines and columns start at 1, in characters."""
     return json_text(
         {
             "settings": [

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def render(checked: Checked) -> str:
     """Return the report as XML.
 
-    A finding that fails the check is a failed case, a lesser one a case that passes with its text
-    as output; a prompt without findings is one case that passes. Wrong settings are errors.
+    A finding that fails the check is a failed case, a less severe one a passing case with its text as output;
+    a prompt without findings is one passing case. Invalid settings are errors.
     """
     from promptls.semantic.kind import Kind
 

@@ -27,14 +27,14 @@ _LEVELS: Final[dict[Severity, str]] = {
     "information": "note",
     "hint": "note",
 }
-# The digits are those of `promptls.cli.baseline`; another way to make them gets another name.
+# The fingerprints are those of `promptls.cli.baseline`; a changed algorithm needs a new name.
 _FINGERPRINT: Final = "promptlsFinding/v1"
 
 
 def render(checked: Checked) -> str:
     """Return the report as a SARIF log of one run.
 
-    Findings that the file or the baseline silences are in it, marked as suppressed. Places are
+    Findings silenced by the file or the baseline are included, marked as suppressed. Locations are
     relative to the root of the repository.
     """
     from promptls.lint.registry import RULES

@@ -39,7 +39,7 @@ _WORD: Final = re.compile(r"[\w-]+")
 
 
 def render(checked: Checked) -> str:
-    """Return the report, in colours where the standard output gets them."""
+    """Return the report, in color if the standard output supports it."""
     return "\n".join([*_lines(checked), _conclusion(checked), *_gone(checked)]) + "\n"
 
 
@@ -135,11 +135,11 @@ def _gone(checked: Checked) -> Iterator[str]:
 
 
 WIDEST = 100
-"""How many characters of a source line are shown; of a longer one, those around the place."""
+"""The number of characters shown of a source line; of a longer one, those around the finding."""
 
 
 def excerpt(text: str, span: Span, colour: Colour = "red") -> str:
-    """Return two lines: the first source line of `span` with its number, and carets under the stretch.
+    """Return two lines: the first source line of `span` with its number, and carets under the span.
 
     A span of several lines is marked to the end of its first; an empty one gets one caret.
     """
@@ -164,7 +164,7 @@ def excerpt(text: str, span: Span, colour: Colour = "red") -> str:
 
 
 def _printable(text: str) -> str:
-    # One column for each character keeps the caret under its place, whatever a terminal makes of a tab.
+    # Tabs become single spaces, so that the caret is aligned regardless of the terminal's tab width.
     return "".join(
         " " if character == "\t" else character if character.isprintable() else "�" for character in text
     )
