@@ -22,7 +22,7 @@ VERSION: Final = 1
 
 
 class BaselineEntry(NamedTuple):
-    """A known finding. `path` is relative to the baseline's folder, with slashes; `message` is informative."""
+    """A known finding. `path` is relative to the baseline's folder; `message` is informative."""
 
     path: str
     rule: str

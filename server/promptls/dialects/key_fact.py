@@ -1,4 +1,4 @@
-"""What is known of one key of a prompt file: the row type of every vocabulary table."""
+"""Facts about a key of a prompt file: the row type of the vocabulary tables."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class KeyFact:
-    """One key that a system reads: whether it must be there, what it holds, and what it does."""
+    """One key that a library reads: whether it is required, the type of its value, and its effect."""
 
     name: str
     required: bool
     type_words: str
-    """The values that make sense, in words: `text`, `list of mappings`, …"""
+    """A description of valid values: `text`, `list of mappings`, …"""
     documentation: str
-    """One sentence or two in Markdown: what the system does with the key."""
+    """The effect of the key, in one or two sentences of Markdown."""
 
 
 def needed(name: str, type_words: str, documentation: str) -> KeyFact:
-    """Return a key without which the system refuses the mapping."""
+    """Return a required key."""
     return KeyFact(name, required=True, type_words=type_words, documentation=documentation)
 
 
 def optional(name: str, type_words: str, documentation: str) -> KeyFact:
-    """Return a key that may be missing."""
+    """Return an optional key."""
     return KeyFact(name, required=False, type_words=type_words, documentation=documentation)
 
 
 def table(*facts: KeyFact) -> Mapping[str, KeyFact]:
-    """Return the facts by name, in the given order, read-only."""
+    """Return a read-only mapping of the facts by name, in the same order."""
     return MappingProxyType({fact.name: fact for fact in facts})

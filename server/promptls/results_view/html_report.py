@@ -1,4 +1,4 @@
-"""The report of runs as one HTML page, with its rows packed into it."""
+"""The report of runs as one HTML page that contains its rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from promptls.results_view import results_wire
 from promptls.results_view.view import results_view
 from promptls.text.errors import UserError
 
-# Characters of cells, and of messages, that one report holds: a browser opens them in a moment.
+# The maximum number of characters of cells, and of messages, in a report that browsers open quickly.
 MAX_CELLS = 60_000_000
 MAX_MESSAGES = 30_000_000
 
@@ -27,7 +27,7 @@ _LETTERS: Mapping[Kind, str] = {"good": "g", "failing": "f", "error": "e", "prob
 
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "pages"
-"""What the build of the VS Code extension puts here, and wheels carry."""
+"""The page, which the build of the VS Code extension puts here, and which wheels include."""
 _STYLES: Final = ("browser.css", "results-style.css")
 _SCRIPT: Final = "results.js"
 
@@ -55,8 +55,8 @@ _HTML: Final = """\
 def report_html(runs: Sequence[RunSummary], max_cells: int = MAX_CELLS) -> str:
     """Return the report of the runs: the first is the baseline, the last is shown.
 
-    Rows are in it as far as `max_cells` characters reach; it says what is left out. Raises `UserError` where
-    a table is gone or the page is not installed.
+    It contains rows of up to `max_cells` characters, and lists omissions. Raises `UserError` if a table is
+    missing or the page is not installed.
     """
     view = results_view(runs)
     tables, left_out = packed_rows(runs, max_cells)
@@ -64,7 +64,7 @@ def report_html(runs: Sequence[RunSummary], max_cells: int = MAX_CELLS) -> str:
         run["leftOut"] = words
     pairs = [packed_pairs(runs[0], other) for other in runs[1:]]
     value: results_wire.Report = {"view": view, "tables": tables, "pairs": pairs}
-    # What was written before a key was one must not leave in a file that is handed on.
+    # Keys in results that were written before they were known as keys must not be passed on in a file.
     mask = KeyMask(tuple(json.dumps(secret, ensure_ascii=False)[1:-1] for secret in key_mask().secrets))
     text = mask.mask(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
     packed = gzip.compress(text.encode("utf-8", "replace"), 6, mtime=0)
@@ -101,11 +101,11 @@ def _hash(text: str) -> str:
 def packed_rows(
     runs: Sequence[RunSummary], max_cells: int = MAX_CELLS, max_messages: int = MAX_MESSAGES
 ) -> tuple[list[results_wire.PackedTable], list[list[str]]]:
-    """Return the table of each run, and in words what is left out of it.
+    """Return the table of each run, and descriptions of what is left out of it.
 
-    A table has `rows`, each its cells in the order of the `columns`; its `places`, and its `states`, a
-    letter a row; and `messages` by the hash of what was sent. Where the rows are more than `max_cells`
-    characters, those that are not good stay first.
+    A table has `rows`, lists of cells in the order of the `columns`; their `places`; their `states`, one
+    letter per row; and `messages` by the hash of the request. If the rows exceed `max_cells` characters, bad
+    rows take precedence.
     """
     share, message_share = max_cells // len(runs), max_messages // len(runs)
     packed = [_packed(run, share, message_share) for run in runs]
@@ -113,7 +113,7 @@ def packed_rows(
 
 
 def packed_pairs(first: RunSummary, other: RunSummary) -> list[tuple[int | None, int | None, int]]:
-    """Return the rows of two runs that belong together: `(before, after, 1 if they differ)`, by place."""
+    """Return the matching rows of two runs: `(before, after, 1 if they differ)`, by index."""
     differing = set(paired_places(first, other, differing=True))
     return [(left, right, int((left, right) in differing)) for left, right in paired_places(first, other)]
 
@@ -156,7 +156,7 @@ def _packed(run: RunSummary, most: int, max_messages: int) -> tuple[results_wire
 
 
 def _most_telling(states: Sequence[str], sizes: Sequence[int], most: int) -> list[int]:
-    """Return the places of the rows that fit, those that are not good first; in the table's order."""
+    """Return the indices of the rows that fit, in order; bad rows take precedence."""
     kept = []
     for place in sorted(range(len(states)), key=lambda each: (states[each] == "g", each)):
         if sizes[place] <= most:
@@ -168,7 +168,7 @@ def _most_telling(states: Sequence[str], sizes: Sequence[int], most: int) -> lis
 def _messages(
     run: RunSummary, hashes: Sequence[str], most: int
 ) -> tuple[dict[str, list[results_wire.MessageJson]], int]:
-    """Return the messages by hash, and for how many rows they are too large."""
+    """Return the messages by hash, and the number of rows whose messages are too large."""
     found: dict[str, list[results_wire.MessageJson]] = {}
     too_large: set[str] = set()
     with reading_answers(run.results.parent) as cache:

@@ -1,4 +1,4 @@
-"""Thumbs and notes of people, kept in a file beside the run; its table and scores stay as they are."""
+"""Ratings and notes of users, stored in a file beside the run without changing its table and scores."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from promptls.text.errors import FilePlace, UsageError, UserError
 FORMAT = 1
 SUFFIX = ".notes.json"
 
-# Characters of one note.
+# The maximum number of characters of a note.
 LONGEST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What somebody thinks of a row: a thumb, a text, or both. `id` is the row's, for readers of the file."""
+    """A user's assessment of a row: a thumb, a text, or both. `id` is the row's, for readers of the file."""
 
     id: str
     thumb: Thumb | None
@@ -33,14 +33,14 @@ class Note:
 
 
 def notes_file(run: RunSummary) -> Path:
-    """Return where the notes of the run are kept."""
+    """Return the path of the notes of the run."""
     return run.results.with_suffix(SUFFIX)
 
 
 def notes_of(run: RunSummary) -> dict[int, Note]:
-    """Return the notes of the run's rows, by their places in the table.
+    """Return the notes of the run's rows, by their indices in the table.
 
-    Raises `UserError` for a file that is none.
+    Raises `UserError` for an invalid file.
     """
     path = notes_file(run)
     try:
@@ -55,9 +55,9 @@ def notes_of(run: RunSummary) -> dict[int, Note]:
 
 
 def keep_note(run: RunSummary, place: int, thumb: str | None, text: str) -> dict[int, Note]:
-    """Return all notes, once this one is on disk; without thumb and text, the row has none.
+    """Save a note, or delete it if it has neither thumb nor text; return all notes.
 
-    Raises `UsageError` for a row or a thumb that is not there, OSError where nothing can be written.
+    Raises `UsageError` for an unknown row or thumb, and OSError if the file cannot be written.
     """
     if thumb not in {None, "up", "down"}:
         raise UsageError(f"there is no thumb `{thumb}`", remedy="it is `up`, `down` or nothing")
@@ -77,7 +77,7 @@ def keep_note(run: RunSummary, place: int, thumb: str | None, text: str) -> dict
 
 
 def notes_json(notes: Mapping[int, Note]) -> dict[str, results_wire.NoteJson]:
-    """Return the notes as JSON, by place."""
+    """Return the notes as JSON, by index."""
     return {str(place): {"thumb": note.thumb, "text": note.text} for place, note in notes.items()}
 
 

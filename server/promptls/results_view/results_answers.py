@@ -1,4 +1,4 @@
-"""Answers to the questions of the results page."""
+"""Responses to the requests of the results page."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from promptls.text.errors import FilePlace, UsageError, optional
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which rows of a run are asked for.
+    """The requested rows of a run.
 
-    Of those of the query, `changed_from` keeps those that are not as in another run, `noted` those with a
-    thumb or a note, and `places` those at these places of the table.
+    The rows of the query are filtered: `changed_from` selects those that differ from a different run, `noted`
+    those with a thumb or a note, and `places` those at these indices of the table.
     """
 
     query: RowQuery
@@ -53,7 +53,7 @@ class Wanted:
 
 
 def rows_answer(arguments: Mapping[str, Any]) -> results_wire.RowsAnswer:
-    """Return `count` of the `wanted` rows of `run`, from the `start`th on, each with its position."""
+    """Return `count` of the `wanted` rows of `run`, starting at index `start`, each with its position."""
     run = _run(arguments, "run")
     found = wanted_places(run, _wanted(arguments))
     start = optional(arguments, "start", int) or 0
@@ -65,9 +65,9 @@ def rows_answer(arguments: Mapping[str, Any]) -> results_wire.RowsAnswer:
 
 
 def pairs_answer(arguments: Mapping[str, Any]) -> results_wire.PairsAnswer:
-    """Return the rows of the runs `before` and `after` side by side, in pages.
+    """Return a page of rows of the runs `before` and `after` side by side.
 
-    `differing` leaves out the others.
+    `differing` selects only rows that differ.
     """
     page = paired_page(
         _run(arguments, "before"),
@@ -80,7 +80,7 @@ def pairs_answer(arguments: Mapping[str, Any]) -> results_wire.PairsAnswer:
 
 
 def messages_answer(arguments: Mapping[str, Any]) -> results_wire.MessagesAnswer:
-    """Return the messages of the row at `place` of `run` as they were sent; None if they are not kept."""
+    """Return the messages of the row at `place` of `run` as they were sent; None if they are not stored."""
     run = _run(arguments, "run")
     cells = next(iter(rows_at(run, [_place(arguments)])))
     return {
@@ -91,14 +91,14 @@ def messages_answer(arguments: Mapping[str, Any]) -> results_wire.MessagesAnswer
 
 
 def note_answer(arguments: Mapping[str, Any]) -> results_wire.NoteAnswer:
-    """Return all notes of `run`, once the one of the row at `place` is on disk."""
+    """Save the note of the row at `place`, and return all notes of `run`."""
     run = _run(arguments, "run")
     text = optional(arguments, "text", str) or ""
     return {"notes": notes_json(keep_note(run, _place(arguments), optional(arguments, "thumb", str), text))}
 
 
 def export_answer(arguments: Mapping[str, Any]) -> results_wire.ExportAnswer:
-    """Return how many rows of `run` are now in the file `to`, in the given `form`."""
+    """Write rows of `run` to the file `to` in the format `form`, and return their number."""
     run = _run(arguments, "run")
     to, form = optional(arguments, "to", str), optional(arguments, "form", str)
     if to is None or form is None:
@@ -109,7 +109,7 @@ def export_answer(arguments: Mapping[str, Any]) -> results_wire.ExportAnswer:
 
 
 def numbers_answer(arguments: Mapping[str, Any]) -> results_wire.NumbersAnswer:
-    """Return the rows that are `wanted`, by their numbers in the dataset, as a run takes them."""
+    """Return the `wanted` rows, as numbers in the dataset in the syntax of run arguments."""
     run = _run(arguments, "run")
     places = wanted_places(run, _wanted(arguments))
     numbers = {
@@ -121,7 +121,7 @@ def numbers_answer(arguments: Mapping[str, Any]) -> results_wire.NumbersAnswer:
 
 
 def wanted_places(run: RunSummary, wanted: Wanted) -> Sequence[int]:
-    """Return the places of the wanted rows in the run's table, in the query's order."""
+    """Return the indices of the wanted rows in the run's table, in the query's order."""
     found = found_places(run, wanted.query)
     kept: list[frozenset[int]] = []
     if wanted.changed_from is not None:
@@ -172,15 +172,15 @@ def _place(arguments: Mapping[str, Any]) -> int:
 
 
 _MAX_CHANGES: Final = 200
-"""Rows whose change an answer names."""
+"""The maximum number of changed rows in a response."""
 
 
 def view_answer(arguments: Mapping[str, Any]) -> results_wire.ResultsView:
-    """Return the view of the runs that are asked for; with `quick`, what their manifests say of them.
+    """Return the view of the requested runs; with `quick`, only the data in their manifests.
 
-    They are the run whose table is `run`, or the last one of the prompt at `path` and its `experiment`, and
-    before it those of the tables `against`, or its baseline: the complete run before, of the same experiment
-    and data. `unsaved` are texts of files by their path.
+    These are the run whose table is `run`, or the last one of the prompt at `path` and its `experiment`,
+    preceded by those of the tables `against`, or by its baseline: the previous complete run of the same
+    experiment and data. `unsaved` are texts of files by their path.
     """
     from promptls.results_view.view import results_view
 
@@ -188,7 +188,7 @@ def view_answer(arguments: Mapping[str, Any]) -> results_wire.ResultsView:
 
 
 def report_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the report of the same runs as `html`, with the `run` that it shows and its `name`."""
+    """Return the report of the same runs as `html`, with the shown `run` and its `name`."""
     from promptls.results_view.html_report import report_html
 
     runs = _asked(arguments)
@@ -207,7 +207,7 @@ def compare_answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _asked(arguments: Mapping[str, Any]) -> list[RunSummary]:
-    """Return the runs to compare with, and behind them the one that is shown."""
+    """Return the runs to compare with, followed by the shown one."""
     named = optional(arguments, "run", str)
     against = optional(arguments, "against", list)
     run = _of_prompt(arguments) if named is None else _of_table(Path(named), _unsaved(arguments))
@@ -228,7 +228,7 @@ def _of_prompt(arguments: Mapping[str, Any]) -> RunSummary:
 
 
 def _of_table(table: Path, unsaved: Mapping[str, str]) -> RunSummary:
-    """Return the run of a table, with its baseline."""
+    """Return the run of a table, preceded by its baseline."""
     run = read_run(table.with_suffix(".json"))
     runs = runs_of(run.prompt, experiment=run.experiment, unsaved=unsaved)
     found = next((each for each in runs if each.name == run.name), None)
@@ -297,9 +297,9 @@ FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
 def write_rows(path: Path, run: RunSummary, form: str, places: Sequence[int]) -> None:
     """Write the rows at these positions to the file at `path` atomically; raises OSError.
 
-    CSV and JSON lines have the columns of the table with `thumb` and `note` behind them, where any row has
-    one. CSV is for spreadsheets: a cell that one would calculate gets an apostrophe ahead. JSON lines hold
-    the cells unchanged. JUnit is the report of the whole run. Raises `UsageError` for another form.
+    CSV and JSON lines have the columns of the table, followed by `thumb` and `note` if any row has one. CSV
+    is for spreadsheets: a cell that could be evaluated as a formula is preceded by an apostrophe. JSON lines
+    contain the unchanged cells. JUnit is the report of the whole run. Raises `UsageError` for other formats.
     """
     if form not in FORMS:
         raise UsageError(f"rows cannot be written as `{form}`", remedy=f"there are {', '.join(FORMS)}")

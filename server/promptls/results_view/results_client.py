@@ -1,4 +1,4 @@
-"""Asks the process that reads runs, so that long tables hold nothing up where they are shown."""
+"""The client of the process that reads runs, so that reading long tables does not block its user."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from promptls.security.files import current_scope
 from promptls.text.errors import FilePlace, UsageError, UserError
 
 IDLE_SECONDS: Final = 300.0
-"""How long the process, with what it keeps of the tables, outlives the last question."""
+"""How long the process, with its cached tables, remains after the last request."""
 
 _LONGEST_ANSWER: Final = 256 << 20
-"""Bytes of one answer: the longest is a report."""
+"""The maximum size of a response in bytes; the longest is a report."""
 
 
 class ResultsProcess:
-    """One process, started by the first question and by the first one after its end."""
+    """One process, started by the first request, and restarted after it has ended."""
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._idle_seconds: Final = idle_seconds
@@ -34,13 +34,13 @@ class ResultsProcess:
 
     @property
     def pid(self) -> int | None:
-        """The number of the process; None if there is none."""
+        """The id of the process; None if it is not running."""
         return None if self._running is None or self._running.has_ended else self._running.pid
 
     async def ask(self, question: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer, as `promptls.results_view.results_process` gives it.
+        """Return the response of `promptls.results_view.results_process`.
 
-        Raises UserError, also where it dies.
+        Raises UserError, also if the process dies.
         """
         async with self._starting:
             if self._ending is not None:
@@ -63,13 +63,13 @@ class ResultsProcess:
         await self.ended()
 
     async def ended(self) -> None:
-        """There is no process any more."""
+        """Reset the client after the process has ended."""
         if self._running is not None:
             await self._running.reading
 
 
 class _Running:
-    """A process that lives, with the questions that it has not answered yet."""
+    """A running process, with its pending requests."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process: Final = process
@@ -85,7 +85,7 @@ class _Running:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=_LONGEST_ANSWER,
-            # `-m` puts the working folder first on the import path; in this one only promptls is found.
+            # `-m` puts the working directory first on the import path; this one contains only promptls.
             cwd=Path(promptls.__file__).parent.parent,
             env=minimal_environment(),
         )
@@ -107,7 +107,7 @@ class _Running:
         line = json.dumps({"id": number, "question": question, "arguments": dict(arguments), "roots": roots})
         assert self._process.stdin is not None
         try:
-            # A process that has died is noticed by its missing answer.
+            # A dead process is detected by its missing response.
             with contextlib.suppress(ConnectionError):
                 self._process.stdin.write(line.encode() + b"\n")
                 await self._process.stdin.drain()

@@ -1,10 +1,10 @@
 """The process that reads runs: `python -m promptls.results_view.results_process`, started by the server.
 
-Questions come as JSON on standard input, one a line: `{"id", "question", "arguments", "roots"}`; files are
-read inside of the folders `roots` only, or everywhere if they are null. Each question is answered by
-a line on standard output, `{"id", "answer"}` or `{"id", "failure"}`, in the order in which they are done: a
-page of rows does not wait for a comparison. What was read of a table is kept for the next question. The end
-of standard input ends the process, in the middle of an answer too.
+Requests are JSON on standard input, one per line: `{"id", "question", "arguments", "roots"}`; files are
+read only inside of the folders `roots`, or everywhere if they are null. The response to each is a line on
+standard output, `{"id", "answer"}` or `{"id", "failure"}`, in the order of completion: a page of rows does
+not wait for a comparison. Tables are cached for the next request. The end of standard input ends the
+process, even during a request.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ QUESTIONS: Final[Mapping[str, Answer]] = {
 }
 
 _AT_ONCE: Final = 4
-"""Questions that are worked on at once."""
+"""The number of requests that are processed concurrently."""
 
 _NEW_OBJECTS: Final = 200_000
-"""How many are made before the garbage collector looks for rings."""
+"""The number of new objects before the garbage collector looks for cycles."""
 
 
 def main() -> NoReturn:
-    """Return answers questions until there are no more, and ends the process."""
+    """Process requests until the end of the input, then end the process."""
     end_with_owner()
-    # What a library prints must not stand among the answers.
+    # The output of libraries must not be mixed with the responses.
     output, sys.stdout = sys.stdout, sys.stderr
     writing = threading.Lock()
 
@@ -64,12 +64,12 @@ def main() -> NoReturn:
             output.write(line + "\n")
             output.flush()
 
-    # The cells of a long table are very many objects, none of which are in a ring.
+    # The cells of a long table are very many objects without cycles.
     gc.set_threshold(_NEW_OBJECTS, 50, 50)
     threads = ThreadPoolExecutor(_AT_ONCE)
     for line in sys.stdin:
         threads.submit(work, json.loads(line))
-    # Nobody waits for an answer any more; what is written replaces files as a whole.
+    # Nothing is waiting for a response any more, and files are written atomically.
     os._exit(0)
 
 

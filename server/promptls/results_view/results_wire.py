@@ -1,4 +1,4 @@
-"""The data of the results page, as it gets them.
+"""The data of the results page, as sent to it.
 
 `python -m promptls.docgen` writes the TypeScript types of the page from these. Keys are in camelCase.
 """
@@ -126,7 +126,7 @@ class RunJson(TypedDict):
     rows: int
     failed: int
     invalid: int
-    """Answers without the form that the prompt demands."""
+    """Answers without the format that the prompt requires."""
     cached: int
     inputTokens: int
     outputTokens: int
@@ -156,7 +156,7 @@ class RunJson(TypedDict):
 
 
 class Moves(TypedDict):
-    """In how many rows a score rose, fell and stayed."""
+    """The numbers of rows with a higher, a lower and the same score."""
 
     higher: int
     lower: int
@@ -246,7 +246,7 @@ class RowJson(TypedDict):
 
 
 class WantedJson(TypedDict):
-    """Which rows of a run are asked for, and in which order."""
+    """The requested rows of a run, and their order."""
 
     kind: NotRequired[RowKind]
     search: NotRequired[str]
@@ -294,7 +294,7 @@ class MessagesAnswer(TypedDict):
     """The messages of a row."""
 
     messages: list[MessageJson] | None
-    """Null if they are not kept any more."""
+    """Null if they are no longer stored."""
 
 
 class NoteAnswer(TypedDict):
@@ -307,7 +307,7 @@ class NumbersAnswer(TypedDict):
     """Rows of a table as rows of the dataset."""
 
     rows: str
-    """As a run takes them: `3,7-9,`."""
+    """In the syntax of run arguments: `3,7-9,`."""
     count: int
     experiment: str
 

@@ -1,4 +1,4 @@
-"""The runs of a results folder that go on now."""
+"""The runs of a results folder that are in progress."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _LOOKING: Final = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedRun:
-    """A run that goes on: `done` of `total` results are on disk.
+    """A run in progress: `done` of `total` results are on disk.
 
-    `rate` is results a second since the run is followed, None before the first of them.
+    `rate` is the number of results per second since the run is followed, or None before the first.
     """
 
     path: Path
@@ -33,12 +33,12 @@ class UnfinishedRun:
 
     @property
     def left(self) -> float | None:
-        """Seconds that are left at this rate; None if it is not known."""
+        """The remaining seconds at this rate; None if that is unknown."""
         return None if not self.rate else max(0, self.total - self.done) / self.rate
 
     def as_json(self, *, can_cancel: bool) -> results_wire.RunningRun:
-        """Return the run as the page shows it; `can_cancel` where it was begun by whoever shows it."""
-        # The second by which time is left is told is not worth a message.
+        """Return the run as JSON for the page; `can_cancel` is true if this program has started it."""
+        # A change of one second in the remaining time is not worth a message.
         left = None if self.left is None else round(self.left)
         return {
             "id": str(self.path),
@@ -58,7 +58,7 @@ class UnfinishedRuns:
         self._first: dict[Path, tuple[float, int]] = {}
 
     def look(self) -> list[UnfinishedRun]:
-        """Return the runs that go on at this moment, the oldest first."""
+        """Return the runs in progress, the oldest first."""
         running = [state for state in unfinished_runs(self._folder) if state.is_running]
         first = {state.path: self._first.get(state.path) or (self._clock(), state.done) for state in running}
         self._first = first
@@ -75,7 +75,7 @@ class UnfinishedRuns:
 
 
 _FOLLOWED: Final[dict[Path, UnfinishedRuns]] = {}
-"""The folders that were asked about, so that their runs have a pace."""
+"""The folders requested so far, for measuring the pace of their runs."""
 
 
 def going_on_answer(arguments: Mapping[str, Any]) -> results_wire.RunningAnswer:

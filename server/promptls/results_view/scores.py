@@ -18,16 +18,16 @@ from promptls.text.errors import UserError
 
 Answer = TypeVar("Answer")
 
-# Answers that are kept of each question.
+# The number of cached responses for each request.
 _MAX: Final = 32
 
 
 def cached_by_tables(
     answer: Callable[[Sequence[RunSummary]], Answer],
 ) -> Callable[[Sequence[RunSummary]], Answer]:
-    """`answer`, asked again of the same runs only when a table has changed.
+    """Cache the results of `answer` for the same runs until a table changes.
 
-    Raises `UsageError` where a table is gone.
+    Raises `UsageError` if a table is missing.
     """
     known: dict[tuple[tuple[Path, Stamp], ...], Answer] = {}
 
@@ -42,9 +42,9 @@ def cached_by_tables(
     return asked
 
 
-# Bars of a distribution.
+# The number of bars in a distribution.
 BARS = 20
-# With no more different values than this, each has a bar of its own.
+# Up to this number of distinct values, each has its own bar.
 FEW_VALUES = 12
 # The quantile of the normal distribution for an interval of 95 %.
 _Z = 1.959964
@@ -53,12 +53,12 @@ _Z = 1.959964
 def scores_json(run: RunSummary) -> list[results_wire.MetricJson]:
     """Return each metric of the run with its 95 % interval, `low` and `high`, and its distribution.
 
-    The interval is over rows, the repeats of a row together: Wilson's for shares, else that of the mean by
-    its standard error. It is None if fewer than two rows have a score.
+    The interval is over rows, with the repeats of a row combined: Wilson's for proportions, otherwise that of
+    the mean by its standard error. It is None if fewer than two rows have a score.
     """
     columns = scored_columns(run)
     keys = list(zip(columns["row_number"], columns["model"], strict=True))
-    # Without numbers, and where none comes twice, each line is a row of its own.
+    # Without row numbers, and if none is repeated, each line is a separate row.
     are_single = len(set(keys)) == len(keys) or not any(columns["row_number"])
     return [
         _metric_json(metric, _units(metric, columns[metric.name], None if are_single else keys))
@@ -69,7 +69,7 @@ def scores_json(run: RunSummary) -> list[results_wire.MetricJson]:
 def _units(
     metric: MetricSummary, cells: Sequence[str], keys: Sequence[tuple[str, str]] | None
 ) -> list[list[float]]:
-    """Return the numbers of each row, its repeats together: rows with the same key if `keys` are given."""
+    """Return the values grouped by row, with its repeats; rows with equal `keys` are the same row."""
     numbers = {cell: number_of(metric, cell) for cell in set(cells)}
     values = [numbers[cell] for cell in cells]
     if keys is None:
@@ -82,7 +82,7 @@ def _units(
 
 
 def quick_scores_json(run: RunSummary) -> list[results_wire.MetricJson]:
-    """Return each metric as the manifest sums it up: without intervals, and with bars of classes alone."""
+    """Return each metric as summarized in the manifest: without intervals, and with bars only for classes."""
     return [
         {**_metric_json(metric, []), "bars": _bars(metric, []) if metric.kind == "discrete" else []}
         for metric in run.metrics
@@ -90,7 +90,7 @@ def quick_scores_json(run: RunSummary) -> list[results_wire.MetricJson]:
 
 
 def number_of(metric: MetricSummary, cell: str) -> float | None:
-    """Return a score as a number: 1 for the good class and 0 for another.
+    """Return a score as a number: 1 for the good class and 0 for others.
 
     None for a ranking and an empty cell.
     """
@@ -126,7 +126,7 @@ def _metric_json(metric: MetricSummary, units: list[list[float]]) -> results_wir
 
 def _interval(metric: MetricSummary, means: Sequence[float]) -> tuple[float | None, float | None]:
     count = len(means)
-    if count < 2:  # noqa: PLR2004 - one row says nothing of the others
+    if count < 2:  # noqa: PLR2004 - one row has no variance
         return None, None
     mean = math.fsum(means) / count
     if metric.kind == "discrete" and all(value in {0.0, 1.0} for value in means):
@@ -140,7 +140,7 @@ def _interval(metric: MetricSummary, means: Sequence[float]) -> tuple[float | No
 
 
 def _bars(metric: MetricSummary, values: Sequence[float]) -> list[results_wire.Bar]:
-    """Return labels with counts: the classes of a discrete metric, else ranges of the values."""
+    """Return labels with counts: the classes of a discrete metric, or else ranges of the values."""
     if metric.kind != "numeric":
         classes = sorted(metric.counts.items(), key=lambda item: -item[1])
         return [{"label": name, "count": count} for name, count in classes]
@@ -159,7 +159,7 @@ def _bars(metric: MetricSummary, values: Sequence[float]) -> list[results_wire.B
     ]
 
 
-# Different points that a chart shows; of more, these stand evenly among them.
+# The maximum number of distinct points in a chart; of more, an evenly spaced selection is shown.
 MAX_POINTS = 2000
 
 
@@ -167,13 +167,13 @@ MAX_POINTS = 2000
 def comparisons_json(runs: Sequence[RunSummary]) -> list[results_wire.RunComparison]:
     """Return the comparison of each other run with the first.
 
-    Where two cannot be compared, `problem` says why.
+    If two cannot be compared, `problem` is the reason.
     """
     first, *others = runs
     try:
         return [_comparison_json(each, others) for each in compare_with(first, others)]
     except UserError:
-        # One that cannot be compared leaves the others: they are then corrected for among themselves.
+        # Runs that can be compared are compared individually, without a correction for all of them.
         return [_alone(first, other) for other in others]
 
 
@@ -229,7 +229,7 @@ def _comparison_json(comparison: Comparison, others: Sequence[RunSummary]) -> re
 
 
 def _points(comparison: Comparison) -> dict[str, Counter[tuple[float, float]]]:
-    """By metric, the different pairs of scores, before and after, each with how many rows have it."""
+    """Return by metric the distinct pairs of scores, before and after, each with its number of rows."""
     metrics = [
         metric for each in comparison.metrics if (metric := comparison.before.metric(each.metric)) is not None
     ]
@@ -253,7 +253,7 @@ def _points(comparison: Comparison) -> dict[str, Counter[tuple[float, float]]]:
 
 
 def _moves(counts: Counter[tuple[float, float]]) -> results_wire.Moves:
-    """In how many rows the score got higher, got lower and stayed."""
+    """Return the numbers of rows with a higher, a lower and the same score."""
     return {
         "higher": sum(rows for (before, after), rows in counts.items() if after > before),
         "lower": sum(rows for (before, after), rows in counts.items() if after < before),
@@ -262,7 +262,7 @@ def _moves(counts: Counter[tuple[float, float]]) -> results_wire.Moves:
 
 
 def _spread(counts: Counter[tuple[float, float]]) -> list[tuple[float, float, int]]:
-    """Return the pairs as `(before, after, rows)`, of very many some."""
+    """Return the pairs as `(before, after, rows)`; of very many, only a selection."""
     points = [(before, after, count) for (before, after), count in sorted(counts.items())]
     step = -(-len(points) // MAX_POINTS) or 1
     return points[::step]

@@ -1,4 +1,4 @@
-"""The view of some runs: everything that its page shows but the rows."""
+"""The view of some runs: everything that its page shows except the rows."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from promptls.results_view.notes import notes_json, notes_of
 from promptls.results_view.scores import cached_by_tables, comparisons_json, quick_scores_json, scores_json
 from promptls.text.errors import UserError
 
-# Runs of the experiment that the chart over its history shows.
+# The number of runs in the history chart of an experiment.
 MAX_HISTORY = 60
 
-# Columns that datasets usually have for the whole response, the surest first.
+# Common names of dataset columns with the whole response, the most reliable first.
 _EXPECTED = (
     "expected",
     "expected_answer",
@@ -38,10 +38,10 @@ _EXPECTED = (
 
 
 def results_view(runs: Sequence[RunSummary], *, quick: bool = False) -> results_wire.ResultsView:
-    """Return the runs as JSON: the first is the one that the others are compared with, the last is shown.
+    """Return the runs as JSON: the first is the baseline of comparisons, the last is shown.
 
-    A `quick` view is not `complete`: it has no intervals, classes and comparisons, for which tables are
-    read. Raises `UserError` where the table of one is gone.
+    A `quick` view is not `complete`: it has no intervals, classes and comparisons, which require
+    reading tables. Raises `UserError` if a table is missing.
     """
     return {
         "runs": [_run(run, quick=quick) for run in runs],
@@ -98,10 +98,10 @@ def _run(run: RunSummary, *, quick: bool) -> results_wire.RunJson:
 
 
 def expected_columns(columns: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the columns that hold what was expected, each with the one that holds what was said.
+    """Return the columns with expected values, each with the column of the model's answers.
 
-    Where no name says what a key of the answer should be, it is a column that datasets usually have for the
-    whole response.
+    Without a column for a key of the answer, it is a column that datasets commonly use for the whole
+    response.
     """
     found = [(pair.expected, pair.predicted) for pair in pairs_of(columns)]
     usual = next((name for name in _EXPECTED if name in columns), None)
@@ -109,7 +109,7 @@ def expected_columns(columns: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _is_free(run: RunSummary, manifest: Mapping[str, Any]) -> bool:
-    """Return whether no call took money: the models are of this machine, and so are those of its metrics."""
+    """Return whether no call cost money: all models, including those of metrics, run on this machine."""
     if run.cost:
         return False
     judging = manifest["totals"].get("judging")
@@ -134,7 +134,7 @@ def _metrics(runs: Sequence[RunSummary]) -> list[results_wire.MetricJson]:
 
 @cached_by_tables
 def _classes(runs: Sequence[RunSummary]) -> list[results_wire.ClassificationJson]:
-    """Return the classification reports of the run; none if no column holds classes."""
+    """Return the classification reports of the run; empty if no column contains classes."""
     try:
         return [
             cast("results_wire.ClassificationJson", asdict(report)) for report in classifications(runs[0])

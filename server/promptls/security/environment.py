@@ -1,7 +1,7 @@
-"""The environment of processes: what they need to run, and no secret that nobody meant for them.
+"""The environment of processes: the variables they need to run, without secrets not intended for them.
 
-A rendering worker, git and the Python of a folder get `minimal_environment()`. A run gets the variables
-that its models name beside it, and those that the project lists under `environment`.
+A rendering worker, git and the Python of a folder get `minimal_environment()`. A run also gets the
+variables named by its models, and those that the project lists under `environment`.
 """
 
 from __future__ import annotations
@@ -14,27 +14,28 @@ from typing import Final
 
 _BASE: Final = frozenset(
     {
-        # Where programs, libraries and temporary files are.
+        # The locations of programs, libraries and temporary files.
         "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TMP", "TEMP", "PWD",
         "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
-        # What Windows needs to start a process.
+        # Required by Windows to start a process.
         "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "HOMEDRIVE", "HOMEPATH",
         "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "NUMBER_OF_PROCESSORS",
         "PROCESSOR_ARCHITECTURE", "OS",
-        # How text, time and terminals are handled.
+        # Settings of text, time and terminals.
         "LANG", "LANGUAGE", "TZ", "TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CI",
-        # Where caches and models are.
+        # The locations of caches and models.
         "TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "NLTK_DATA", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE",
         "SENTENCE_TRANSFORMERS_HOME", "TRANSFORMERS_CACHE", "TRANSFORMERS_OFFLINE", "TORCH_HOME",
         "RAGAS_CACHE_HOME", "RAGAS_DO_NOT_TRACK", "RAY_ADDRESS", "RAY_TMPDIR",
         "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "TOKENIZERS_PARALLELISM",
-        # How HTTPS is trusted. Proxies may hold a password: only a run gets them, by NETWORK.
+        # Trust in HTTPS certificates. Proxy variables may contain a password: only a run gets them, by
+        # NETWORK.
         "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
     }
 )  # fmt: skip
 _PREFIXES: Final = ("LC_", "XDG_", "PYTHON", "COVERAGE_", "COV_CORE_", "PROMPTLS_", "PYTEST_")
 NETWORK: Final = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
-"""The variables that say how to reach the network, in upper case; a run gets them."""
+"""The variables for network access, in upper case; a run gets them."""
 PROVIDER_KEYS: Final = frozenset(
     {
         "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "AZURE_OPENAI_API_KEY",
@@ -42,28 +43,28 @@ PROVIDER_KEYS: Final = frozenset(
         "MISTRAL_API_KEY", "DEEPSEEK_API_KEY", "TOGETHER_API_KEY",
     }
 )  # fmt: skip
-"""The variables that hold the keys of the providers in `promptls.models.providers`."""
+"""The variables with the keys of the providers in `promptls.models.providers`."""
 _hidden: dict[str, str] = {}
-"""What was removed from this process: its values are masked in all that is written."""
+"""The variables removed from this process, whose values are masked in all output."""
 _SECRET: Final = re.compile(r"KEY|TOKEN(?!IZERS)|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 
 
 def is_harmless(name: str) -> bool:
-    """Return whether every process may have the variable."""
+    """Return whether the variable is safe for every process."""
     upper = name.upper()
     return upper in _BASE or (upper.startswith(_PREFIXES) and not _SECRET.search(upper))
 
 
 def minimal_environment(names: Iterable[str] = ()) -> dict[str, str]:
-    """Return the variables that every process may have, and those called `names` that are set."""
+    """Return the variables that are safe for every process, and those of `names` that are set."""
     named = set(names)
     return {name: value for name, value in os.environ.items() if name in named or is_harmless(name)}
 
 
 def readable_variables(names: Iterable[str], named: Collection[str] = ()) -> tuple[str, ...]:
-    """Return those of the `names` in the settings of a project that its functions and metrics may read.
+    """Filter `names` in the settings of a project to those that its functions and metrics may read.
 
-    The key of a provider is not among them, unless the models of a run have `named` it.
+    The key of a provider is excluded, unless the models of a run have `named` it.
     """
     return tuple(name for name in names if name not in PROVIDER_KEYS or name in named)
 
@@ -74,14 +75,14 @@ def visible_variables(names: Iterable[str]) -> dict[str, str]:
 
 
 def network_variables() -> frozenset[str]:
-    """Return the names of the variables that say how to reach the network, as they are written here."""
+    """Return the names of the variables for network access, in the spelling of this environment."""
     return frozenset(name for name in os.environ if name.upper() in NETWORK)
 
 
 def restrict_environment(names: Iterable[str] = ()) -> dict[str, str]:
-    """Remove all variables from this process but harmless ones and those called `names`.
+    """Remove all variables from this process except safe ones and `names`.
 
-    Return what was removed. Metrics and functions that are imported afterwards do not see them.
+    Return the removed variables. Metrics and functions imported afterwards cannot read them.
     """
     named = set(names)
     removed = [name for name in os.environ if not (name in named or is_harmless(name))]
@@ -92,7 +93,7 @@ def restrict_environment(names: Iterable[str] = ()) -> dict[str, str]:
 
 @contextmanager
 def restricted_environment(names: Iterable[str] = ()) -> Iterator[None]:
-    """Hide all variables but harmless ones and those called `names` inside the `with` block."""
+    """Hide all variables except safe ones and `names` inside the `with` block."""
     hidden = restrict_environment(names)
     try:
         yield
@@ -103,5 +104,5 @@ def restricted_environment(names: Iterable[str] = ()) -> Iterator[None]:
 
 
 def whole_environment() -> dict[str, str]:
-    """Return the variables of this process, with those that are hidden: for masking secrets only."""
+    """Return the variables of this process, including hidden ones; only for masking secrets."""
     return {**_hidden, **os.environ}

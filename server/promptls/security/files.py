@@ -1,11 +1,11 @@
-"""The one way to read a file that a folder, a prompt or a command names.
+"""Safe reading of files named by a folder, a prompt or a command.
 
-A file is read only if it is a regular file: a device such as `/dev/zero` has no end, and opening a named
-pipe blocks. In a folder that is not trusted, it must also lie inside the folder after all symbolic links
-are resolved, so that `samples: /proc/self/environ` or a link to `~/.ssh/id_rsa` shows nothing.
+A file is read only if it is a regular file: a device such as `/dev/zero` has no end, and opening a named pipe
+blocks. In an untrusted folder, it must also be inside the folder after all symbolic links are resolved, so
+that `samples: /proc/self/environ` or a link to `~/.ssh/id_rsa` reveals nothing.
 
-The folders that may be read are a context variable. Whoever handles a message, a command or a job sets it
-once with `reading_within`; everything below reads through this module and cannot forget the check.
+The readable folders are a context variable. The handler of a message, a command or a job sets it once with
+`reading_within`; everything below reads through this module, which always applies the check.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 
 MAX_BYTES: Final = 20_000_000
-"""The size above which `read_bytes` and `read_text` refuse a file by default."""
+"""The default size limit of `read_bytes` and `read_text`."""
 _MAX_LINKS: Final = 40
 _PIECE: Final = 1 << 18
 _IS_WINDOWS: Final = os.name == "nt"
@@ -39,12 +39,12 @@ _WINDOWS_DEVICE: Final = re.compile(
     re.IGNORECASE,
 )
 _PRIVATE_FOLDERS: Final = frozenset({".git"})
-"""Folders whose files are never read without trust: CI keeps the token of a checkout in `.git/config`."""
+"""Folders whose files are never read without trust: CI stores the token of a checkout in `.git/config`."""
 _OPEN_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class OutsideScopeError(PermissionError):
-    """The file lies outside of the folders that may be read."""
+    """The file is outside of the readable folders."""
 
     def __init__(self, path: AnyPath) -> None:
         super().__init__(
@@ -53,14 +53,14 @@ class OutsideScopeError(PermissionError):
 
 
 class NotRegularFileError(OSError):
-    """The path leads to a device, a pipe, a socket or a folder."""
+    """The path is a device, a pipe, a socket or a folder."""
 
     def __init__(self, path: AnyPath) -> None:
         super().__init__(errno.EINVAL, "it is not a regular file", os.fspath(path))
 
 
 class FileTooLargeError(OSError):
-    """The file is larger than what is read of files of its kind."""
+    """The file exceeds the size limit for its kind."""
 
     def __init__(self, path: AnyPath, limit: int) -> None:
         super().__init__(errno.EFBIG, f"it is larger than {limit / 1_000_000:g} MB", os.fspath(path))
@@ -73,17 +73,17 @@ class FileScope:
     roots: tuple[str, ...] | None = None
 
     def allows(self, path: AnyPath) -> bool:
-        """Return whether the file at `path`, there or not, may be read."""
+        """Return whether the file at `path`, which need not exist, may be read."""
         return self.resolve(path) is not None
 
     def resolve(self, path: AnyPath) -> str | None:
-        """Return the path with its links inside the roots resolved; None if it leads outside of them.
+        """Return the path with its links resolved; None if it is outside of the roots.
 
-        Nothing outside of the roots is looked at. On Windows, that alone would send the user's credentials
-        to a server that a UNC path names.
+        No file outside of the roots is accessed. On Windows, an access would send the user's credentials to
+        the server in a UNC path.
         """
         try:
-            full = os.path.abspath(path)  # noqa: PTH100 - takes `..` out, and follows no link
+            full = os.path.abspath(path)  # noqa: PTH100 - removes `..`, but does not follow links
         except ValueError:  # an embedded NUL
             return None
         if self.roots is None:
@@ -105,7 +105,7 @@ class FileScope:
             current = os.path.join(current, part)  # noqa: PTH118 - runs for each part of each path
             try:
                 target = os.readlink(current)  # noqa: PTH115 - as above
-            except (OSError, ValueError):  # not a link, or not there
+            except (OSError, ValueError):  # not a link, or missing
                 continue
             links += 1
             target = target.removeprefix("\\\\?\\")
@@ -122,7 +122,7 @@ ANYWHERE: Final = FileScope()
 """No restriction: for programs, and for folders that the user trusts."""
 
 Scope: TypeAlias = Callable[[], FileScope]
-"""Returns the scope of the moment: opening a file or trusting a folder changes it."""
+"""A function that returns the current scope, which changes when a file is opened or a folder is trusted."""
 
 
 def _anywhere() -> FileScope:
@@ -133,7 +133,7 @@ _scope: ContextVar[Scope] = ContextVar("file_scope", default=_anywhere)
 
 
 def scope_of(roots: Iterable[AnyPath]) -> FileScope:
-    """Return the scope of some folders, under each path that leads to them."""
+    """Return the scope of some folders, including the real paths of links to them."""
     spellings = (
         spelling
         for root in roots
@@ -143,13 +143,13 @@ def scope_of(roots: Iterable[AnyPath]) -> FileScope:
 
 
 def current_scope() -> FileScope:
-    """Return the folders that may be read now."""
+    """Return the currently readable folders."""
     return _scope.get()()
 
 
 @contextmanager
 def reading_within(scope: Scope) -> Iterator[None]:
-    """Let only the files of `scope` be read inside the `with` block, and in tasks that it starts."""
+    """Restrict reading to `scope` inside the `with` block, and in tasks started there."""
     token = _scope.set(scope)
     try:
         yield
@@ -158,24 +158,24 @@ def reading_within(scope: Scope) -> Iterator[None]:
 
 
 def restrict_reading(scope: Scope) -> None:
-    """Let only the files of `scope` be read from now on: for a process that serves one folder."""
+    """Restrict reading to `scope` from now on, for a process that serves one folder."""
     _scope.set(scope)
 
 
 def joined(folder: AnyPath, name: AnyPath) -> Path:
-    """Return the absolute path of the file that is called `name` from a folder, without `..`.
+    """Return the absolute path, without `..`, of the file `name` relative to a folder.
 
-    Unlike `Path.resolve`, it looks at no file: a name may lead to a server of somebody else.
+    Unlike `Path.resolve`, it accesses no files, since a name may refer to a foreign server.
     """
-    return Path(os.path.abspath(os.path.join(folder, name)))  # noqa: PTH100, PTH118 - as `Path.resolve` looks
+    return Path(os.path.abspath(os.path.join(folder, name)))  # noqa: PTH100, PTH118 - `Path.resolve` accesses files
 
 
 def open_bytes(path: AnyPath) -> BinaryIO:
     """Open a regular file that may be read.
 
-    Raises OSError: OutsideScopeError, NotRegularFileError, or what the system says.
+    Raises OSError: OutsideScopeError, NotRegularFileError, or the error of the system.
     """
-    file_status(path)  # so that whoever records what is read notices a later change
+    file_status(path)  # lets recorders of dependencies detect a later change
     resolved = current_scope().resolve(path)
     if resolved is None:
         raise OutsideScopeError(path)
@@ -195,12 +195,12 @@ def open_bytes(path: AnyPath) -> BinaryIO:
 def open_text(
     path: AnyPath, encoding: str = "utf-8", errors: str = "strict", newline: str | None = None
 ) -> TextIO:
-    """Open a regular file that may be read as text; raises as `open_bytes`."""
+    """Open a regular file that may be read as text; raises like `open_bytes`."""
     return io.TextIOWrapper(open_bytes(path), encoding=encoding, errors=errors, newline=newline)
 
 
 def read_bytes(path: AnyPath, limit: int = MAX_BYTES) -> bytes:
-    """Return the content of a file; raises as `open_bytes`, and FileTooLargeError above `limit` bytes."""
+    """Return the content of a file; raises like `open_bytes`, and FileTooLargeError above `limit` bytes."""
     content = bytearray()
     with open_bytes(path) as stream:
         # In pieces: a read of `limit` bytes at once would reserve that much memory for a small file.
@@ -212,15 +212,15 @@ def read_bytes(path: AnyPath, limit: int = MAX_BYTES) -> bytes:
 
 
 def read_text(path: AnyPath, encoding: str = "utf-8", errors: str = "strict", limit: int = MAX_BYTES) -> str:
-    r"""Return the text of a file, every line break as `\n`.
+    r"""Return the text of a file, with line breaks normalized to `\n`.
 
-    Raises as `read_bytes`, and UnicodeDecodeError.
+    Raises like `read_bytes`, and UnicodeDecodeError.
     """
     return io.TextIOWrapper(io.BytesIO(read_bytes(path, limit)), encoding=encoding, errors=errors).read()
 
 
 def file_status(path: AnyPath) -> os.stat_result | None:
-    """Return the status of a regular file that may be read; None if there is no such file."""
+    """Return the status of a readable regular file; None if it does not exist."""
     status = _file_status(path)
     note(_stamp_again, (path,), _stamp(status))
     return status
@@ -236,23 +236,23 @@ def _file_status(path: AnyPath) -> os.stat_result | None:
         return None
     try:
         status = os.stat(resolved)  # noqa: PTH116 - runs at each keystroke, and a Path takes twice as long
-    except (OSError, ValueError):  # ValueError: a name that no file can have
+    except (OSError, ValueError):  # ValueError: an invalid file name
         return None
     return status if stat.S_ISREG(status.st_mode) else None
 
 
 def is_file(path: AnyPath) -> bool:
-    """Return whether there is a regular file at `path` that may be read."""
+    """Return whether `path` is a regular file that may be read."""
     return file_status(path) is not None
 
 
 def is_folder(path: AnyPath) -> bool:
-    """Return whether there is a folder at `path` whose files may be read."""
+    """Return whether `path` is a folder whose files may be read."""
     return folder_changed(path) is not None
 
 
 def folder_changed(path: AnyPath) -> int | None:
-    """Return when a name was last added to or removed from a folder; None if there is no such folder."""
+    """Return the modification time of a folder; None if it does not exist."""
     changed = _folder_changed(path)
     note(_folder_changed_again, (path,), changed)
     return changed
@@ -267,15 +267,15 @@ def _folder_changed(path: AnyPath) -> int | None:
     if resolved is None:
         return None
     try:
-        status = os.stat(resolved)  # noqa: PTH116 - an odd name must not raise
+        status = os.stat(resolved)  # noqa: PTH116 - an invalid name must not raise
     except (OSError, ValueError):
         return None
     return status.st_mtime_ns if stat.S_ISDIR(status.st_mode) else None
 
 
 def names_in(folder: AnyPath) -> list[str]:
-    """Return the sorted names in a folder; none if it cannot be read, or may not."""
-    folder_changed(folder)  # so that whoever records what is read notices a later change
+    """Return the sorted names in a folder; empty if it cannot or must not be read."""
+    folder_changed(folder)  # lets recorders of dependencies detect a later change
     resolved = current_scope().resolve(folder)
     try:
         return [] if resolved is None else sorted(os.listdir(resolved))  # noqa: PTH208 - names alone
@@ -284,14 +284,14 @@ def names_in(folder: AnyPath) -> list[str]:
 
 
 class Stamp(NamedTuple):
-    """The time of a file's last change in nanoseconds, and its size in bytes: they differ after a change."""
+    """A file's modification time in nanoseconds, and its size in bytes, for detecting changes."""
 
     changed: int
     size: int
 
 
 def stamp_of(path: AnyPath) -> Stamp | None:
-    """Return the stamp of a regular file that may be read; None if there is no such file."""
+    """Return the stamp of a readable regular file; None if it does not exist."""
     return _stamp(file_status(path))
 
 
@@ -300,9 +300,9 @@ def _stamp(status: os.stat_result | None) -> Stamp | None:
 
 
 def kept_by_file(most: int) -> Callable[[_Function], _Function]:
-    """Cache what a function returns for a file until the file changes, for the last `most` calls.
+    """Cache a function's results for a file until the file changes, for the last `most` calls.
 
-    The function takes a path and further hashable arguments. Without a readable file, nothing is cached.
+    The function takes a path and further hashable arguments. Nothing is cached for an unreadable file.
     """
 
     def keeping(function: _Function) -> _Function:
@@ -321,12 +321,12 @@ def kept_by_file(most: int) -> Callable[[_Function], _Function]:
 
 
 def _names_device(part: str) -> bool:
-    """Return whether Windows takes a part of a path for a device or an alternate stream."""
+    """Return whether Windows interprets a part of a path as a device or an alternate stream."""
     return ":" in part or _WINDOWS_DEVICE.fullmatch(part) is not None
 
 
 def _below(path: str, root: str) -> str | None:
-    """Return the rest of `path` below `root`; None if it does not lie there."""
+    """Return the rest of `path` below `root`; None if it is not below it."""
     same = os.path.normcase(path), os.path.normcase(root)
     if same[0] == same[1]:
         return ""

@@ -1,7 +1,7 @@
-"""Git, asked about a folder that anybody may have made: nothing in its repository is run.
+"""Git commands in untrusted folders, which run no programs configured in the repository.
 
-The configuration of a repository names programs: a file system monitor, hooks, filters, a pager, a way to
-fetch. An archive or a shared folder brings them along, and plain `git status` runs several.
+The configuration of a repository can name programs: a file system monitor, hooks, filters, a pager, a fetch
+command. An archive or a shared folder can contain them, and plain `git status` runs several.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from promptls.security.environment import minimal_environment
 from promptls.text.errors import FilePlace, UserError
 
 SECONDS: Final = 10.0
-"""How long git may take for one answer."""
+"""The time limit of a git command."""
 
 _SETTINGS: Final = (
     "core.fsmonitor=false",
@@ -30,7 +30,7 @@ _SETTINGS: Final = (
     "status.submoduleSummary=false",
 )
 _VARIABLES: Final = {
-    "GIT_ALLOW_PROTOCOL": "none",  # unlike `protocol.allow`, the repository cannot make exceptions
+    "GIT_ALLOW_PROTOCOL": "none",  # unlike `protocol.allow`, the repository cannot override it
     "GIT_ATTR_NOSYSTEM": "1",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",  # the user's own git command may be waiting for the lock
@@ -43,13 +43,13 @@ _OWN_SCOPES: Final = frozenset({"system", "global", "command"})
 _PROGRAMS: Final = re.compile(
     r"filter\..*\.(clean|process)|lfs\.(extension|customtransfer)\..*", re.IGNORECASE | re.DOTALL
 )
-"""Keys of the configuration with programs that `git status` may run."""
+"""Configuration keys with programs that `git status` may run."""
 
 
 def run_git(folder: Path, *words: str) -> str:
-    """Return what git prints for the words of a command, in the folder.
+    """Return the output of a git command in the folder.
 
-    Raises UserError where there is no git, it fails, takes too long, or prints what is not UTF-8.
+    Raises UserError if git is missing, fails, takes too long, or its output is not UTF-8.
     """
     try:
         done = subprocess.run(  # noqa: S603 - git, without a shell
@@ -68,7 +68,7 @@ def run_git(folder: Path, *words: str) -> str:
 
 
 async def run_git_async(folder: Path, *words: str) -> str:
-    """As `run_git`, while other work goes on."""
+    """Run git like `run_git`, without blocking the event loop."""
     try:
         process = await asyncio.create_subprocess_exec(
             *_command(folder, words),
@@ -92,14 +92,14 @@ async def run_git_async(folder: Path, *words: str) -> str:
 
 
 def is_dirty(folder: Path) -> bool | None:
-    """Return whether files that git knows have changed since the last commit.
+    """Return whether tracked files have changed since the last commit.
 
-    None if git does not say, and where it would run a program that the repository names to find out.
+    None if git fails, or would run a program that the repository names.
     """
     try:
         if _runs_programs(folder):
             return None
-        # Git leaves the settings above behind where it looks into the work tree of a submodule.
+        # Git does not apply the settings above in the work tree of a submodule.
         words = ("--porcelain", "--untracked-files=no", "--ignore-submodules=dirty")
         return bool(run_git(folder, "status", *words).strip())
     except UserError:
@@ -121,7 +121,7 @@ def _command(folder: Path, words: tuple[str, ...]) -> list[str]:
 
 
 def _program() -> str:
-    """Return the path of git; raises OSError. The working folder is not searched, as Windows does."""
+    """Return the path of git; raises OSError. The working directory is not searched, unlike by Windows."""
     name = "git.exe" if os.name == "nt" else "git"
     for folder in _search_path():
         path = Path(folder, name)
@@ -138,7 +138,7 @@ def _options() -> dict[str, Any]:
     return {
         "env": {**minimal_environment(), "PATH": os.pathsep.join(_search_path()), **_VARIABLES},
         "cwd": Path(_program()).parent,
-        # Without it, a console window opens on Windows.
+        # Without this flag, a console window opens on Windows.
         "creationflags": getattr(subprocess, "CREATE_NO_WINDOW", 0),
     }
 

@@ -1,4 +1,4 @@
-"""A process that another one has started ends with it, however that ends."""
+"""Ending a child process together with its parent, however that ends."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 
 
 def end_with_owner() -> None:
-    """Have the system end this process when the thread that started it ends; only Linux can.
+    """Have the system end this process when the thread that started it ends; only supported by Linux.
 
-    Elsewhere, and before this is called, the end of standard input is what a process notices.
+    Elsewhere, and before this call, a process must detect the end of standard input.
     """
     if sys.platform != "linux":
         return
@@ -19,5 +19,5 @@ def end_with_owner() -> None:
     set_parent_death_signal = 1
     owner = os.getppid()
     ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != owner:  # it ended just before
+    if os.getppid() != owner:  # the parent ended just before
         os._exit(1)

@@ -1,6 +1,6 @@
-"""Files of the user alone: stores, caches and copies, which hold prompts, data and answers.
+"""Files private to the user: stores, caches and copies, which contain prompts, data and answers.
 
-What is published, such as a table of results, is created with the user's umask instead.
+Files to share, such as tables of results, are created with the user's umask instead.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from typing import IO, Any, Final
 _FILE_MODE: Final = 0o600
 _FOLDER_MODE: Final = 0o700
 _FLAGS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-"""A symbolic link is not followed, and opening a named pipe does not wait."""
+"""Symbolic links are not followed, and opening a named pipe does not block."""
 
 _CREATION: Final = threading.Lock()
-"""Held while a file is created: its descriptor is closed before anybody else in this process locks it."""
+"""A lock for creating files, so that the descriptor is closed before other code locks the file."""
 
 MAX_AGE_DAYS: Final = 7
-"""How long copies stay that a process which was killed has left behind."""
+"""The age after which copies left behind by killed processes are deleted."""
 
 TEMPORARY_PREFIX: Final = "promptls-runs-"
-"""How the names of temporary folders begin that hold rows of runs."""
+"""The prefix of the names of temporary folders with rows of runs."""
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create the folder for the user alone; one that is there stays as it is. Raises OSError."""
+    """Create a folder private to the user; an existing one is not changed. Raises OSError."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=_FOLDER_MODE, exist_ok=True)
 
 
 def open_private(path: Path, mode: str, **options: Any) -> IO[Any]:
-    """Open a file as `open` does, and create it for the user alone.
+    """Open a file like `open`; a new file is private to the user.
 
-    Raises OSError, also for a symbolic link and for what is no regular file.
+    Raises OSError, also for a symbolic link and for anything but a regular file.
     """
     return open(path, mode, opener=private_descriptor, **options)
 
 
 def private_descriptor(path: str | os.PathLike[str], flags: int) -> int:
-    """Return a descriptor as `os.open` does, under the conditions of `open_private`."""
+    """Return a descriptor like `os.open`, under the conditions of `open_private`."""
     descriptor = os.open(path, flags | _FLAGS, _FILE_MODE)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -55,10 +55,10 @@ def private_descriptor(path: str | os.PathLike[str], flags: int) -> int:
 
 
 def ensure_private_file(path: Path) -> None:
-    """Create the file, empty, unless it is there; raises OSError as `open_private` does.
+    """Create an empty file unless it exists; raises OSError like `open_private`.
 
-    For SQLite, which opens a file by its name, and would create it for everybody. A file that is there is not
-    opened: to close it again would release the locks that SQLite holds on it in this process.
+    This is for SQLite, which opens files by name, and would create them readable by everybody. An existing
+    file is not opened: closing it would release SQLite's locks on it in this process.
     """
     with _CREATION:
         try:
@@ -69,7 +69,7 @@ def ensure_private_file(path: Path) -> None:
 
 
 def remove_old_files(folder: Path, *, days: float = MAX_AGE_DAYS) -> None:
-    """Remove the files below the folder that have not changed for some days; what cannot be removed stays."""
+    """Remove the files below the folder that have not changed for some days; ignore failures."""
     before = time.time() - days * 86400
     for current, folders, files in os.walk(folder, topdown=False):
         for name in files:
@@ -83,7 +83,7 @@ def remove_old_files(folder: Path, *, days: float = MAX_AGE_DAYS) -> None:
 
 
 def remove_old_temporaries(*, days: float = MAX_AGE_DAYS) -> None:
-    """Remove this user's temporary folders that runs which were killed some days ago have left behind."""
+    """Remove this user's temporary folders left behind by runs that were killed some days ago."""
     before = time.time() - days * 86400
     for path in Path(tempfile.gettempdir()).glob(f"{TEMPORARY_PREFIX}*"):
         with contextlib.suppress(OSError):

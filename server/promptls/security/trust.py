@@ -1,7 +1,7 @@
-"""What the user has decided: which folders are trusted, and which key may be sent to which server.
+"""The user's decisions: the trusted folders, and the servers to which keys may be sent.
 
-Decisions are in a file of the user's configuration folder (`trust.json`), which no project can reach. The
-decision on a folder holds for the folders in it, until one of them has a decision of its own.
+Decisions are stored in the user's configuration folder (`trust.json`), outside of any project. The decision
+on a folder applies to its subfolders, unless one of them has its own decision.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 @dataclass(frozen=True, slots=True, order=True)
 class KeyGrant:
-    """Leave to send the value of an environment variable to a server, which is known by its origin."""
+    """Permission to send the value of an environment variable to a server, identified by its origin."""
 
     variable: str
     origin: str
 
     @classmethod
     def parse(cls, text: str) -> KeyGrant:
-        """Return the grant written as `VARIABLE@ORIGIN`; raises ValueError for another form."""
+        """Parse a grant `VARIABLE@ORIGIN`; raises ValueError for other formats."""
         variable, _, origin = text.partition("@")
         if not variable.isidentifier() or not origin:
             raise ValueError(f"`{text}` is not `VARIABLE@https://HOST`")
@@ -44,7 +44,7 @@ class KeyGrant:
 def origin_of(url: str) -> str:
     """Return scheme, host and port of a URL, in lower case, without a port that the scheme implies.
 
-    User names, passwords, paths and queries are no part of it. Raises ValueError without a host.
+    User names, passwords, paths and queries are not included. Raises ValueError without a host.
     """
     parts = urlsplit(url.strip())
     host = (parts.hostname or "").rstrip(".")
@@ -58,7 +58,7 @@ def origin_of(url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FolderCode:
-    """What a command would execute or use of a folder: names of Python files, and of models."""
+    """The Python files and models of a folder that a command would run or use."""
 
     python: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class FolderCode:
         return " and ".join(f"{what}: {_listed(names)}" for what, names in listed if names)
 
     def left_out(self) -> str:
-        """Return that none of it was run."""
+        """Return a message that none of it was run."""
         be = "was" if len(self.python) == 1 else "were"
         python = f"{_listed(self.python)} {be} not run" if self.python else ""
         be = "was" if len(self.models) == 1 else "were"
@@ -80,7 +80,7 @@ class FolderCode:
 
 
 def printable(text: str) -> str:
-    """Return the text without characters that a terminal or an editor does not show as they are."""
+    """Return the text without characters that a terminal or an editor does not show literally."""
     return "".join(each if each.isprintable() else "\ufffd" for each in text)
 
 
@@ -92,13 +92,13 @@ def _listed(names: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """The content of the file: folders with whether they are trusted, and grants."""
+    """The content of the file: folders and whether they are trusted, and grants."""
 
     folders: dict[str, bool] = field(default_factory=dict)
     grants: frozenset[KeyGrant] = frozenset()
 
     def on(self, folder: str | os.PathLike[str]) -> bool | None:
-        """Return whether the folder is trusted; None if nobody has decided that."""
+        """Return whether the folder is trusted; None if that is undecided."""
         path = Path(os.path.realpath(folder))
         return next(
             (self.folders[str(each)] for each in (path, *path.parents) if str(each) in self.folders), None
@@ -106,7 +106,7 @@ class Decisions:
 
 
 def config_folder() -> Path:
-    """Return the folder of the user's configuration: `$PROMPTLS_CONFIG_DIR`, or what the system provides."""
+    """Return the user's configuration folder: `$PROMPTLS_CONFIG_DIR`, or the default of the system."""
     from platformdirs import user_config_path
 
     named = os.environ.get("PROMPTLS_CONFIG_DIR", "").strip()
@@ -116,7 +116,7 @@ def config_folder() -> Path:
 class TrustStore:
     """The user's decisions on disk.
 
-    Each question reads the file, so that what another process has written counts at once.
+    Each query reads the file, so that decisions saved by other processes apply immediately.
     """
 
     def __init__(self, file: Path | None = None) -> None:
@@ -124,7 +124,7 @@ class TrustStore:
 
     def read(self) -> Decisions:
         """Return all decisions; raises UserError for a file that cannot be read."""
-        if not self.file.is_absolute():  # nobody's home is known: a folder could bring its own decisions
+        if not self.file.is_absolute():  # without a home, a folder could supply its own decisions
             return Decisions()
         try:
             value = json.loads(self.file.read_text("utf-8"))
@@ -147,23 +147,23 @@ class TrustStore:
         return None if None in found else True
 
     def decide(self, folder: str | os.PathLike[str], *, trusted: bool | None) -> None:
-        """Remember whether the folder is trusted; None forgets the decision."""
+        """Save whether the folder is trusted; None deletes the decision."""
         path = os.path.realpath(folder)
         known = self.read()
         folders = {name: value for name, value in known.folders.items() if name != path}
         self._write(Decisions(folders if trusted is None else {**folders, path: trusted}, known.grants))
 
     def allows(self, grant: KeyGrant) -> bool:
-        """Return whether the user has given the grant."""
+        """Return whether the grant is saved."""
         return grant in self.read().grants
 
     def give(self, grants: Iterable[KeyGrant]) -> None:
-        """Remember grants."""
+        """Save grants."""
         known = self.read()
         self._write(Decisions(known.folders, known.grants | set(grants)))
 
     def revoke(self, grant: KeyGrant) -> None:
-        """Forget a grant."""
+        """Delete a grant."""
         known = self.read()
         self._write(Decisions(known.folders, known.grants - {grant}))
 

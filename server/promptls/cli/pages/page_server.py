@@ -64,7 +64,7 @@ class Page:
 
 @contextlib.asynccontextmanager
 async def serving(pages: Sequence[Page], port: int) -> AsyncIterator[str]:
-    """Serve the pages on a port (0 for any free one) in the `with` block; yield the address of the first page.
+    """Serve the pages on a port (0 for any free one) in the `with` block; yield the address of the first.
 
     Raises UserError if the pages are not installed or the port is in use.
     """

@@ -1,4 +1,4 @@
-"""An evaluation prompt: what OpenCompass asks for each row, with in-context examples."""
+"""An evaluation prompt: the prompts that OpenCompass sends for each row, with in-context examples."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class EvaluationPrompt:
 
     @property
     def weighs_labels(self) -> bool:
-        """Whether there is a prompt for each label, and no answer is written."""
+        """Whether each label has a prompt that is scored, instead of an answer being generated."""
         return self.inferencer_class in LABEL_INFERENCERS
 
     @explained
     def picks(self, train: Sequence[Row], test: Sequence[Row], model: SentenceModel | None = None) -> Pick:
-        """Return which of the rows `train` are the examples of each row of `test`.
+        """Return a function that picks the rows of `train` that are the examples for a row of `test`.
 
         Raises OpenCompassError.
         """
@@ -53,7 +53,7 @@ class EvaluationPrompt:
     def labels(self, test: Sequence[Row]) -> list[Any]:
         """Return the labels that are scored: the inferencer's, the templates', or all values of the output.
 
-        OpenCompass takes the latter in no certain order; here they stand in the order of the rows.
+        OpenCompass uses the latter in an arbitrary order; here, they are in the order of the rows.
         """
         own = self.inferencer.get("labels")
         if own is not None:
@@ -75,7 +75,7 @@ class EvaluationPrompt:
 
     @explained
     def examples(self, train: Sequence[Row], picked: Sequence[int]) -> list[Prompt]:
-        """Return the picked rows as examples, one by one; raises OpenCompassError."""
+        """Return the picked rows as individual examples; raises OpenCompassError."""
         if self.ice is None:
             if picked:
                 raise OpenCompassError(
@@ -116,17 +116,17 @@ class EvaluationPrompt:
 
     @explained
     def generating(self, row: Row, examples: Prompt) -> Prompt:
-        """Return the prompt of `row` for a model that writes the answer; raises OpenCompassError."""
+        """Return the prompt of `row` for a model that generates the answer; raises OpenCompassError."""
         mask = self.inferencer.get("gen_field_replace_token", "")
         return self._asked().generating(row, examples, self.reader.output_column, mask)
 
     @explained
     def labelled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Prompt:
-        """Return the prompt of `row` that claims `label`; raises OpenCompassError."""
+        """Return the prompt of `row` with `label` as its answer; raises OpenCompassError."""
         return self._asked().labelled(row, examples, label, keep_separator=keep_separator)
 
     def _asked(self) -> AnyTemplate:
-        """Return the template that writes the question: `prompt_template`, or else `ice_template`."""
+        """Return the template of the question: `prompt_template`, or else `ice_template`."""
         if self.prompt is not None and self.ice is None:
             return self.prompt
         asked = self.prompt if self.prompt is not None else self.ice
@@ -171,7 +171,7 @@ def build_evaluation_prompt(
 ) -> EvaluationPrompt:
     """Return the evaluation prompt of an `infer_cfg` and a `reader_cfg`; raises OpenCompassError.
 
-    Without a retriever or an inferencer, they are `ZeroRetriever` and `GenInferencer`.
+    The default retriever and inferencer are `ZeroRetriever` and `GenInferencer`.
     """
     inferencer = infer.get("inferencer") or {}
     if not isinstance(inferencer, Mapping):
@@ -225,7 +225,7 @@ def _items(examples: Sequence[Prompt], separator: str) -> Iterator[Any]:
 
 
 def _row(rows: Sequence[Row], index: int) -> Row:
-    """Return the row of an index, which may count from the end."""
+    """Return the row at an index, which may be negative."""
     if not -len(rows) <= index < len(rows):
         raise OpenCompassError(
             f"The retriever picks the training row {index}, and there are {len(rows)}.",
@@ -238,9 +238,9 @@ def _row(rows: Sequence[Row], index: int) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A prompt, the training rows that are its examples, and its tokens.
+    """A prompt, the training rows used as its examples, and its tokens.
 
-    `cuts` are the tokens at which an example was dropped, the last of the examples each time.
+    `cuts` are the token counts at which an example, always the last one, was dropped.
     """
 
     prompt: Prompt
@@ -262,7 +262,7 @@ def fitted(
 ) -> Fitted:
     """Return the prompt of `row` (and `label`, if labels are scored) within `limit` tokens.
 
-    Without examples to drop, it may stay longer. Raises OpenCompassError.
+    It may exceed the limit if there are no examples left to drop. Raises OpenCompassError.
     """
     kept = list(picked)
     cuts: list[int] = []

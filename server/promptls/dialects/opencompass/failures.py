@@ -1,4 +1,4 @@
-"""Why OpenCompass makes no prompt from a configuration, and where in it."""
+"""Failures of OpenCompass to create a prompt from a configuration, with their locations."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _STRAY: Final = (
 
 
 class OpenCompassError(Exception):
-    """A failure of OpenCompass: what is wrong, what to do, and the place in the configuration.
+    """A failure of OpenCompass: the problem, the remedy, and the location in the configuration.
 
-    `cause` is the name of the exception that OpenCompass ends with and `said` that exception's text,
-    which is often nothing but a key. `at` is empty where no single value is to blame.
-    `is_opencompass` is false for what OpenCompass can do and this machine cannot.
+    `cause` is the name of the exception that OpenCompass raises and `said` that exception's text, which is
+    often only a key. `at` is empty if no single value is responsible. `is_opencompass` is false for what
+    OpenCompass supports, but not this machine.
     """
 
     def __init__(
         self, message: str, *, cause: str, said: str = "", at: ConfigPath = (), is_opencompass: bool = True
     ) -> None:
-        """Keep every field; `message` is also the exception's text."""
+        """Set all fields; `message` is also the exception's text."""
         super().__init__(message)
         self.message = message
         self.cause = cause
@@ -38,10 +38,10 @@ class OpenCompassError(Exception):
 
 
 def explained(function: Callable[Argument, Result]) -> Callable[Argument, Result]:
-    """Return the function, whose stray exceptions become OpenCompassError with the same cause.
+    """Convert unexpected exceptions of the decorated function to OpenCompassError with the same cause.
 
-    Values of the wrong type run into bare exceptions in OpenCompass; they run into the same ones
-    here, as each step is done as it is there.
+    Values of the wrong type cause unhandled exceptions in OpenCompass; they cause the same ones here, since
+    each step is reproduced.
     """
 
     @wraps(function)
@@ -60,7 +60,7 @@ def explained(function: Callable[Argument, Result]) -> Callable[Argument, Result
 
 
 def said_by(error: BaseException) -> str:
-    """Return the text of an exception; of a KeyError, the key."""
+    """Return the text of an exception; for a KeyError, the key."""
     if isinstance(error, KeyError) and len(error.args) == 1:
         return str(error.args[0])
     return str(error)
@@ -69,7 +69,7 @@ def said_by(error: BaseException) -> str:
 def check_arguments(
     class_name: str, name: str, config: Mapping[str, Any], known: Collection[str], required: str
 ) -> None:
-    """Raise OpenCompassError as `class_name(…)` would for an argument too many, or without `required`."""
+    """Raise OpenCompassError as `class_name(…)` would for an unknown argument, or without `required`."""
     for key in config:
         if key not in known and key != "type":
             raise OpenCompassError(

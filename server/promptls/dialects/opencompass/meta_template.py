@@ -1,4 +1,4 @@
-"""A model's meta template: how a dialogue becomes one text, or messages for an API."""
+"""A model's meta template, which converts a dialogue to one text, or to messages for an API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from promptls.dialects.opencompass.vocabulary import (
 )
 
 Roles: TypeAlias = dict[Any, dict[str, Any]]
-"""What a meta template says of each role, by the role's name."""
+"""The definitions of roles in a meta template, by name."""
 
 HERE: ConfigPath = ("meta_template",)
 
@@ -46,7 +46,7 @@ def roles_of(meta: Mapping[str, Any], *, is_api: bool) -> Roles:
 
 
 def merged_roles(roles: Roles, items: Any) -> Roles:
-    """Return the roles with what the turns among `items` say of theirs, or of their fallback's."""
+    """Return the roles, updated by the turns among `items` for their roles or fallback roles."""
     merged = {name: dict(role) for name, role in roles.items()}
     turns = [items] if isinstance(items, Mapping) else items
     for turn in () if isinstance(items, str) else turns:
@@ -74,9 +74,9 @@ def merged_roles(roles: Roles, items: Any) -> Roles:
 
 
 def split_rounds(dialogue: tuple[Any, ...], rounds: list[Any], *, uses_fallback: bool) -> list[int]:
-    """Return where the rounds of a dialogue begin, and its end.
+    """Return the starts of the rounds of a dialogue, and its end.
 
-    Only the parser for APIs uses a turn's `fallback_role` here.
+    Only the parser for APIs uses the `fallback_role` of turns here.
     """
     indices = {each["role"]: index for index, each in enumerate(rounds) if not isinstance(each, str)}
     last = -1
@@ -103,7 +103,7 @@ def split_rounds(dialogue: tuple[Any, ...], rounds: list[Any], *, uses_fallback:
 
 
 def past_the_end_section() -> OpenCompassError:
-    """Return the failure of any dialogue with `end` whose prompt reaches it."""
+    """Return the failure that occurs if a prompt reaches the `end` section of a dialogue."""
     return OpenCompassError(
         "OpenCompass fails at the `end` of a dialogue under a meta template, as it opens that section with "
         "the mark that closes one: leave `end` out.",
@@ -157,7 +157,7 @@ def _wrong(message: str, said: str, *at: str | int) -> OpenCompassError:
 
 
 Mode: TypeAlias = Literal["gen", "ppl"]
-"""Whether the model goes on from the prompt, or the whole prompt is weighed."""
+"""Whether the model completes the prompt, or the whole prompt is scored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +168,14 @@ class MetaTemplate:
     is_api: bool = False
     roles: Roles = field(default_factory=dict)
     messages: tuple[Mapping[str, Any], ...] = ()
-    """Of a meta template that is a list of messages, which go ahead of those of a `RawPromptTemplate`."""
+    """The messages of a meta template that is a list, added to those of a `RawPromptTemplate`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
-    """What the model gets: a text, or messages (of an API with `role` and `prompt`).
+    """The input of the model: a text, or messages (with `role` and `prompt` for an API).
 
-    `ignored` are the texts that a model behind an API does not get.
+    `ignored` are the texts that are not sent to a model behind an API.
     """
 
     text: str | None
@@ -203,10 +203,10 @@ def build_meta_template(mapping: Any, *, is_api: bool) -> MetaTemplate:
 
 
 def build_layout(config: Any) -> MetaTemplate:
-    """Return how a model gets its prompts: `config` is its configuration, or a meta template alone.
+    """Return the layout of a model's prompts; `config` is its configuration, or only a meta template.
 
-    A model's class tells whether it gets messages; otherwise an `api_role` in its meta template does.
-    Raises OpenCompassError as `build_meta_template` does.
+    The model's class determines whether it receives messages; otherwise, an `api_role` in its meta template
+    does. Raises OpenCompassError like `build_meta_template`.
     """
     meta, name = config, ""
     if isinstance(config, Mapping) and "round" not in config and config.keys() & {"type", "meta_template"}:
@@ -214,7 +214,7 @@ def build_layout(config: Any) -> MetaTemplate:
     if name in CHAT_MODELS:
         return build_meta_template(meta or CHAT_MODEL_TEMPLATE, is_api=True)
     if name == "HuggingFaceBaseModel":
-        meta = None  # OpenCompass does not hand it on.
+        meta = None  # OpenCompass does not pass it on.
     is_api = name in API_MODELS or (name not in BASE_MODELS and _has_api_roles(meta))
     return build_meta_template(meta, is_api=is_api)
 
@@ -229,7 +229,7 @@ def _has_api_roles(meta: Any) -> bool:
 
 @explained
 def lay_out(prompt: Prompt, meta: MetaTemplate, mode: Mode) -> LaidOut:
-    """Return the prompt as the model gets it; what cannot be laid out ends as it does in OpenCompass."""
+    """Return the prompt as sent to the model; failures are those of OpenCompass."""
     if isinstance(prompt, str):
         return LaidOut(prompt)
     if isinstance(prompt, Messages):
@@ -249,7 +249,7 @@ def lay_out(prompt: Prompt, meta: MetaTemplate, mode: Mode) -> LaidOut:
 
 
 def _messages(prompt: Messages, meta: MetaTemplate) -> LaidOut:
-    """Return the messages as they are, for an API; raises OpenCompassError for other models."""
+    """Return the messages unchanged, for an API; raises OpenCompassError for other models."""
     if prompt.items and not meta.is_api:
         raise OpenCompassError(
             "Messages go only to a model behind an API, and this is a base model's layout.",
@@ -267,7 +267,7 @@ def _messages(prompt: Messages, meta: MetaTemplate) -> LaidOut:
 def _with_meta_messages(
     items: Sequence[Mapping[str, Any]], added: Sequence[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the messages with those of a meta template, each ahead of the text of the next of its role."""
+    """Yield the messages with those of a meta template, each prepended to the next message of its role."""
     rest = deque(items)
     for each in added:
         role = each["role"]
@@ -284,7 +284,7 @@ def _with_meta_messages(
 def show_without_model(messages: Messages) -> LaidOut:
     """Return messages as the Prompt Viewer shows them if no model is chosen.
 
-    Examples that are no messages, which no model takes, are printed with them as Python writes them.
+    If some examples are not messages, which no model accepts, everything is printed as a Python list.
     """
     if all(isinstance(item, Mapping) and {"role", "content"} <= item.keys() for item in messages.items):
         return LaidOut(None, tuple(map(dict, messages.items)))
@@ -292,9 +292,9 @@ def show_without_model(messages: Messages) -> LaidOut:
 
 
 def _joined(prompt: PromptList) -> str:
-    """Return the texts with line breaks between them.
+    """Return the texts joined by line breaks.
 
-    Empty ones fall out, but not the break behind the first.
+    Empty texts are omitted, but a first empty text is followed by a line break.
     """
     made = separator = ""
     for item in prompt.items:
@@ -335,7 +335,7 @@ def _for_base_model(prompt: PromptList, meta: MetaTemplate, mode: Mode) -> str:
 def _rounds(
     prompt: PromptList, open_sections: list[tuple[str, int]], place: int, meta: MetaTemplate
 ) -> list[tuple[tuple[Any, ...], bool]]:
-    """Return what a mark does; for the end of a dialogue, its rounds, each with whether it is the last."""
+    """Process a section mark; at the end of a dialogue, return its rounds and whether each is the last."""
     assert meta.mapping is not None
     mark = prompt.items[place]
     if mark["pos"] == "begin":
@@ -354,9 +354,9 @@ def _rounds(
 
 
 def _text_of(item: Any, roles: Roles, *, stops: bool) -> tuple[str, bool]:
-    """Return the text of a role, or of a list of them, and whether there is more to come.
+    """Return the text of a role, or of a list of roles, and whether the prompt continues.
 
-    Where the prompt `stops` before a generating role, that role's `begin` is the last of it.
+    If the prompt `stops` at a generating role, it ends with that role's `begin`.
     """
     if isinstance(item, str):
         return item, True
@@ -423,7 +423,7 @@ def _role_of(item: Mapping[str, Any], roles: Roles) -> dict[str, Any]:
 
 
 def _merged(made: list[Any]) -> list[Any]:
-    """Return the messages, of which those that follow one another with one role become one."""
+    """Return the messages, with consecutive ones of the same role merged."""
     if not made:
         raise OpenCompassError(
             "There is no message: nothing stands ahead of the turn that the model writes.",

@@ -1,4 +1,4 @@
-"""A dialogue on its way to a model: texts, turns, and the marks of where its sections begin and end.
+"""A dialogue during processing: texts, turns, and marks of the start and end of its sections.
 
 Source: `opencompass.utils.prompt` of OpenCompass 0.5.4.
 """
@@ -22,7 +22,7 @@ class PromptList:
     items: tuple[Any, ...]
 
     def filled(self, row: Row) -> PromptList:
-        """Return the dialogue with the row's values in the fields of its texts and of its turns' `prompt`."""
+        """Return the dialogue with the fields of its texts and of its turns' `prompt` filled from the row."""
         if "self" in row:
             raise OpenCompassError(
                 "A dialogue cannot be filled in from a row with a column `self`: rename the column.",
@@ -41,10 +41,10 @@ class PromptList:
         return PromptList(tuple(items))
 
     def replaced(self, mark: str, by: Prompt) -> PromptList:
-        """Return the dialogue with `by` where `mark` stands.
+        """Return the dialogue with `mark` replaced by `by`.
 
-        A dialogue goes only into items that are texts; messages take such an item's place with
-        nothing. Raises OpenCompassError where a turn's `prompt` would need to hold a dialogue.
+        A dialogue can only replace a mark in text items; messages remove such an item. Raises
+        OpenCompassError if a turn's `prompt` would contain a dialogue.
         """
         items: list[Any] = []
         for item in self.items:
@@ -58,7 +58,7 @@ class PromptList:
 
     @property
     def text(self) -> str:
-        """All texts in one, with nothing between them: what the Prompt Viewer prints without a model."""
+        """All texts, concatenated: the output of the Prompt Viewer without a model."""
         texts = []
         for item in self.items:
             if isinstance(item, str):
@@ -72,18 +72,18 @@ class PromptList:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Messages with `role` and `content`, as `RawPromptTemplate` makes them."""
+    """Messages with `role` and `content`, created by `RawPromptTemplate`."""
 
     items: tuple[Any, ...]
 
     @property
     def text(self) -> str:
-        """The messages as Python writes them: what the Prompt Viewer prints."""
+        """The messages as a Python list: the output of the Prompt Viewer."""
         return str(list(self.items))
 
 
 def complete_rows(rows: Sequence[Row]) -> Sequence[Row]:
-    """Return the rows with the columns of all of them, as datasets have them: None if a row lacks one."""
+    """Return the rows with the columns of all of them, like datasets; missing values are None."""
     columns = dict.fromkeys(column for row in rows for column in row)
     if all(len(row) == len(columns) for row in rows):
         return rows
@@ -91,13 +91,13 @@ def complete_rows(rows: Sequence[Row]) -> Sequence[Row]:
 
 
 Prompt: TypeAlias = str | PromptList | Messages
-"""What a template makes, before a model's meta template lays it out."""
+"""The output of a template, before a model's meta template is applied."""
 
 
 def filled(text: Any, row: Row) -> Any:
-    """`text` with every `{column}` replaced, one column after the other, in the row's order.
+    """Return `text` with every `{column}` replaced, one column after the other, in the row's order.
 
-    So a value that holds the field of a later column is filled in itself, and doubled braces stay.
+    So fields of later columns in a value are also replaced, and doubled braces remain.
     """
     if "input_str" in row:
         raise OpenCompassError(
@@ -117,7 +117,7 @@ def _replaced_text(item: str, mark: str, by: Prompt) -> list[Any]:
         return []
     made: list[Any] = []
     start = 0
-    # Slices of a text that knows where it comes from know it too.
+    # Slices of a mapped text retain their origins.
     while (place := item.find(mark, start)) >= 0:
         made += [item[start:place]] if place > start else []
         made += by.items

@@ -1,4 +1,4 @@
-"""`reader_cfg`: which columns are inputs, which one is the answer, and which rows count.
+"""`reader_cfg`: the input columns, the answer column, and the range of rows.
 
 Source: `opencompass.openicl.icl_dataset_reader` of OpenCompass 0.5.4.
 """
@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A reader that OpenCompass accepts; without `input_columns`, all columns but the answer's are inputs."""
+    """A reader that OpenCompass accepts; `input_columns` defaults to all columns except the answer's."""
 
     input_columns: tuple[str, ...] | None = None
     output_column: str | None = None
@@ -31,7 +31,7 @@ class Reader:
     test_range: int | float | str | None = None
 
     def input_text(self, row: Row) -> str:
-        """Return the row's inputs as one text, as retrievers compare them."""
+        """Return the row's inputs as one text, which retrievers compare."""
         if self.input_template is not None:
             made = self.input_template.generating(row, "", None, "")
             assert isinstance(made, str)
@@ -85,9 +85,10 @@ def build_reader(config: Mapping[str, Any] | None) -> Reader:
 
 
 def chosen(rows: Sequence[Item], size: float | str | None, key: str = "test_range") -> list[Item]:
-    """Return the rows that a range leaves: a number or share of them in a fixed random order, or a slice.
+    """Return the rows in a range: a number or fraction of them in a fixed random order, or a slice.
 
-    OpenCompass runs a text as Python; here it is read, and one that is no slice raises OpenCompassError.
+    OpenCompass evaluates a string as Python; here it is parsed, and raises OpenCompassError unless it is a
+    slice.
     """
     if isinstance(size, str):
         return list(rows[_slice(size, key)])
@@ -95,7 +96,7 @@ def chosen(rows: Sequence[Item], size: float | str | None, key: str = "test_rang
         return list(rows)
     count = int(size * len(rows)) if size < 1 else size
     order = list(range(len(rows)))
-    random.Random(count).shuffle(order)  # noqa: S311 - the order is OpenCompass's
+    random.Random(count).shuffle(order)  # noqa: S311 - the same order as in OpenCompass
     if not isinstance(count, int):
         raise OpenCompassError(
             f"`{key}`, {size}, is neither a whole number nor a share below 1.",

@@ -1,4 +1,4 @@
-"""Which training rows become in-context examples for which question."""
+"""The choice of training rows as in-context examples for each question."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _MASK: Final = 0xFFFFFFFF
 
 
 class LegacyChoice:
-    """Draws without replacement, one after the other, from one seed."""
+    """Random draws without replacement, in sequence from one seed."""
 
     def __init__(self, seed: int) -> None:
-        """Begin as `numpy.random.seed(seed)` does; `seed` is in 0 … 2**32 - 1."""
+        """Initialize like `numpy.random.seed(seed)`; `seed` is in 0 … 2**32 - 1."""
         state = [seed & _MASK]
         for place in range(1, _WORDS):
             before = state[-1]
             state.append((1812433253 * (before ^ (before >> 30)) + place) & _MASK)
-        self._words = random.Random()  # noqa: S311 - it is the generator that NumPy uses
+        self._words = random.Random()  # noqa: S311 - the generator that NumPy uses
         self._words.setstate((3, (*state, _WORDS), None))
 
     def draw(self, population: int, count: int) -> list[int]:
-        """`count` different numbers below `population`, as they are drawn; raises ValueError for too many."""
+        """Draw `count` distinct numbers below `population`, in order; raises ValueError for too many."""
         if count > population:
             raise ValueError("Cannot take a larger sample than population when replace is False")
         order = list(range(population))
@@ -52,9 +52,9 @@ class LegacyChoice:
 def nearest_by_words(
     texts: Sequence[str], asked: Callable[[int], str], count: Any
 ) -> Callable[[int], list[int]]:
-    """For the row of an index, whose text `asked` gives, the `count` nearest of `texts`, by index.
+    """Return a function from the index of a row, with text `asked(index)`, to its `count` nearest `texts`.
 
-    Raises OpenCompassError where the packages of the extra `opencompass` are missing.
+    Raises OpenCompassError if the packages of the extra `opencompass` are missing.
     """
     try:
         import numpy as np
@@ -77,9 +77,9 @@ def nearest_by_words(
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text by NLTK; without its data for sentences, the text is one sentence.
+    """Tokenize a text with NLTK; without its sentence data, the text is treated as one sentence.
 
-    Then only a full stop within the text stays with its word.
+    In that case, full stops inside the text are not split from their words.
     """
     try:
         from nltk.tokenize import word_tokenize
@@ -108,9 +108,9 @@ _PLACE: Final = ("retriever",)
 
 
 class SentenceModel(NamedTuple):
-    """A model that embeds texts. Where the asked one is not here it may be another: `name` tells.
+    """A model that embeds texts. `name` may differ from the requested model if that is not available.
 
-    `reason` says why, where the asked one is here but may not be loaded.
+    `reason` explains why an available model may not be loaded.
     """
 
     name: str
@@ -121,9 +121,9 @@ class SentenceModel(NamedTuple):
 def nearest(
     texts: Sequence[str], asked: Callable[[int], str], count: Any, model: SentenceModel
 ) -> Callable[[int], list[int]]:
-    """For the row of an index, the `count` of `texts` with the largest inner products, by index.
+    """Return a function from the index of a row to the `count` `texts` with the largest inner products.
 
-    Where there are fewer, -1 fills up, as the index that OpenCompass asks does; it is the last row.
+    If there are fewer, the result is padded with -1, which refers to the last row, as in OpenCompass.
     """
     import numpy as np
 
@@ -138,10 +138,10 @@ def nearest(
 
 
 def voted(texts: Sequence[str], count: int, neighbours: int, model: SentenceModel) -> list[int]:
-    """Return the `count` of `texts` that most others have among their nearest `neighbours`, by index.
+    """Return the indices of the `count` texts that are most often among the nearest `neighbours` of others.
 
-    A text counts only where others vote for it than for one ahead of it. Raises OpenCompassError where
-    too few count: OpenCompass then draws the rest by chance, without a seed.
+    A text is skipped if all its voters also vote for a single text ranked before it. Raises OpenCompassError
+    if too few texts remain: OpenCompass then draws the rest randomly, without a seed.
     """
     import numpy as np
 
@@ -188,7 +188,7 @@ def _matrix(texts: Sequence[str], model: SentenceModel, np: Any) -> Any:
 
 
 Pick: TypeAlias = Callable[[int], list[int]]
-"""The training rows, by index, for a row that is asked, by index."""
+"""A function from the index of a test row to the indices of its training rows."""
 
 _SEED: Final = 43
 _VOTES: Final = 3
@@ -212,12 +212,12 @@ _NOT_SHOWN: Final[Mapping[str, tuple[str, str, str]]] = {
         "only integer scalar arrays can be converted to a scalar index",
     ),
 }
-"""Retrievers that pick nothing here: what to say, the exception, and its text where OpenCompass raises it."""
+"""Unsupported retrievers: the message, the exception, and its text if OpenCompass raises it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retriever:
-    """A retriever with its arguments; `separator` stands between two examples, `eos` behind the last."""
+    """A retriever with its arguments; `separator` is inserted between examples, `eos` after the last."""
 
     kind: str
     arguments: Mapping[str, Any]
@@ -226,19 +226,19 @@ class Retriever:
 
     @property
     def count(self) -> Any:
-        """How many examples are asked for."""
+        """The requested number of examples."""
         return self.arguments.get("ice_num", 1)
 
     @property
     def sentence_model(self) -> str | None:
-        """The model whose embeddings it compares; None if it compares none."""
+        """The model whose embeddings it compares; None if it does not compare embeddings."""
         if self.kind not in EMBEDDING_RETRIEVERS:
             return None
         return str(self.arguments.get("sentence_transformers_model_name", DEFAULT_MODEL))
 
 
 def build_retriever(config: Mapping[str, Any] | None) -> Retriever:
-    """Return the retriever that `config` describes; none is `ZeroRetriever`. Raises OpenCompassError."""
+    """Return the retriever that `config` describes, by default `ZeroRetriever`. Raises OpenCompassError."""
     config = config or {}
     kind = str(config.get("type", "ZeroRetriever")).rsplit(".", 1)[-1]
     if kind not in RETRIEVER_ARGUMENTS:
@@ -278,9 +278,9 @@ def picker(
     reader: Reader,
     model: SentenceModel | None = None,
 ) -> Pick:
-    """Return what the retriever picks of `train` for each row of `test`; raises OpenCompassError.
+    """Return a function that picks rows of `train` for each row of `test`; raises OpenCompassError.
 
-    `model` is for those that compare embeddings, and fail without it.
+    `model` is required by retrievers that compare embeddings.
     """
     return explained(_pick(retriever, train, test, reader, model))
 
@@ -341,7 +341,7 @@ def _random(retriever: Retriever, rows: int) -> Pick:
 
 
 def _window(index: int, size: int, rows: int) -> list[int]:
-    """Return the `size` rows before `index`, padded in front with the last rows of all."""
+    """Return the `size` rows before `index`, wrapping around to the last rows."""
     before = list(range(max(0, index - size), index))
     missing = size - len(before)
     return [*range(rows - missing, rows), *before] if missing > 0 else before

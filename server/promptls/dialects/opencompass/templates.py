@@ -17,10 +17,10 @@ _SECTIONS: Final = frozenset({"begin", "round", "end"})
 
 @dataclass(frozen=True, slots=True)
 class PromptTemplate:
-    """A template that OpenCompass accepts; `kind` is its own word: `meta` is a dialogue."""
+    """A template that OpenCompass accepts; `kind` is OpenCompass's term: `meta` is a dialogue."""
 
     name: str
-    """`ice_template` or `prompt_template`: where it stands."""
+    """The key of the template: `ice_template` or `prompt_template`."""
     template: Any
     kind: Literal["origin", "meta"]
     ice_token: str | None = None
@@ -32,9 +32,9 @@ class PromptTemplate:
         return tuple(self.template) if isinstance(self.template, Mapping) else None
 
     def example(self, row: Row, label: Any) -> Prompt:
-        """Return the row as an in-context example; of a mapping from labels, the template of `label`.
+        """Return the row as an in-context example; a mapping from labels uses the template of `label`.
 
-        No column is masked. `sep_token` stays, as OpenCompass takes it out and throws the result away.
+        No column is masked. `sep_token` remains, since OpenCompass discards the result of removing it.
         """
         template = self._encoded(self._body_of(label), is_example=True)
         if self.ice_token is not None:
@@ -42,7 +42,7 @@ class PromptTemplate:
         return _filled(template, row)
 
     def labelled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Prompt:
-        """Return the prompt that claims `label` for the row. No column is masked."""
+        """Return the prompt of the row with `label` as its answer. No column is masked."""
         template = self._encoded(self._body_of(label))
         if not keep_separator and self.sep_token is not None:
             template = _replaced(template, self.sep_token, "")
@@ -53,7 +53,7 @@ class PromptTemplate:
     def generating(self, row: Row, examples: Prompt, output_column: str | None, mask: str) -> Prompt:
         """Return the prompt that the model completes: `mask` replaces the value of the output column.
 
-        Of a mapping from labels, it is the first label's.
+        A mapping from labels uses the template of the first label.
         """
         body = self.template
         if self.kind == "origin" and isinstance(body, Mapping):
@@ -106,7 +106,7 @@ class PromptTemplate:
         section = "ice" if is_example else "round"
         items += [_mark(section, "begin"), *_turns(body["round"]), _mark(section, "end")]
         if "end" in body and not is_example:
-            # OpenCompass opens this section with the mark that closes one.
+            # OpenCompass opens this section with a closing mark.
             items += [_mark("end", "end"), *_listed(body["end"]), _mark("end", "end")]
         return PromptList(tuple(items))
 
@@ -157,9 +157,9 @@ def build_prompt_template(name: str, config: Mapping[str, Any]) -> PromptTemplat
 
 
 def _check_bodies(name: str, template: str | Mapping[Any, Any], token: str | None) -> None:
-    """Raise OpenCompassError for a label's value of another type, and a text without its `ice_token`.
+    """Raise OpenCompassError for a label's value of a wrong type, and a text without its `ice_token`.
 
-    Within a dialogue, OpenCompass does not look.
+    OpenCompass does not check dialogues.
     """
     bodies: list[tuple[ConfigPath, Any]] = [((name, "template"), template)]
     if isinstance(template, Mapping):
@@ -190,7 +190,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _turns(value: Any) -> list[Any]:
-    """Return what `prompt += value` adds: of a text the text, of a mapping its keys, of nothing nothing."""
+    """Return the items that `prompt += value` adds: a text itself, the keys of a mapping, or none."""
     if not value:
         return []
     return [value] if isinstance(value, str) else list(value)
@@ -216,7 +216,7 @@ class RawPromptTemplate:
     """Messages that OpenCompass accepts. No column is masked in them."""
 
     name: str
-    """`ice_template` or `prompt_template`: where it stands."""
+    """The key of the template: `ice_template` or `prompt_template`."""
     messages: tuple[Any, ...]
     format_variables: Any = True
     ice_token: Any = USUAL_ICE_MARK
@@ -224,19 +224,19 @@ class RawPromptTemplate:
     kind: ClassVar[str] = "raw_messages"
     labels: ClassVar[None] = None
 
-    def example(self, row: Row, label: Any) -> Messages:  # noqa: ARG002 - as of PromptTemplate
-        """Return the row as an in-context example: the messages without the texts between them."""
+    def example(self, row: Row, label: Any) -> Messages:  # noqa: ARG002 - as in PromptTemplate
+        """Return the row as an in-context example: the messages, without texts between them."""
         return Messages(tuple(message for item in self.messages for message in self._made(item, row)))
 
-    def labelled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Messages:  # noqa: ARG002 - as of PromptTemplate
+    def labelled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Messages:  # noqa: ARG002 - as in PromptTemplate
         """Return the messages of the row, the same for every label, without examples."""
         return self.example(row, label)
 
-    def generating(self, row: Row, examples: Prompt, output_column: str | None, mask: str) -> Messages:  # noqa: ARG002 - as of PromptTemplate
+    def generating(self, row: Row, examples: Prompt, output_column: str | None, mask: str) -> Messages:  # noqa: ARG002 - as in PromptTemplate
         """Return the messages of the row, with the examples where `ice_token` is an item.
 
-        Examples that are texts are lost, and so is any other text between the messages. The items of
-        a dialogue come in as they are, which no model takes for messages.
+        Examples that are texts are dropped, and so is any other text between the messages. The items of a
+        dialogue are inserted unchanged, although models do not accept them as messages.
         """
         made: list[Any] = []
         for item in self.messages:

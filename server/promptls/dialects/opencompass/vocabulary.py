@@ -1,4 +1,4 @@
-"""The names that an evaluation prompt uses for classes, roles and keys. Plain tables."""
+"""Tables of the names of classes, roles and keys in evaluation prompts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ INFERENCERS: Mapping[str, str] = {
     "LLInferencer": "The label with the highest log likelihood wins.",
     "ChatInferencer": "The model answers a conversation of several turns.",
 }
-"""Values of an inferencer's `type`, with how the model is asked."""
+"""Values of an inferencer's `type`, with descriptions."""
 
 LABEL_INFERENCERS: frozenset[str] = frozenset({"PPLInferencer", "LLInferencer"})
-"""Inferencers that weigh one prompt for each label."""
+"""Inferencers that score one prompt for each label."""
 
 CHAT_INFERENCERS: frozenset[str] = frozenset({"ChatInferencer", "AgentInferencer"})
-"""Inferencers that ask the turns of a chat one by one, and show no in-context examples."""
+"""Inferencers that send the turns of a chat one by one, without in-context examples."""
 
 MORE_INFERENCERS: frozenset[str] = frozenset(
     {
@@ -42,7 +42,7 @@ DIALOGUE_ROLES: Mapping[str, str] = {
     "SYSTEM": "Instructions before the dialogue. Add a `fallback_role`, because not every model has this "
     "role.",
 }
-"""Roles that dialogues use by custom."""
+"""Conventional roles of dialogues."""
 
 MESSAGE_ROLES: Mapping[str, str] = {
     "system": "Instructions before the conversation.",
@@ -63,12 +63,12 @@ API_MODELS: frozenset[str] = frozenset(
         "UniGPT", "XunFei", "XunFeiSpark", "Yayi", "YiAPI", "ZhiPuAI", "ZhiPuV2AI",
     }
 )  # fmt: skip
-"""Model classes that get messages, by the `api_role` of their meta template."""
+"""Model classes that receive messages, according to the `api_role` of their meta template."""
 
 CHAT_MODELS: frozenset[str] = frozenset(
     {"HuggingFacewithChatTemplate", "TurboMindModelwithChatTemplate", "VLLMwithChatTemplate"}
 )
-"""Model classes that get messages, also without a meta template."""
+"""Model classes that receive messages even without a meta template."""
 
 BASE_MODELS: frozenset[str] = frozenset(
     {
@@ -77,7 +77,7 @@ BASE_MODELS: frozenset[str] = frozenset(
         "TurboMindModel", "VLLM",
     }
 )  # fmt: skip
-"""Model classes that get one text."""
+"""Model classes that receive one text."""
 
 CHAT_MODEL_TEMPLATE: Mapping[str, object] = {
     "round": [
@@ -86,10 +86,10 @@ CHAT_MODEL_TEMPLATE: Mapping[str, object] = {
         {"role": "BOT", "api_role": "BOT", "generate": True},
     ]
 }
-"""The meta template that `CHAT_MODELS` have by default: what the system says, the user says."""
+"""The default meta template of `CHAT_MODELS`, which sends system turns with the user role."""
 
 USUAL_ICE_MARK = "</E>"
-"""The `ice_token`, the mark for in-context examples that configurations use by custom."""
+"""The conventional `ice_token`, the mark for in-context examples."""
 
 
 EVALUATION_KEYS: Mapping[str, KeyFact] = table(
@@ -258,7 +258,7 @@ DIALOGUE_KEYS: Mapping[str, KeyFact] = table(
         "Items after the dialogue. With a meta template, OpenCompass 0.5.4 fails when it reaches them.",
     ),
 )
-"""Keys of a dialogue template; one key more, and OpenCompass reads the mapping as labels."""
+"""Keys of a dialogue template; with any other key, OpenCompass treats the mapping as labels."""
 
 TURN_KEYS: Mapping[str, KeyFact] = table(
     needed(
@@ -311,7 +311,7 @@ RETRIEVERS: Mapping[str, str] = {
     "DPPRetriever": "Similar rows that differ from each other.",
     "VotekRetriever": "The rows that are similar to most others, the same for every question.",
 }
-"""Values of a retriever's `type`, with which examples each shows."""
+"""Values of a retriever's `type`, with the examples that each picks."""
 
 RETRIEVER_KEYS: Mapping[str, KeyFact] = table(
     needed("type", "class name", "Retriever class, such as `ZeroRetriever`."),
@@ -379,7 +379,7 @@ RETRIEVER_ARGUMENTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
 }  # fmt: skip
-"""What a retriever must be given and what it may be given; any other key is a TypeError."""
+"""The required and the optional arguments of retrievers; any other key is a TypeError."""
 
 EMBEDDING_RETRIEVERS: frozenset[str] = frozenset({"TopkRetriever", "VotekRetriever"})
 """Retrievers that compare the embeddings of rows by a sentence model."""
@@ -388,4 +388,4 @@ COMPARING_RETRIEVERS: frozenset[str] = EMBEDDING_RETRIEVERS | {"BM25Retriever"}
 """Retrievers that compare all training rows with each question."""
 
 LEGACY_RETRIEVER_KEYS: frozenset[str] = frozenset({"type", "dataset", "index_split", "test_split"})
-"""Keys that OpenCompass puts in itself, or took in earlier releases."""
+"""Keys that OpenCompass sets itself, or accepted in earlier releases."""

@@ -1,4 +1,4 @@
-"""How a part's content is cleaned, and how values are escaped to survive YAML.
+"""The clean-up of a part's content, and the escaping of values for YAML.
 
 Source: Prompt Poet 0.0.52.
 """
@@ -21,7 +21,7 @@ class Markers:
     carriage_return: str = "\r"
     escaped_carriage_return: str = "\\r"
     single_quote: str = "'"
-    # Prompt Poet's default leaves quotes as they are.
+    # Prompt Poet's default does not change quotes.
     escaped_single_quote: str = "'"
 
 
@@ -29,11 +29,11 @@ DEFAULT_MARKERS = Markers()
 
 
 def escape(string: str, markers: Markers = DEFAULT_MARKERS) -> str:
-    """Return `string` without line breaks and control characters: what `escape_special_characters` returns.
+    """Return `string` without line breaks and control characters, like `escape_special_characters`.
 
-    Line breaks are written as escapes. Every other character of a Unicode category C* is lost:
-    tabs, joiners in emoji, private use. Templates may give the text by its name.
-    Raises AttributeError for anything but text.
+    Line breaks are escaped. Every other character of a Unicode category C* is removed: tabs, joiners in
+    emoji, private use. Templates may pass `string` as a keyword argument. Raises AttributeError for anything
+    but text.
     """
     escaped = (
         string.replace(markers.newline, markers.escaped_newline)
@@ -44,7 +44,7 @@ def escape(string: str, markers: Markers = DEFAULT_MARKERS) -> str:
         .replace("\u0085", "\\u0085")
     )
     if escaped.isprintable():
-        # Python calls nothing of a category C* printable.
+        # No character of a category C* is printable according to Python.
         return escaped
     for character in set(escaped):
         if unicodedata.category(character)[0] == "C":
@@ -53,7 +53,7 @@ def escape(string: str, markers: Markers = DEFAULT_MARKERS) -> str:
 
 
 def unescape(text: str, markers: Markers = DEFAULT_MARKERS) -> str:
-    """`text` with written line breaks and carriage returns made real; nothing else comes back."""
+    """Return `text` with escaped line breaks and carriage returns restored; nothing else is unescaped."""
     return (
         text.replace(markers.escaped_newline, markers.newline)
         .replace(markers.escaped_carriage_return, markers.carriage_return)
@@ -62,10 +62,10 @@ def unescape(text: str, markers: Markers = DEFAULT_MARKERS) -> str:
 
 
 def clean_content(text: str, markers: Markers = DEFAULT_MARKERS) -> str:
-    """Return a part's content as the model gets it: stripped, then marked spaces, then unescaped."""
+    """Return a part's content as sent to the model: stripped, with marked spaces restored, then unescaped."""
     return unescape(text.strip().replace(markers.space, " "), markers)
 
 
 def clean_section(text: str, markers: Markers = DEFAULT_MARKERS) -> str:
-    """Return a section's content without leading and trailing spaces and tabs; line breaks stay."""
+    """Return a section's content without leading and trailing spaces and tabs; line breaks remain."""
     return unescape(text.strip(" \t").replace(markers.space, " "), markers)

@@ -1,4 +1,4 @@
-"""Rendered text to data, as Prompt Poet reads it: YAML 1.1 by libyaml."""
+"""Loading of the data in a rendered text like Prompt Poet: as YAML 1.1, with libyaml."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.text.format import shortened
 
 MAX_DEPTH = 500
-"""The deepest nesting that is read; libyaml's composer crashes the process at some 30,000 levels."""
+"""The maximum nesting depth; libyaml's composer crashes the process at about 30,000 levels."""
 
 VALUES_HINT = (
     "If a value brings line breaks, quotes or `: ` into the text, put it in a `|` block and through "
     "`escape_special_characters(…)`."
 )
-"""What to do where it is not known whether a value is to blame."""
+"""The remedy if it is unknown whether a value is responsible."""
 
 REMEDIES = {
     "found another document": "A prompt is one document: take out the `---`.",
@@ -28,39 +28,39 @@ REMEDIES = {
     "could not find expected ':'": "Indent the line as deep as the text that it belongs to.",
     "mapping values": "Indent the line as those around it, or put a text that holds `: ` in quotes.",
 }
-"""What to do, by what libyaml says, where the template's own text is to blame."""
+"""The remedies, by libyaml's message, if the template's own text is responsible."""
 OTHER_REMEDY = "Look at the quotes, the brackets and the indentation there."
 
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-"""What ends a line in YAML 1.1, and so in libyaml's line numbers."""
+"""Line breaks in YAML 1.1, and thus in libyaml's line numbers."""
 
 _BLOCK_OPENERS = re.compile(r"^[ \-?:]*", re.MULTILINE)
-"""What may open block collections at the beginning of a line."""
+"""Indicators that may open block collections at the start of a line."""
 
 EXCERPT_WIDTH = 160
-"""How many characters of a line an excerpt shows."""
+"""The number of characters of a line in an excerpt."""
 
 CONTEXT_LINES = 2
-"""How many lines an excerpt shows before and behind the line in question."""
+"""The number of lines in an excerpt before and after the line in question."""
 
 
 class Document(NamedTuple):
-    """A rendered text that was read: its data, and the YAML node that says where they stand."""
+    """The loaded rendered text: its data, and the YAML node with their positions."""
 
     data: Any
     root: yaml.Node | None
 
 
 def load(text: str) -> Any:
-    """Return the data that the rendered `text` holds.
+    """Return the data in the rendered `text`.
 
-    Raises PromptPoetError of kind `yaml` with the place.
+    Raises PromptPoetError of kind `yaml` with the location.
     """
     return read(text).data
 
 
 def read(text: str) -> Document:
-    """As `load`, with the node that the data were made of; keys that `<<` merges in stand in it too."""
+    """Load like `load`, and also return the node of the data, which includes keys merged by `<<`."""
     _refuse_deep_nesting(text)
     try:
         loader = yaml.CSafeLoader(text)
@@ -90,7 +90,7 @@ class ItemPlace(NamedTuple):
 
 
 def place_of_item(text: str, index: int, key: Any = None) -> ItemPlace | None:
-    """Return where item `index` of the top-level list begins, or where it has `key`, if there is one."""
+    """Return the position of item `index` of the top-level list, or of its `key` if it has that."""
     node = yaml.compose(text, Loader=yaml.CSafeLoader)
     if not isinstance(node, yaml.SequenceNode) or index >= len(node.value):
         return None
@@ -102,7 +102,7 @@ def place_of_item(text: str, index: int, key: Any = None) -> ItemPlace | None:
 
 
 def first_line(text: str) -> int | None:
-    """Return the 0-based line of the first character that is no white space."""
+    """Return the 0-based line of the first character that is not white space."""
     found = re.search(r"\S", text)
     return _place(text, found.start())[0] if found else None
 
@@ -118,20 +118,20 @@ def excerpt(text: str, line: int) -> str:
 
 
 def _shortened(line: str) -> str:
-    """Return the beginning of a long line."""
+    """Return the start of a long line."""
     return line if len(line) <= EXCERPT_WIDTH else line[:EXCERPT_WIDTH] + "…"
 
 
 def _refuse_deep_nesting(text: str) -> None:
-    """Raise PromptPoetError where `text` nests deeper than MAX_DEPTH."""
+    """Raise PromptPoetError if `text` is nested more deeply than MAX_DEPTH."""
     openers = max((len(match[0]) for match in _BLOCK_OPENERS.finditer(text)), default=0)
-    # A level of nesting costs at least one such character, or a flow opener; a list may stand
-    # at its key's own indentation, so that two levels share a column.
+    # A level of nesting requires at least one such character, or a flow opener; a list may have the
+    # indentation of its key, so that two levels share a column.
     if text.count("[") + text.count("{") + 2 * openers + 2 <= MAX_DEPTH:
         return
     depth = 0
     try:
-        # The event parser keeps its own stack, and takes any depth.
+        # The event parser has its own stack, and supports any depth.
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
@@ -140,11 +140,11 @@ def _refuse_deep_nesting(text: str) -> None:
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
     except yaml.MarkedYAMLError as error:
-        # The scanner of newer releases of libyaml reads ahead and has a limit of its own, above MAX_DEPTH.
+        # The scanner of newer releases of libyaml reads ahead, and has its own limit above MAX_DEPTH.
         if "nesting depth" in (error.problem or ""):
             raise _too_deep(text, error.problem_mark) from error
     except (yaml.YAMLError, UnicodeEncodeError):
-        # An error that the loader meets before it gets deep, and reports with its place.
+        # The loader encounters this error before the deep nesting, and reports it with its location.
         return
 
 
@@ -156,13 +156,13 @@ def _too_deep(text: str, mark: Any) -> PromptPoetError:
 
 
 def _marked(error: yaml.MarkedYAMLError) -> tuple[int | None, int | None]:
-    """Return the 0-based line and column that `error` names."""
+    """Return the 0-based line and column in `error`."""
     mark = error.problem_mark or error.context_mark
     return (mark.line, mark.column) if mark else (None, None)
 
 
 def _misread(text: str, error: Exception) -> PromptPoetError:
-    """Return the failure for a value that looks like a date or a number but is none, such as `2024-02-31`."""
+    """Return the failure for an invalid value that looks like a date or a number, such as `2024-02-31`."""
     constructor = yaml.constructor.SafeConstructor()
     waiting = [yaml.compose(text, Loader=yaml.CSafeLoader)]
     while waiting:
@@ -170,7 +170,7 @@ def _misread(text: str, error: Exception) -> PromptPoetError:
         if isinstance(node, yaml.ScalarNode):
             try:
                 constructor.construct_object(node)
-            except Exception:  # noqa: BLE001 - whatever a value raises, it is the one
+            except Exception:  # noqa: BLE001 - any exception identifies the value
                 words = f"{shortened(node.value)} cannot be read as what it looks like ({error})"
                 mark = node.start_mark
                 return _failure(text, error, words, mark.line, mark.column, "Put it in quotes.")
@@ -183,13 +183,13 @@ def _misread(text: str, error: Exception) -> PromptPoetError:
 
 def _unreadable(text: str, error: yaml.reader.ReaderError, what: str) -> PromptPoetError:
     """Return the failure for a character that YAML forbids."""
-    # libyaml counts bytes of UTF-8; the start of the character is found from there.
+    # libyaml reports an offset in UTF-8 bytes, from which the start of the character is found.
     offset = len(text.encode("utf-8", "surrogatepass")[: error.position].decode("utf-8", "ignore"))
     return _failure(text, error, what, *_place(text, offset))
 
 
 def _code_point(character: int | str | bytes) -> str:
-    """Return the name of a forbidden character for people."""
+    """Return a readable name of a forbidden character."""
     number = character if isinstance(character, int) else ord(character)
     return f"the control character U+{number:04X}"
 
@@ -210,7 +210,7 @@ def _failure(
     column: int | None,
     remedy: str = VALUES_HINT,
 ) -> PromptPoetError:
-    """Return the failure at a place of the rendered text."""
+    """Return the failure at a position of the rendered text."""
     place = f" at line {line + 1} of it" if line is not None else ""
     return PromptPoetError(
         "yaml",

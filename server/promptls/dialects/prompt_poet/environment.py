@@ -19,33 +19,33 @@ from promptls.security.files import is_file, read_bytes
 
 _MAX_TEMPLATE_BYTES = 1_000_000_000
 KEPT_TEMPLATES = 128
-"""How many compiled templates a cache of them holds."""
+"""The maximum number of compiled templates in a cache."""
 
 
 class FolderLoader(BaseLoader):
     """Templates by name from one folder, unsaved texts first.
 
-    As in Prompt Poet, every name is looked up from the folder of the entry template, whichever file
-    includes it; `..` is refused; a leading `/` and `./` are ignored.
+    As in Prompt Poet, every name is relative to the folder of the entry template, regardless of the including
+    file; `..` is rejected; a leading `/` and `./` are ignored.
     """
 
     def __init__(self, folder: str | Path, unsaved: Mapping[str, str]) -> None:
-        """Look in `folder`; `unsaved` maps absolute paths to the texts that count for them."""
+        """Load from `folder`; `unsaved` maps absolute paths to unsaved texts."""
         self.folder = Path(os.path.normpath(Path(folder).absolute()))
         self.loaded: set[str] = set()
-        """The absolute paths of the files that were asked for and found so far."""
+        """The absolute paths of the files that were requested and found so far."""
         self.texts: dict[str, str] = {}
-        """The texts of those that were read, by path."""
+        """The texts of the files that were read, by path."""
         self._unsaved = {_key(path): text for path, text in unsaved.items()}
 
     def path_of(self, name: str) -> Path:
-        """Return the absolute path that `name` stands for; raises TemplateNotFound for names with `..`."""
+        """Return the absolute path of `name`; raises TemplateNotFound for names with `..`."""
         return self.folder.joinpath(*split_template_path(name))
 
     def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
-        """Return the text and path of the template named `template`, as Jinja asks for them.
+        """Return the text and path of the template named `template`, for Jinja.
 
-        Raises TemplateNotFound, or UnicodeDecodeError where a file is not UTF-8.
+        Raises TemplateNotFound, or UnicodeDecodeError if a file is not UTF-8.
         """
         del environment
         path = self.path_of(template)
@@ -53,7 +53,7 @@ class FolderLoader(BaseLoader):
         if text is None:
             if not is_file(path):
                 raise TemplateNotFound(template)
-            # As it is: to Jinja every line break is one, but places count the characters of the file.
+            # Line breaks are not normalized: Jinja accepts all of them, but offsets refer to the file.
             text = read_bytes(path, limit=_MAX_TEMPLATE_BYTES).decode("utf-8")
         self.loaded.add(str(path))
         self.texts[str(path)] = text
@@ -61,40 +61,40 @@ class FolderLoader(BaseLoader):
 
 
 def _key(path: str | Path) -> str:
-    """Return one spelling for every spelling of an absolute path."""
+    """Normalize an absolute path to one spelling."""
     return os.path.normcase(os.path.normpath(Path(path).absolute()))
 
 
 class CompiledTemplates(BytecodeCache):
-    """Compiled templates by path and text, in memory: a template that did not change compiles once."""
+    """An in-memory cache of compiled templates, by path and text."""
 
     def __init__(self) -> None:
-        """Begin empty."""
+        """Create an empty cache."""
         self._code: OrderedDict[str, tuple[str, object]] = OrderedDict()
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Fill `bucket` with the code of the same text, if it was compiled before."""
+        """Fill `bucket` with the code of the same text, if that is cached."""
         known = self._code.get(bucket.key)
         if known is not None and known[0] == bucket.checksum:
             self._code.move_to_end(bucket.key)
             bucket.code = known[1]  # type: ignore[assignment] # Jinja declares code objects as None here
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep the code of `bucket`, and forget the longest unused one over the limit."""
+        """Cache the code of `bucket`, and drop the least recently used one above the limit."""
         self._code[bucket.key] = (bucket.checksum, bucket.code)
         while len(self._code) > KEPT_TEMPLATES:
             self._code.popitem(last=False)
 
 
 class Sandbox(SandboxedEnvironment):
-    """Jinja's sandbox, which fails at a forbidden attribute instead of printing nothing for it."""
+    """Jinja's sandbox, modified to raise for a forbidden attribute instead of printing nothing."""
 
     def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
-        """Never returns: raises SecurityError."""
+        """Raise SecurityError."""
         raise SecurityError(f"access to attribute {attribute!r} of {type(obj).__name__!r} object is unsafe.")
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
-        """`str.format` where `value` is that, with the sandbox's attributes; None for anything else."""
+        """Return a safe version of `value` if it is `str.format`, or else None."""
         guarded = super().wrap_str_format(value)
         if guarded is None or isinstance(value.__self__, Markup) or value.__name__ != "format":
             return guarded
@@ -107,14 +107,14 @@ class Sandbox(SandboxedEnvironment):
 
 
 class _Formatter(SandboxedFormatter):
-    """Fails where `str.format` does; Jinja's own takes items for attributes and prints nothing for others."""
+    """A formatter that fails like `str.format`; Jinja's own mixes up items and attributes."""
 
     def __init__(self, environment: Sandbox) -> None:
-        super().__init__(_Attributes(environment))  # type: ignore[arg-type] # it asks for these two alone
+        super().__init__(_Attributes(environment))  # type: ignore[arg-type] # it uses only these two methods
 
 
 class _Attributes:
-    """Attributes and items as Python has them, without those that the sandbox refuses."""
+    """Attribute and item access like in Python, except for those that the sandbox forbids."""
 
     def __init__(self, environment: Sandbox) -> None:
         self._environment = environment
@@ -127,21 +127,21 @@ class _Attributes:
         return value
 
     def getitem(self, of: Any, key: Any) -> Any:
-        """Return the item; raises what Python raises."""
+        """Return the item; raises the same exceptions as Python."""
         return of[key]
 
 
 def make_environment(
     loader: BaseLoader, *, sandboxed: bool = True, compiled: CompiledTemplates | None = None
 ) -> Environment:
-    """Stock Jinja as Prompt Poet uses it: no extensions, no trimming, no escaping, silent undefined.
+    """Create the Jinja environment of Prompt Poet: no extensions, trimming or escaping; silent undefined.
 
-    In the sandbox, attributes that lead out of a template are refused. Jinja's sandbox also bounds
-    `range`, which stock Jinja does not: whoever runs the template bounds its time and memory instead.
-    A cache of compiled templates must not be shared between sandboxed and other environments.
+    The sandbox forbids attributes that give access to objects outside of a template. Jinja's sandbox also
+    limits `range`, unlike stock Jinja; here, callers limit time and memory instead. A cache of compiled
+    templates must not be shared between sandboxed and other environments.
     """
     if not sandboxed:
-        return Environment(loader=loader, bytecode_cache=compiled)  # noqa: S701 - prompts are no HTML
+        return Environment(loader=loader, bytecode_cache=compiled)  # noqa: S701 - prompts are not HTML
     environment = Sandbox(loader=loader, bytecode_cache=compiled)
     environment.globals["range"] = range
     return environment

@@ -1,4 +1,4 @@
-"""Why a template cannot be rendered, counted or truncated, and where."""
+"""Failures in rendering, counting or truncating a template, with their locations."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from promptls.text.suggest import nearest
 Kind: TypeAlias = Literal[
     "data", "load", "render", "sandbox", "memory", "yaml", "parts", "tokens", "truncation"
 ]
-"""The stage that failed; `sandbox` is a template that reaches for what the sandbox forbids."""
+"""The stage that failed; `sandbox` is an access that the sandbox forbids."""
 
 
 class PromptPoetError(Exception):
-    """A failure at one of Prompt Poet's stages: what is wrong, where, and what to do.
+    """A failure at one of Prompt Poet's stages: the problem, its location, and the remedy.
 
     `line` is the 0-based line of the template file `path`. `rendered_line` and `rendered_column`
-    are 0-based places in the rendered text, where lines end as YAML 1.1 says, and `excerpt` shows
-    the rendered lines around that place. Each is None if it is not known. `cause` is the name
-    of the exception that Prompt Poet ends with.
+    are a 0-based position in the rendered text, with the line breaks of YAML 1.1, and `excerpt` shows the
+    rendered lines around it. Each is None if unknown. `cause` is the name of the exception that Prompt Poet
+    raises.
     """
 
     def __init__(  # noqa: PLR0913 - each argument is one field of the failure
@@ -50,7 +50,7 @@ class PromptPoetError(Exception):
         rendered_column: int | None = None,
         excerpt: str | None = None,
     ) -> None:
-        """Keep every field; `message` is also the exception's text."""
+        """Set all fields; `message` is also the exception's text."""
         super().__init__(message)
         self.kind = kind
         self.message = message
@@ -63,18 +63,18 @@ class PromptPoetError(Exception):
 
 
 _LINES: Final = re.compile(r"^debug_info = '([0-9=&]*)'$", re.MULTILINE)
-"""Where generated code says which of its lines are which of the template."""
+"""The mapping from lines of generated code to lines of the template."""
 
 
 class CompilePlace(NamedTuple):
-    """The template file that was being compiled, and its 0-based line, where they are known."""
+    """The template file that was being compiled, and its 0-based line, if known."""
 
     path: str | None
     line: int | None
 
 
 def compile_place(error: BaseException) -> CompilePlace | None:
-    """Return where `error` stopped the compilation of a template; None if none was being compiled."""
+    """Return where `error` stopped the compilation of a template; None if it was raised elsewhere."""
     path: str | None = None
     line: int | None = None
     code = ""
@@ -97,14 +97,14 @@ def compile_place(error: BaseException) -> CompilePlace | None:
     if isinstance(error, SyntaxError) and error.lineno is not None:
         line = _line_of(code, error.lineno)
     elif line is None and code:
-        # Python could not compile it: an expression of such a depth makes the longest line.
+        # Python could not compile a deeply nested expression, which has the longest line.
         lines = code.split("\n")
         line = _line_of(code, 1 + max(range(len(lines)), key=lambda number: len(lines[number])))
     return CompilePlace(path, line)
 
 
 def _line_of(code: str, number: int) -> int | None:
-    """Return the 0-based line of the template that the line `number` of the generated code was made of."""
+    """Return the 0-based line of the template for the line `number` of the generated code."""
     found = _LINES.search(code)
     line: int | None = None
     for pair in found[1].split("&") if found and found[1] else ():
@@ -120,7 +120,7 @@ _UNKNOWN_NAME = re.compile(r"No (filter|test) named '([^']*)'")
 def load_failure(
     error: Exception, environment: Environment, loader: FolderLoader, name: str
 ) -> PromptPoetError:
-    """Return the failure for an `error` that loading or compiling the entry template `name` ended with."""
+    """Return the failure for an `error` raised in loading or compiling the entry template `name`."""
     path = str(loader.path_of(name) if name else loader.folder)
     cause = type(error).__name__
     if isinstance(error, TemplateSyntaxError):
@@ -136,7 +136,7 @@ def load_failure(
 
 
 def _uncompiled(error: Exception) -> str | None:
-    """Return why a template of no wrong syntax cannot be compiled, where that is known."""
+    """Return why a template with valid syntax cannot be compiled, if known."""
     if isinstance(error, RecursionError):
         return (
             "The template nests brackets, operators or blocks too deep for Jinja: split it with `{% set %}`."
@@ -161,7 +161,7 @@ def render_failure(error: Exception, environment: Environment, loader: FolderLoa
     path, line = _place(error, loader.loaded)
     cause = type(error).__name__
     if isinstance(error, TemplateSyntaxError):
-        # In an included file, met when the include statement ran.
+        # The error is in an included file, and was raised when the include statement ran.
         failure = _syntax_failure(error, environment, error.filename or path)
         failure.kind = "render"
         return failure
@@ -179,7 +179,7 @@ def render_failure(error: Exception, environment: Environment, loader: FolderLoa
 
 
 def _words(error: Exception, environment: Environment, loader: FolderLoader) -> str:
-    """Return what is wrong, and what to do."""
+    """Return the problem and the remedy."""
     if isinstance(error, TemplateNotFound):
         return _not_found(error, loader)
     if isinstance(error, UndefinedError) and "has no" in str(error):
@@ -214,13 +214,13 @@ def _words(error: Exception, environment: Environment, loader: FolderLoader) -> 
 
 
 def _is_of_escape(error: Exception) -> bool:
-    """Return whether `escape_special_characters` was given a value that is no text."""
+    """Return whether `escape_special_characters` was called with a value that is not text."""
     frames = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
     return bool(frames) and frames[-1] is escape.__code__
 
 
 def _not_found(error: TemplateNotFound, loader: FolderLoader) -> str:
-    """Return the message for an include or import whose file is not there."""
+    """Return the message for an include or import of a missing file."""
     names: Iterable[object] = error.templates if isinstance(error, TemplatesNotFound) else (error.name,)
     shown = " or ".join(f"`{name}`" for name in names)
     if any(".." in str(name).split("/") for name in names):
@@ -254,12 +254,12 @@ def _hint(message: str, environment: Environment) -> str:
 
 
 def _place(error: BaseException, files: set[str]) -> tuple[str | None, int | None]:
-    """Return the file and 0-based line of the innermost template frame of `error`, where there is one."""
+    """Return the file and 0-based line of the innermost template frame of `error`, if any."""
     place: tuple[str | None, int | None] = (None, None)
     for frame, line in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename in files and frame.f_code not in internal_code:
-            # Jinja gives the frames of its templates the template's lines, unless the environment keeps
-            # them as they are.
+            # Jinja rewrites the frames of its templates to the template's lines, unless the environment
+            # prevents that.
             template = frame.f_globals.get("__jinja_template__")
             number = line if template is None else template.get_corresponding_lineno(line)
             place = (frame.f_code.co_filename, number - 1)

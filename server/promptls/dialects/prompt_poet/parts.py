@@ -15,7 +15,7 @@ from promptls.text.suggest import nearest
 
 @dataclass(frozen=True, slots=True)
 class PromptSection:
-    """One named piece of a part. Its priority is kept, as in Prompt Poet, and used nowhere."""
+    """One named piece of a part. Its priority is stored, as in Prompt Poet, but not used."""
 
     name: Any
     content: str
@@ -60,13 +60,13 @@ def build_sections(item: Mapping[Any, Any], markers: Markers) -> tuple[PromptSec
 
 
 def join_sections(sections: tuple[PromptSection, ...]) -> str:
-    """Return the content of a part of these sections: joined without separator, stripped at both ends."""
+    """Return the content of a part with these sections: joined without separator, stripped at both ends."""
     return "".join(section.content for section in sections).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class PromptPart:
-    """One part. Prompt Poet checks no types: every field may hold any YAML value."""
+    """One part. Prompt Poet does not check types: every field may be any YAML value."""
 
     name: Any
     content: Any
@@ -78,19 +78,19 @@ class PromptPart:
 
 
 class ItemError(Exception):
-    """Item `index` of the list of parts is wrong: `failure` says how, still without its place."""
+    """Item `index` of the list of parts is invalid; `failure` is the error, without its location."""
 
     def __init__(self, index: int, failure: PromptPoetError) -> None:
-        """Keep the 0-based `index` and the `failure`."""
+        """Set the 0-based `index` and the `failure`."""
         super().__init__(failure.message)
         self.index = index
         self.failure = failure
         self.key = failure.key if isinstance(failure, _WrongKeyError) else None
-        """The key of the item that is wrong, where it is one."""
+        """The invalid key of the item, if any."""
 
 
 class _WrongKeyError(PromptPoetError):
-    """A part has a key that it may not have."""
+    """A part has an unknown key."""
 
     def __init__(self, message: str, key: Any, cause: str) -> None:
         super().__init__("parts", message, cause=cause)
@@ -106,11 +106,11 @@ def build_parts(
 ) -> tuple[PromptPart, ...]:
     """Return the parts in order, cleaned. `data_names` are the template data, reserved names included.
 
-    Raises PromptPoetError of kind `parts` for a document that is no list, and ItemError for the
-    first item that is wrong.
+    Raises PromptPoetError of kind `parts` for a document that is not a list, and ItemError for the first
+    invalid item.
     """
     if isinstance(loaded, str | bytes | dict | set) and not loaded:
-        # Prompt Poet takes the length only.
+        # Prompt Poet uses only the length.
         return ()
     if not isinstance(loaded, list):
         what = "empty" if loaded is None else f"{_article(loaded)}, not a list"
@@ -137,9 +137,9 @@ def build_parts(
 
 
 def _cause_without_list(loaded: Any) -> str:
-    """Return what Prompt Poet raises at a document that is no list: it goes through whatever it can."""
+    """Return Prompt Poet's exception for a document that is not a list; it iterates over what it can."""
     first = next(iter(loaded), None) if isinstance(loaded, dict | set) else None
-    # It asks what has the word in it for the sections first.
+    # If the item contains the word `sections`, Prompt Poet looks up that key first.
     return "AttributeError" if isinstance(first, str) and "sections" in first else "TypeError"
 
 
@@ -155,7 +155,7 @@ def joined(parts: Sequence[PromptPart]) -> str:
 
 
 def messages(parts: Sequence[PromptPart]) -> list[dict[str, Any]]:
-    """Return the prompt as messages, one for each part: adjacent ones of a role are not merged."""
+    """Return the prompt as messages, one per part; adjacent ones of the same role are not merged."""
     return [{"role": part.role, "content": part.content} for part in parts]
 
 
@@ -166,7 +166,7 @@ def _build_part(index: int, item: Any, markers: Markers) -> PromptPart:
         raise PromptPoetError(
             "parts",
             f"Item {index + 1} of the list of parts is {what}: write `- name:` and `content:`.",
-            # Prompt Poet asks what has the word in it for the sections first.
+            # If the item contains the word `sections`, Prompt Poet looks up that key first.
             cause="AttributeError" if isinstance(item, str | list) and "sections" in item else "TypeError",
         )
     sections: tuple[PromptSection, ...] | None = None
@@ -186,14 +186,14 @@ def _build_part(index: int, item: Any, markers: Markers) -> PromptPart:
 
 
 def _refuse_preset_tokens(part: PromptPart) -> None:
-    """Raise PromptPoetError where the template gives token ids."""
+    """Raise PromptPoetError if the template sets token ids."""
     if part.tokens is not None:
         words = f"The part {shortened(part.name)} presets `tokens`, which Prompt Poet refuses: remove them."
         raise _WrongKeyError(words, "tokens", "ValueError")
 
 
 def _check_preset_tokens(part: PromptPart) -> None:
-    """Raise PromptPoetError where the template gives token ids that are no list."""
+    """Raise PromptPoetError if the template sets token ids that are not a list."""
     if part.tokens is not None and not isinstance(part.tokens, Sized):
         raise PromptPoetError(
             "parts",
@@ -204,11 +204,11 @@ def _check_preset_tokens(part: PromptPart) -> None:
 
 
 def _check_expected_names(part: PromptPart, data_names: Mapping[str, Any]) -> None:
-    """Raise PromptPoetError where a name that the part expects is not in the data."""
+    """Raise PromptPoetError if a name that the part expects is not in the data."""
     if not part.expected_template_data_keys:
         return
     try:
-        # A text instead of a list is looked at letter by letter, as in Prompt Poet.
+        # A text instead of a list is checked letter by letter, as in Prompt Poet.
         missing = [name for name in part.expected_template_data_keys if name not in data_names]
     except TypeError as error:
         raise PromptPoetError(
@@ -227,7 +227,7 @@ def _check_expected_names(part: PromptPart, data_names: Mapping[str, Any]) -> No
 
 
 def _unknown_key(index: int, item: Mapping[Any, Any], key: Any) -> str:
-    """Return the message for a key that no part may have."""
+    """Return the message for an unknown key of a part."""
     if not isinstance(key, str):
         return (
             f"{_label(index, item)} has the key {shortened(key)}, which is no text: keys of a part are names."
@@ -247,13 +247,13 @@ def _not_text(part: PromptPart) -> str:
 
 
 def _label(index: int, item: Mapping[Any, Any]) -> str:
-    """Return how messages name a part."""
+    """Return the name of a part for messages."""
     name = item.get("name")
     return f"Part {index + 1}" if name is None else f"The part {shortened(name)}"
 
 
 def _article(value: Any) -> str:
-    """Return the kind of a YAML value, in words."""
+    """Return a description of the type of a YAML value."""
     for kind, words in (
         (bool, "a boolean"),
         (int, "a number"),
@@ -280,7 +280,7 @@ def count_parts(
 ) -> tuple[PartCount, ...]:
     """Return the counts of all parts.
 
-    Raises PromptPoetError of kind `tokens`, also where there is no part.
+    Raises PromptPoetError of kind `tokens`, also if there are no parts.
     """
     if not parts:
         raise PromptPoetError("tokens", "The prompt has no parts, so there is nothing to count.")
@@ -290,9 +290,9 @@ def count_parts(
 def count_part(
     part: PromptPart, count: Callable[[str], int], *, allow_token_overrides: bool = False
 ) -> PartCount:
-    """Return the count of one part; raises PromptPoetError of kind `tokens` where Prompt Poet fails.
+    """Return the count of one part; raises PromptPoetError of kind `tokens` if Prompt Poet would fail.
 
-    `count` raises ValueError for text that it refuses. Preset tokens are counted instead of the text.
+    `count` raises ValueError for text that it rejects. Preset tokens are counted instead of the text.
     """
     if isinstance(part.tokens, Sized) and part.tokens:
         return PartCount(len(part.tokens))
@@ -321,7 +321,7 @@ def count_part(
 
 
 def _preset(section: PromptSection) -> int:
-    """Return how many tokens a section presets; raises PromptPoetError where they are no list."""
+    """Return the number of preset tokens of a section; raises PromptPoetError if they are not a list."""
     if isinstance(section.tokens, Sized):
         return len(section.tokens)
     raise PromptPoetError(
@@ -332,7 +332,7 @@ def _preset(section: PromptSection) -> int:
 
 
 def _counted(part: PromptPart, text: str, count: Callable[[str], int]) -> int:
-    """Return the tokens of one text; raises PromptPoetError where `count` refuses it."""
+    """Return the tokens of one text; raises PromptPoetError if `count` rejects it."""
     try:
         return count(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""A template and data to a prompt: Jinja, then YAML, then parts. Source: Prompt Poet 0.0.52."""
+"""Rendering of a template and data to a prompt: Jinja, then YAML, then parts. Source: Prompt Poet 0.0.52."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from promptls.text.format import shortened
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """What a caller of Prompt Poet may choose beside the data, with its defaults."""
+    """The options of a caller of Prompt Poet besides the data, with their defaults."""
 
     token_limit: int = NO_LIMIT
-    """What the template sees as `token_limit`."""
+    """The value of `token_limit` in the template."""
     markers: Markers = DEFAULT_MARKERS
     allow_token_overrides: bool = False
     sandboxed: bool = True
@@ -37,23 +37,23 @@ DEFAULT_OPTIONS = RenderOptions()
 
 @dataclass(frozen=True, slots=True)
 class RenderedText:
-    """What Jinja made of a template, before it is read as YAML."""
+    """The output of Jinja for a template, before it is parsed as YAML."""
 
     text: str
     data: Mapping[str, Any]
-    """The data that the template saw, reserved names included."""
+    """The data passed to the template, including reserved names."""
     files: frozenset[str]
-    """The absolute paths of every template file that took part."""
+    """The absolute paths of all template files used."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedParts:
-    """A rendered template: the text that Jinja made, and the parts that YAML found in it."""
+    """A rendered template: the output of Jinja, and the parts in it."""
 
     text: str
     parts: tuple[PromptPart, ...]
     files: frozenset[str]
-    """The absolute paths of every template file that took part."""
+    """The absolute paths of all template files used."""
 
 
 def render(
@@ -64,10 +64,9 @@ def render(
     options: RenderOptions = DEFAULT_OPTIONS,
     compiled: CompiledTemplates | None = None,
 ) -> RenderedParts:
-    """Return the prompt that the template at `path` makes of `data`.
+    """Render the template at `path` with `data`.
 
-    `unsaved` maps absolute paths to texts that count instead of the files'. Raises PromptPoetError
-    at the first stage that fails.
+    `unsaved` maps absolute paths to unsaved texts. Raises PromptPoetError at the first stage that fails.
     """
     rendered = render_text(path, data, unsaved=unsaved, options=options, compiled=compiled)
     return RenderedParts(rendered.text, parse_parts(rendered.text, rendered.data, options), rendered.files)
@@ -81,7 +80,7 @@ def render_text(
     options: RenderOptions = DEFAULT_OPTIONS,
     compiled: CompiledTemplates | None = None,
 ) -> RenderedText:
-    """Return the text that Jinja makes; raises PromptPoetError for the stages up to it."""
+    """Return the output of Jinja; raises PromptPoetError for the stages up to it."""
     loader = FolderLoader(Path(path).parent, unsaved or {})
     environment = make_environment(loader, sandboxed=options.sandboxed, compiled=compiled)
     return render_loaded(environment, loader, Path(path).name, data, options)
@@ -94,7 +93,7 @@ def render_loaded(
     data: Mapping[str, Any],
     options: RenderOptions = DEFAULT_OPTIONS,
 ) -> RenderedText:
-    """As `render_text`, of the template `name` of a `loader` in an `environment` made for this one time."""
+    """Render like `render_text`, with the template `name` of a `loader` in a single-use `environment`."""
     template = load_template(environment, loader, name)
     values = template_data(data, options)
     try:
@@ -115,7 +114,7 @@ def load_template(environment: Environment, loader: FolderLoader, name: str) -> 
 def template_data(data: Mapping[str, Any], options: RenderOptions = DEFAULT_OPTIONS) -> dict[str, Any]:
     """Return a deep copy of `data` with the names that Prompt Poet adds.
 
-    Raises PromptPoetError of kind `data` for reserved names, names that are no text, and values
+    Raises PromptPoetError of kind `data` for reserved names, names that are not strings, and values
     that cannot be copied.
     """
     try:
@@ -151,7 +150,7 @@ def parse_parts(
 ) -> tuple[PromptPart, ...]:
     """Return the parts in the rendered `text`; raises PromptPoetError of kind `yaml` or `parts`.
 
-    `load` gives the data of a YAML text, as `document.load` does; they are not changed here.
+    `load` returns the data of a YAML text, like `document.load`; the data is not modified.
     """
     loaded = load(text)
     try:

@@ -1,7 +1,7 @@
-"""Which parts a token limit removes. Source: Prompt Poet 0.0.52, its cache-aware truncation.
+"""Truncation of parts to a token limit. Source: the cache-aware truncation of Prompt Poet 0.0.52.
 
-Removal happens in multiples of a step, so that a growing conversation keeps the same beginning for
-some turns, and with it the model's prefix cache.
+Removal happens in multiples of a step, so that a growing conversation has the same prefix for several
+turns, and can use the model's prefix cache.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 
 NO_LIMIT = -1
-"""The token limit that stands for none."""
+"""The token limit that means no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Adjacent parts of one truncation priority, from index `left` up to and with `right`."""
+    """Adjacent parts of one truncation priority, from index `left` to `right`, inclusive."""
 
     left: int
     right: int
@@ -30,7 +30,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """What a limit leaves: indices of kept and removed parts, and tokens before and after."""
+    """The result of truncation: indices of remaining and removed parts, and tokens before and after."""
 
     kept: tuple[int, ...]
     removed: tuple[int, ...]
@@ -45,13 +45,13 @@ def truncate(
     truncation_step: int | None,
     presets: Sequence[Any] = (),
 ) -> Truncation:
-    """Return the parts that stay, given each part's truncation priority and tokens, in document order.
+    """Truncate parts, from each part's truncation priority and tokens, in document order.
 
-    `presets` are the `tokens` that the template itself gives its parts; None for a part without them.
+    `presets` are the `tokens` that the template itself sets for its parts; None for a part without them.
 
-    Raises PromptPoetError of kind `truncation` for a limit or step below 1, a priority that is no
-    number, preset tokens of a part that stays that are no list, and where removing every part that may
-    go still leaves more than `token_limit` tokens.
+    Raises PromptPoetError of kind `truncation` for a limit or step below 1, a priority that is not a number,
+    preset tokens of a remaining part that are not a list, and if more than `token_limit` tokens remain after
+    removing every removable part.
     """
     everything = tuple(range(len(tokens)))
     total = sum(tokens)
@@ -72,7 +72,7 @@ def truncate(
     removed = _removed(blocks, tokens, to_remove)
     after = total - sum(tokens[index] for index in removed)
     for index, preset in enumerate(presets):
-        # Prompt Poet joins the tokens of all that is left, and only lists join.
+        # Prompt Poet concatenates the tokens of all remaining parts, which works only for lists.
         if index not in removed and preset and not isinstance(preset, list):
             raise PromptPoetError(
                 "truncation",
@@ -93,9 +93,9 @@ def truncate(
 
 
 def truncation_blocks(priorities: Sequence[Any], tokens: Sequence[int]) -> list[Block]:
-    """Return the blocks that may be removed, first to go first: the highest priority, then document order.
+    """Return the removable blocks in the order of removal: by highest priority, then document order.
 
-    Raises PromptPoetError of kind `truncation` for a priority that is no number.
+    Raises PromptPoetError of kind `truncation` for a priority that is not a number.
     """
     blocks: list[Block] = []
     for priority, run in groupby(range(len(tokens)), key=lambda index: priorities[index]):
@@ -114,7 +114,7 @@ def truncation_blocks(priorities: Sequence[Any], tokens: Sequence[int]) -> list[
 
 
 def _removed(blocks: Sequence[Block], tokens: Sequence[int], to_remove: int) -> set[int]:
-    """Return the indices that go, so that `to_remove` tokens are reached or all blocks are gone."""
+    """Return the indices to remove until `to_remove` tokens are reached or all blocks are removed."""
     removed: set[int] = set()
     if not to_remove:
         return removed

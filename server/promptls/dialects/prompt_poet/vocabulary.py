@@ -1,4 +1,4 @@
-"""The words of a parts template: part keys, section keys, roles, reserved names. Plain tables.
+"""Tables of the names in a parts template: part keys, section keys, roles and reserved names.
 
 Source: Prompt Poet 0.0.52, which accepts exactly these keys.
 """
@@ -62,7 +62,7 @@ PART_KEYS: Mapping[str, KeyFact] = table(
         ),
     ),
 )
-"""The keys that a part may have; any other one is an error in Prompt Poet."""
+"""The keys of a part; any other key is an error in Prompt Poet."""
 
 SECTION_KEYS: Mapping[str, KeyFact] = table(
     needed("name", "text", "Name of the section, for token counts."),
@@ -81,7 +81,7 @@ SECTION_KEYS: Mapping[str, KeyFact] = table(
         "Preset token ids. Counting fails unless `allow_token_overrides=True`.",
     ),
 )
-"""The keys that a section of a part may have; Prompt Poet ignores any other one."""
+"""The keys of a section of a part; Prompt Poet ignores any other key."""
 
 ROLES: Mapping[str, str] = {
     "system": "Instructions before the conversation.",
@@ -92,9 +92,9 @@ ROLES: Mapping[str, str] = {
     "function": "The result of a function call, in the older OpenAI format.",
     "model": "The model's message, in the format of Gemini.",
 }
-"""Roles that chat models know, with what they mean. Prompt Poet itself passes any value on."""
+"""The roles of chat models, with their meanings. Prompt Poet itself passes on any value."""
 SUPERSEDED_ROLES: frozenset[str] = frozenset({"function"})
-"""Roles that OpenAI's API calls deprecated: `tool` took the place of `function`."""
+"""Roles deprecated in OpenAI's API: `tool` replaces `function`."""
 
 DEFAULT_ROLE = "user"
 
@@ -105,10 +105,10 @@ RESERVED_INPUTS: Mapping[str, str] = {
         "anywhere in the YAML. Control characters are removed, also tabs and those in joined emoji."
     ),
 }
-"""Names that Prompt Poet adds to the template data itself, and refuses in the caller's data."""
+"""Names that Prompt Poet adds to the template data itself, and rejects in the caller's data."""
 
 SPACE_MARKER = "<|space|>"
-"""Becomes one space after the white space around a part was stripped."""
+"""A marker that is replaced by a space after stripping the white space around a part."""
 
 DICT_METHODS: tuple[str, ...] = (
     "clear",
@@ -123,6 +123,6 @@ DICT_METHODS: tuple[str, ...] = (
     "update",
     "values",
 )
-"""Keys that `mapping.key` does not reach in Jinja: the method of that name comes first.
+"""Keys that `mapping.key` cannot access in Jinja, because a method of that name has precedence.
 
-`mapping["key"]` reaches them."""
+`mapping["key"]` can access them."""

@@ -1,4 +1,4 @@
-"""A file of Ragas, of whatever release: what it holds, and the text that the model gets for some data."""
+"""Files of any release of Ragas: reading them, and the text sent to the model for some data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def load_json(text: str) -> Any:
 
 
 def read_ragas(mapping: Any, declared: str | None) -> RagasPrompt:
-    """Return what the file holds; `declared` is the release that its project is for.
+    """Return the prompt in the file; `declared` is the release configured for its project.
 
     Raises PromptObjectError.
     """
@@ -37,7 +37,7 @@ def read_ragas(mapping: Any, declared: str | None) -> RagasPrompt:
 
 
 def ragas_text(prompt: RagasPrompt, data: Mapping[str, Any]) -> str:
-    """Return the text for those of the data that the prompt asks for; raises PromptObjectError."""
+    """Return the text for the data that the prompt uses; raises PromptObjectError."""
     if isinstance(prompt, SavedPrompt):
         return saved_text(prompt, data)
     return format_prompt(prompt, {key: data[key] for key in prompt.input_keys if key in data})

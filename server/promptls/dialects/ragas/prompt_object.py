@@ -63,28 +63,28 @@ PROMPT_KEYS: Mapping[str, KeyFact] = table(
 NEWER_FILE_KEYS: frozenset[str] = frozenset(
     {"original_hash", "format_version", "response_model_info", "metric_type"}
 )
-"""Keys of the files that later releases of Ragas save, which have no `input_keys` and no `output_key`."""
+"""Keys of files saved by later releases of Ragas, without `input_keys` and `output_key`."""
 
 METRIC_FILE_KEYS: frozenset[str] = frozenset({"metric_type", "prompt", "config"})
-"""Keys that together make a file one of a metric with a prompt, as later releases of Ragas save it."""
+"""Keys that together identify the file of a metric with a prompt, saved by later releases of Ragas."""
 
 OUTPUT_TYPES: Mapping[str, str] = {
     "json": "The output is JSON; an example's output given as text must parse.",
     "str": "The output is plain text.",
 }
-"""The values of `output_type`, with what they mean."""
+"""The values of `output_type`, with their meanings."""
 
 DEFAULT_OUTPUT_TYPE = "json"
 DEFAULT_LANGUAGE = "english"
 
 
 DEFAULT_RELEASE: Final = "0.1.0"
-"""The release that the documents of prompt objects describe."""
+"""The release described by the documentation of prompt objects."""
 NEWEST_RELEASE: Final = "0.1.21"
-"""The release whose behaviour all later ones of 0.1 have."""
+"""The release whose behavior all later ones of 0.1 share."""
 
 _NO_FIELD: Final = re.compile(r"[.\[\]{}!:]|^\d*$")
-"""In names of inputs that `str.format` takes for something else."""
+"""Characters in names of inputs that have a special meaning in `str.format`."""
 _RELEASE: Final = re.compile(r"0\.1\.(\d{1,3})")
 
 
@@ -93,16 +93,16 @@ class Release(NamedTuple):
 
     name: str
     asks_for_json: bool
-    """Whether a line below the instruction asks for valid JSON: 0.1.1 to 0.1.5."""
+    """Whether a line below the instruction requests valid JSON: 0.1.1 to 0.1.5."""
     has_format_instruction: bool
-    """Whether there is `output_format_instruction`; then there are headings above the examples and the
-    inputs, lists and mappings in fences, and no output types but `json` and `str`: from 0.1.6 on."""
+    """Whether there is `output_format_instruction`, with headings above the examples and the inputs, lists
+    and mappings in fences, and only the output types `json` and `str`: from 0.1.6 on."""
     has_defaults: bool
     """Whether `name`, `input_keys` and `output_key` may be missing: from 0.1.9 on."""
     quotes_texts: bool
-    """Whether texts among the inputs are put in as JSON, in quotes: from 0.1.14 on."""
+    """Whether string inputs are inserted as JSON, in quotes: from 0.1.14 on."""
     keeps_adapted: bool
-    """Whether `adapt` saves what it made, and takes over what was saved before: from 0.1.13 on."""
+    """Whether `adapt` saves its result, and reuses one that was saved before: from 0.1.13 on."""
 
 
 @lru_cache(maxsize=32)
@@ -119,7 +119,7 @@ def release(name: str) -> Release:
 
 
 FIRST_RELEASE: Final = release(DEFAULT_RELEASE)
-"""The release that counts where none is named."""
+"""The release that is assumed if none is specified."""
 
 
 def is_known_release(name: Any) -> bool:
@@ -128,11 +128,11 @@ def is_known_release(name: Any) -> bool:
 
 
 def release_of(mapping: Any, declared: str | None) -> Release:
-    """Return the release that a prompt object in a file is for.
+    """Return the release of a prompt object in a file.
 
-    What the file says under `ragas_version` counts first, then what is `declared` for the project.
-    Where neither says anything, it is the newest one for a file with `output_format_instruction`, which
-    the default release does not know, and the default one else.
+    It is the `ragas_version` in the file, or else the release `declared` for the project. Without either, it
+    is the latest release for a file with `output_format_instruction`, which the default release does not
+    support, or else the default one.
     """
     own = mapping.get("ragas_version") if isinstance(mapping, dict) else None
     for name in (own, declared):
@@ -143,11 +143,11 @@ def release_of(mapping: Any, declared: str | None) -> Release:
 
 
 def filled(text: str, inputs: Mapping[str, Any]) -> str:
-    """Return the text with the inputs in its fields.
+    """Return the text with its fields replaced by the inputs.
 
-    Raises ValueError where a field stands for none of them.
+    Raises ValueError for a field that is not an input.
     """
-    # Jinja's formatter keeps fields such as `{text.__class__}` from reaching into Python.
+    # Jinja's formatter prevents fields such as `{text.__class__}` from accessing Python internals.
     formatter = SandboxedFormatter(SandboxedEnvironment(undefined=StrictUndefined))
     try:
         return formatter.vformat(text, (), inputs)
@@ -159,9 +159,9 @@ def filled(text: str, inputs: Mapping[str, Any]) -> str:
 
 
 def field_names(text: str) -> tuple[str, ...]:
-    """Return the names of the text's fields, each once, in order.
+    """Return the unique names of the text's fields, in order.
 
-    Raises ValueError where braces are unbalanced.
+    Raises ValueError for unbalanced braces.
 
     A field without a name counts as the empty name.
     """
@@ -179,26 +179,25 @@ def _said(error: Exception) -> str:
 
 
 class ObjectProblem(NamedTuple):
-    """Something wrong with a prompt file of Ragas, and where.
+    """A problem in a prompt file of Ragas, and its location.
 
-    `path` leads to the value, or to the key that is missing. Ragas refuses the file if the severity is
-    `error`.
+    `path` is the path of the value, or of the missing key. Ragas rejects the file if the severity is `error`.
     """
 
     message: str
     path: tuple[str | int, ...]
     severity: Literal["error", "warning", "information"] = "error"
     known: tuple[str, ...] = ()
-    """The values that Ragas knows."""
+    """The values that Ragas supports."""
     at_key: bool = False
-    """Whether the key is at fault, not its value."""
+    """Whether the problem is the key, not its value."""
 
 
 class PromptObjectError(ValueError):
-    """What is wrong with a prompt object, or with the inputs it is to be formatted with."""
+    """An error in a prompt object, or in the inputs to format it with."""
 
     def __init__(self, message: str, key: str, example: int | None = None) -> None:
-        """Keep the `key` at fault, and the 0-based index of the `example` it is in, if it is in one."""
+        """Set the invalid `key`, and the 0-based index of its `example`, if it is in one."""
         super().__init__(message)
         self.key = key
         self.example = example
@@ -225,9 +224,9 @@ class PromptObject:
 
 
 def object_problems(mapping: Mapping[str, Any], of: Release) -> Iterator[ObjectProblem]:
-    """Yield what is wrong with a prompt object as the release `of` loads and fills it in.
+    """Yield the problems of a prompt object when the release `of` loads and formats it.
 
-    What is wrong with single examples is not part of it: `read_prompt_object` raises it.
+    Problems of individual examples are not included; `read_prompt_object` raises them.
     """
     instruction = mapping.get("instruction")
     yield from _text_problems(mapping, "instruction", "say in plain language what the model is to do")
@@ -302,7 +301,7 @@ def _output_type_problems(kind: Any, of: Release) -> Iterator[ObjectProblem]:
 
 
 def raise_first(problems: Iterator[ObjectProblem]) -> None:
-    """Raise the first problem for which Ragas refuses the file as PromptObjectError."""
+    """Raise the first problem that makes Ragas reject the file as PromptObjectError."""
     for problem in problems:
         if problem.severity == "error":
             example = problem.path[1] if problem.path[0] == "examples" and len(problem.path) > 1 else None
@@ -312,9 +311,9 @@ def raise_first(problems: Iterator[ObjectProblem]) -> None:
 
 
 def read_prompt_object(mapping: Any, of: Release = FIRST_RELEASE) -> PromptObject:
-    """Return the prompt object that the loaded YAML `mapping` describes, as the release `of` loads it.
+    """Return the prompt object in the loaded YAML `mapping`, as loaded by the release `of`.
 
-    Keys that the release does not know are left out. Raises PromptObjectError.
+    Unknown keys are ignored. Raises PromptObjectError.
     """
     if not isinstance(mapping, Mapping):
         raise PromptObjectError(
@@ -325,7 +324,7 @@ def read_prompt_object(mapping: Any, of: Release = FIRST_RELEASE) -> PromptObjec
         name=str(mapping.get("name") or ""),
         instruction=str(mapping["instruction"]),
         examples=_examples(mapping.get("examples", [])),
-        # Releases with defaults take one input without a name.
+        # Releases with defaults accept one input without a name.
         input_keys=tuple(map(str, mapping.get("input_keys", [""]))),
         output_key=str(mapping["output_key"]),
         output_type=str(mapping.get("output_type", DEFAULT_OUTPUT_TYPE)),
@@ -340,7 +339,7 @@ def read_prompt_object(mapping: Any, of: Release = FIRST_RELEASE) -> PromptObjec
 
 
 def check(prompt: PromptObject) -> None:
-    """Raise PromptObjectError for what Ragas refuses in the object as a whole."""
+    """Raise PromptObjectError if Ragas rejects the object as a whole."""
     written = {
         "instruction": prompt.instruction,
         "input_keys": list(prompt.input_keys),
@@ -353,7 +352,7 @@ def check(prompt: PromptObject) -> None:
 
 
 def to_string(prompt: PromptObject) -> str:
-    """Return the prompt's text, with `{name}` where an input goes and braces of JSON examples doubled."""
+    """Return the prompt's text, with `{name}` for each input, and the braces of JSON examples doubled."""
     text = prompt.instruction
     if prompt.release.asks_for_json and prompt.is_json:
         text += "\nOutput in only valid JSON format."
@@ -376,13 +375,13 @@ def examples_text(prompt: PromptObject) -> str:
 
 
 def example_text(prompt: PromptObject, example: Mapping[str, Any]) -> str:
-    """Return one example alone, as Ragas gives it when it is asked for one."""
+    """Return a single example, as Ragas formats it on request."""
     text = _lines(prompt, example, fenced=False)
     return f"```{text}```" if prompt.release.has_format_instruction else text
 
 
 def _lines(prompt: PromptObject, example: Mapping[str, Any], *, fenced: bool) -> str:
-    """Return an example as `key: value` lines, each behind a line break, with the values in JSON."""
+    """Return an example as `key: value` lines, each after a line break, with the values in JSON."""
     text = ""
     for key, value in example.items():
         shown = json.dumps(value, ensure_ascii=False)
@@ -400,12 +399,12 @@ def _lines(prompt: PromptObject, example: Mapping[str, Any], *, fenced: bool) ->
 
 
 def format_prompt(prompt: PromptObject, inputs: Mapping[str, Any], text: str | None = None) -> str:
-    """Return the text that the model gets for `inputs`; raises PromptObjectError.
+    """Return the text sent to the model for `inputs`; raises PromptObjectError.
 
-    `text` is filled in, by default the prompt's own.
+    `text` is the text to format, by default the prompt's own.
 
-    `inputs` must have the input keys and no other. Braces in the instruction, and in examples of
-    plain text, are taken for inputs, as Ragas takes them.
+    `inputs` must have exactly the input keys. Braces in the instruction, and in examples of plain text, are
+    treated as inputs, as in Ragas.
     """
     if "" in prompt.input_keys:
         raise PromptObjectError(
@@ -444,7 +443,7 @@ def _examples(value: list[Any]) -> tuple[Mapping[str, Any], ...]:
         if not isinstance(example, Mapping):
             raise PromptObjectError(f"Example {index + 1} must be a mapping.", "examples", index)
     try:
-        # YAML has dates, and JSON has none.
+        # YAML supports dates, unlike JSON.
         return tuple(json.loads(json.dumps(_with_text_keys(example), default=str)) for example in value)
     except (ValueError, RecursionError):
         raise PromptObjectError("`examples` cannot be written as JSON.", "examples") from None
@@ -459,7 +458,7 @@ def _with_text_keys(value: Any) -> Any:
 
 
 def _check_example(prompt: PromptObject, index: int) -> None:
-    """Raise PromptObjectError where the example lacks a key, or its output is not the JSON it is to be."""
+    """Raise PromptObjectError if the example lacks a key, or its output is not valid JSON as required."""
     example = prompt.examples[index]
     for key in (*prompt.input_keys, prompt.output_key):
         if key not in example:

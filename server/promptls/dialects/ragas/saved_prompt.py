@@ -29,31 +29,31 @@ METRIC_TYPES: Final = {
     "NumericMetric": "the lowest and the highest value, in a list",
     "RankingMetric": "the length of the ranking, a whole number",
 }
-"""The metrics that can be loaded, with what their `allowed_values` are."""
+"""The metrics that can be loaded, with descriptions of their `allowed_values`."""
 _MAX_HASH: Final = 2**61 - 1
 _MAX_SIMILAR: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class SavedPrompt:
-    """What one such file holds."""
+    """The content of one saved file."""
 
     form: Form
     name: str
     instruction: str
     examples: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...]
-    """The inputs and the outputs of each."""
+    """The inputs and the outputs of each example."""
     input_keys: tuple[str, ...]
-    """Of a prompt with models those that its examples have; else the fields of the instruction."""
+    """The inputs in the examples of a prompt with models; otherwise, the fields of the instruction."""
     language: str = "english"
     output_schema: Mapping[str, Any] | None = None
-    """The JSON Schema of the answer: that of a metric's file, or one that was added to the file."""
+    """The JSON Schema of the answer: from a metric's file, or one that was added to the file."""
     metric_type: str | None = None
     allowed_values: Any = None
 
 
 def form_of(mapping: Any) -> Form | None:
-    """Return which of the three a mapping is; None for prompt objects of 0.1 and for everything else."""
+    """Return which of the three formats a mapping has; None for prompt objects of 0.1 and anything else."""
     if not isinstance(mapping, Mapping):
         return None
     if "metric_type" in mapping and isinstance(mapping.get("prompt"), Mapping):
@@ -79,7 +79,7 @@ def _is_simple(mapping: Mapping[str, Any]) -> bool:
 
 
 def saved_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
-    """Yield what makes loading a saved file fail, or each use of the prompt in it."""
+    """Yield the problems that make loading a saved file, or using its prompt, fail."""
     form = form_of(mapping)
     own, path = (mapping["prompt"], ("prompt",)) if form == "metric" else (mapping, ())
     yield from _load_problems(mapping)
@@ -95,7 +95,7 @@ def saved_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
 
 
 def _load_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
-    """Yield what makes loading the prompt of a file fail."""
+    """Yield the problems that make loading the prompt of a file fail."""
     form = form_of(mapping)
     own: Mapping[str, Any] = mapping["prompt"] if form == "metric" else mapping
     path = ("prompt",) if form == "metric" else ()
@@ -149,7 +149,7 @@ def _brace_problems(instruction: str, path: tuple[str, ...]) -> Iterator[ObjectP
     except ValueError as error:
         reason = str(error)
     else:
-        # Quotes and line breaks come from JSON that is meant as text.
+        # Names with quotes and line breaks come from JSON that is meant as text.
         wrong = [name for name in names if not name or name.isdigit() or set(name) & set("\"'\n{}:,")]
         if not wrong:
             return
@@ -163,7 +163,7 @@ def _brace_problems(instruction: str, path: tuple[str, ...]) -> Iterator[ObjectP
 def _metric_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
     kind, config = mapping["metric_type"], mapping.get("config")
     if isinstance(kind, str) and kind not in METRIC_TYPES and nearest(kind, METRIC_TYPES):
-        # Others can be classes of one's own, unlike a typo.
+        # Other names can be user-defined classes, unless they look like a typo.
         message = f"Ragas cannot load a metric of the type `{kind}`."
         yield ObjectProblem(message, ("metric_type",), known=tuple(METRIC_TYPES))
     if "name" not in mapping:
@@ -182,13 +182,13 @@ def _allows(metric: str, allowed: Any) -> bool:
         return isinstance(allowed, int) and not isinstance(allowed, bool)
     return (
         isinstance(allowed, list)
-        and len(allowed) == 2  # noqa: PLR2004 - the lowest and the highest
+        and len(allowed) == 2  # noqa: PLR2004 - minimum and maximum
         and all(isinstance(each, int | float) and not isinstance(each, bool) for each in allowed)
     )
 
 
 def read_saved(mapping: Mapping[str, Any]) -> SavedPrompt:
-    """Return what the file holds. Raises PromptObjectError for what Ragas cannot load."""
+    """Return the content of the file. Raises PromptObjectError if Ragas cannot load it."""
     form = form_of(mapping)
     assert form is not None
     raise_first(_load_problems(mapping))
@@ -205,7 +205,7 @@ def read_saved(mapping: Mapping[str, Any]) -> SavedPrompt:
                 f"The braces of `instruction` are no fields: {error}.", "instruction"
             ) from None
     if own.get("type") == "DynamicFewShotPrompt":
-        # Without a model of similarity, Ragas takes the last ones.
+        # Without an embedding model, Ragas uses the last ones.
         most = own.get("max_similar_examples", _MAX_SIMILAR)
         examples = examples[-most:] if isinstance(most, int) else ()
     model = mapping.get("response_model_info")
@@ -225,10 +225,10 @@ def read_saved(mapping: Mapping[str, Any]) -> SavedPrompt:
 
 
 def saved_text(prompt: SavedPrompt, inputs: Mapping[str, Any]) -> str:
-    """Return the text that Ragas sends for `inputs`; raises PromptObjectError where it sends none.
+    """Return the text that Ragas sends for `inputs`; raises PromptObjectError if it would fail.
 
-    Inputs that the prompt does not know are left out. The schema in the text of a prompt with models
-    is that of its output model; the file has none, so that words stand for it unless one was added.
+    Unknown inputs are ignored. The text of a prompt with models contains the schema of its output model; the
+    file has none, so a placeholder is used unless a schema was added.
     """
     if prompt.form == "pydantic prompt":
         known = {key: inputs[key] for key in prompt.input_keys or inputs if key in inputs}
@@ -251,7 +251,7 @@ def saved_text(prompt: SavedPrompt, inputs: Mapping[str, Any]) -> str:
 
 
 def plain_examples(prompt: SavedPrompt) -> str:
-    """Return the examples of a simple prompt, as they stand behind its instruction."""
+    """Return the examples of a simple prompt, as formatted after its instruction."""
     shown = [
         f"Example {number}:\nInput:\n{_lines(inputs)}\nOutput:\n{_lines(output)}"
         for number, (inputs, output) in enumerate(prompt.examples, start=1)
@@ -260,12 +260,12 @@ def plain_examples(prompt: SavedPrompt) -> str:
 
 
 def model_text(prompt: SavedPrompt, inputs: Mapping[str, Any]) -> str:
-    """Return the text of a prompt with models for these inputs; for none, the text says so."""
+    """Return the text of a prompt with models for these inputs, which may be empty."""
     return f"{model_text_above(prompt)}{_input(inputs)}Output: "
 
 
 def model_text_above(prompt: SavedPrompt) -> str:
-    """Return what stands above the input in a prompt with models: instruction, schema and examples."""
+    """Return the text before the input in a prompt with models: instruction, schema and examples."""
     schema = UNKNOWN_SCHEMA if prompt.output_schema is None else json.dumps(prompt.output_schema)
     examples = "\n\n".join(
         f"Example {number}\nInput: {_json(inputs)}\nOutput: {_json(output)}"
@@ -286,7 +286,7 @@ def _input(inputs: Mapping[str, Any]) -> str:
 
 
 def _json(value: Any) -> str:
-    """Return the value as pydantic writes it in a model, with its own forms of numbers (`1e-9`)."""
+    """Return the value as JSON of pydantic, with its number formats (`1e-9`)."""
     from pydantic_core import PydanticSerializationError, to_json
 
     try:
@@ -409,17 +409,17 @@ _TABLES: Final[Mapping[Form, Mapping[tuple[str, ...], Mapping[str, KeyFact]]]] =
 
 
 def saved_key(form: Form, keys: tuple[str, ...]) -> KeyFact | None:
-    """Return what is known of the key that `keys` lead to, with `-` for the items of lists."""
+    """Return the facts about the key at the path `keys`, with `-` for the items of lists."""
     return saved_keys(form, keys[:-1]).get(keys[-1]) if keys else None
 
 
 def saved_keys(form: Form, path: tuple[str, ...]) -> Mapping[str, KeyFact]:
-    """Return the keys of the mapping at `path`; none if they are the user's own."""
+    """Return the keys of the mapping at `path`; empty if they are user-defined."""
     return _TABLES[form].get(path, {})
 
 
 def saved_prompt_in(data: Any) -> SavedPrompt | None:
-    """Return the saved prompt that a file's data are; None for other files, and for those that are broken."""
+    """Return the saved prompt in a file's data; None for other and for invalid files."""
     if form_of(data) is None:
         return None
     try:
@@ -429,5 +429,5 @@ def saved_prompt_in(data: Any) -> SavedPrompt | None:
 
 
 def example_inputs(prompt: SavedPrompt) -> list[Mapping[str, Any]]:
-    """Return the inputs of those examples that have all of them."""
+    """Return the inputs of the examples that have all of them."""
     return [inputs for inputs, _ in prompt.examples if not set(prompt.input_keys) - set(inputs)]
