@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser that keeps the description's line breaks, and raises `UsageError` on an error."""
+    """An argparse parser that preserves line breaks of the description, and raises `UsageError`."""
 
     def __init__(self, **settings: Any) -> None:
         # Abbreviated options could become ambiguous when an option is added.

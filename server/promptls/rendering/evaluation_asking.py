@@ -452,7 +452,8 @@ def asked_row(
 def chat_messages(asking: Asking, shown: RowPrompts) -> list[dict[str, Any]]:
     """Return the messages of a request to a chat model: the prompt's own, its dialogue, or one user message.
 
-    Return none for prompts that are scored by perplexity: a chat model gives no probabilities of a prompt.
+    The list is empty for prompts that are scored by perplexity: a chat model gives no probabilities of a
+    prompt.
     """
     if asking.evaluation.weighs_labels or not shown.prompts:
         return []

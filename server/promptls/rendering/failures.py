@@ -95,14 +95,14 @@ def culprit_of(error: PromptPoetError, source_map: RenderedMap) -> Culprit | Non
     text = source_map.text
     # Parsing text that is nested too deeply again would fail in the same way.
     if error.kind == "parts" or error.cause == "RecursionError":
-        return _read_wrong(source_map, error, error.rendered_line)
+        return _origin_at_error(source_map, error, error.rendered_line)
     stops = _stop(text)
     if stops is None:
-        return _read_wrong(source_map, error, error.rendered_line)
-    return _blamed(source_map, stops) or _own_text(source_map, stops)
+        return _origin_at_error(source_map, error, error.rendered_line)
+    return _responsible_value(source_map, stops) or _own_text(source_map, stops)
 
 
-def _read_wrong(source_map: RenderedMap, error: PromptPoetError, line: int) -> Culprit | None:
+def _origin_at_error(source_map: RenderedMap, error: PromptPoetError, line: int) -> Culprit | None:
     """Return the origin of the text at the position of `error`; if it has a column, with the value there."""
     if error.rendered_column is None:
         return _at(source_map, offset_of_line(source_map.text, line))
@@ -113,7 +113,7 @@ def _read_wrong(source_map: RenderedMap, error: PromptPoetError, line: int) -> C
     return replace(culprit, value=_printed(source_map, source_map.index(offset))[2])
 
 
-def _blamed(source_map: RenderedMap, stops: int) -> Culprit | None:
+def _responsible_value(source_map: RenderedMap, stops: int) -> Culprit | None:
     """Return the value whose replacement lets parsing continue beyond the offset `stops`."""
     text, budget = source_map.text, _MAX_READ
     numbers = range(min(source_map.index(stops), len(source_map.leaves) - 1), -1, -1)
@@ -129,9 +129,9 @@ def _blamed(source_map: RenderedMap, stops: int) -> Culprit | None:
             break
         known, start, value = _printed(source_map, number)
         end = start + len(value)
-        if _is_better(text, start, end, _WORD, stops):
+        if _parses_further(text, start, end, _WORD, stops):
             culprit = _culprit(source_map, leaf, leaf.start)
-            mended = _is_better(text, start, end, escape(value), stops)
+            mended = _parses_further(text, start, end, escape(value), stops)
             return replace(culprit, span=_span(source_map, leaf), value=value, mended=mended)
     return None
 
@@ -231,7 +231,7 @@ def _span(source_map: RenderedMap, leaf: Leaf) -> tuple[int, int]:
     return source_map.original(path, leaf.start), source_map.original(path, leaf.end)
 
 
-def _is_better(text: str, start: int, end: int, instead: str, stops: int) -> bool:
+def _parses_further(text: str, start: int, end: int, instead: str, stops: int) -> bool:
     """Return whether replacing a value lets parsing reach the end, or at least get beyond `stops`."""
     stop = _stop(f"{text[:start]}{instead}{text[end:]}")
     if stop is None:
@@ -283,7 +283,7 @@ def placed_failure(failure: RenderFailure, error: PromptPoetError, source_map: R
     if culprit.value is not None:
         where.append(f"because of the value {shortened(culprit.value)}")
     return replace(
-        _with_words(failure, where),
+        _with_location(failure, where),
         path=culprit.path,
         line=culprit.line,
         span=culprit.span,
@@ -304,10 +304,10 @@ def stopped_failure(failure: RenderFailure, error: PromptPoetError, job: RenderJ
         return replace(failure, include_line=outside)
     told, words = turns_words(turns), item_words(turns[-1])
     where = [f"in {', '.join(told)}", *([f"where {words}"] if words else [])]
-    return replace(_with_words(failure, where), turns=told, include_line=outside)
+    return replace(_with_location(failure, where), turns=told, include_line=outside)
 
 
-def _with_words(failure: RenderFailure, where: Sequence[str]) -> RenderFailure:
+def _with_location(failure: RenderFailure, where: Sequence[str]) -> RenderFailure:
     """Return the failure with a message that includes the location."""
     if not where:
         return failure

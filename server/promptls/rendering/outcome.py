@@ -70,7 +70,7 @@ def _continues(one: Segment, other: Segment) -> bool:
 
 
 def rows_of(numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Return the packed rows, which refer to file, turns and path by their indices in the tables."""
+    """Return the packed rows, which refer to file, iterations and path by their indices in the tables."""
     return zip(*[iter(numbers)] * _WIDTH, strict=True)
 
 

@@ -217,7 +217,7 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) 
     try:
         with reporter.watching(request["id"], seconds), reading_within(lambda: scope):
             if asked is not None:
-                return _answer_lab(asked, _teller(outbox, request["id"], seconds))
+                return _answer_lab(asked, _progress_sender(outbox, request["id"], seconds))
             if "rows" in request:
                 return packed_rows(execute_rows(job, map(unpack, request["rows"])))
             return {"outcome": packed_outcome(execute(job))}
@@ -243,7 +243,7 @@ def _answer_lab(request: LabRequest, tell: Tell) -> dict[str, Any]:
     return {"outcome": found.to_json()} if isinstance(found, RenderFailure) else {"found": found}
 
 
-def _teller(outbox: Outbox, request: int, seconds: float) -> Tell:
+def _progress_sender(outbox: Outbox, request: int, seconds: float) -> Tell:
     """Return a callback that sends the progress of a job at intervals, and restarts its time limit."""
     sent = 0.0
 

@@ -128,7 +128,7 @@ def _packed(run: RunSummary, most: int, max_messages: int) -> tuple[results_wire
         states.append(_LETTERS[kind])
         sizes.append(sum(map(len, cells.values())))
         size += sizes[-1]
-    kept = range(total) if size <= most else _most_telling(states, sizes, most)
+    kept = range(total) if size <= most else _most_relevant(states, sizes, most)
     chosen = frozenset(kept) if size > most else None
     rows = [
         [cells.get(column, "") for column in columns]
@@ -155,7 +155,7 @@ def _packed(run: RunSummary, most: int, max_messages: int) -> tuple[results_wire
     return table, left_out
 
 
-def _most_telling(states: Sequence[str], sizes: Sequence[int], most: int) -> list[int]:
+def _most_relevant(states: Sequence[str], sizes: Sequence[int], most: int) -> list[int]:
     """Return the indices of the rows that fit, in order; bad rows take precedence."""
     kept = []
     for place in sorted(range(len(states)), key=lambda each: (states[each] == "g", each)):

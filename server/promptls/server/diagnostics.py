@@ -108,7 +108,7 @@ class Diagnostics:
         """Return the report on a file: its diagnostics, or that the `previous` result is unchanged."""
         answered = self._answered.get(path)
         if answered is None or path in self._context.snapshot.open_files or not self.is_current(path):
-            found, self._reads[path] = self._make(path)
+            found, self._reads[path] = self._computed(path)
         else:
             found = answered[1]
         if answered is None or answered[1] != found:
@@ -147,7 +147,7 @@ class Diagnostics:
         for path in waiting:
             opened = self._context.snapshot.open_files.get(path)
             if opened is not None:
-                found, self._reads[path] = self._make(path)
+                found, self._reads[path] = self._computed(path)
                 self._publisher.publish(path, found, opened.version)
 
     def _differs(self, path: str) -> bool:
@@ -155,7 +155,7 @@ class Diagnostics:
         answered = self._answered.get(path)
         if answered is None:
             return False
-        found, reads = self._make(path)
+        found, reads = self._computed(path)
         if answered[1] == found:
             self._reads[path] = reads
             return False
@@ -194,9 +194,9 @@ class Diagnostics:
 
     def current(self, path: str, rendered: Iterable[Finding] | None = None) -> list[Json]:
         """Return the diagnostics of the current findings; log an exception, and return an empty list."""
-        return self._make(path, rendered)[0]
+        return self._computed(path, rendered)[0]
 
-    def _make(self, path: str, rendered: Iterable[Finding] | None = None) -> tuple[list[Json], Reads]:
+    def _computed(self, path: str, rendered: Iterable[Finding] | None = None) -> tuple[list[Json], Reads]:
         """Return the diagnostics of a file, and what they were computed from."""
         reads = Reads()
         try:
@@ -254,7 +254,7 @@ def diagnostic(
 
 
 _REPORTS_PER_PART: Final = 50
-"""How many documents are reported at a time to a client that takes partial results."""
+"""The number of documents per partial result."""
 _NOT_WANTED: Final[dict[str, Any]] = {"kind": "full", "resultId": "not wanted", "items": []}
 
 
@@ -303,7 +303,7 @@ def _report(context: Context, diagnostics: Diagnostics, path: str, previous: str
 
 
 def _is_wanted(context: Context, path: str) -> bool:
-    """Return whether to report on a file of which the client has no diagnostics."""
+    """Return whether to report on a file without diagnostics at the client."""
     if not context.is_checked(path):
         return False
     snapshot = context.snapshot

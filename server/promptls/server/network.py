@@ -144,7 +144,7 @@ class TcpClient(asyncio.Protocol):
         """Start a session."""
         self._transport = cast("asyncio.Transport", transport)
         self._clients.add(self)
-        self._server.protocol.leave = _stay
+        self._server.protocol.leave = _ignore_exit
         self._server.protocol.set_writer(TcpWriter(self._transport), include_headers=False)
         self._waiting = asyncio.get_running_loop().call_later(TOKEN_SECONDS, transport.close)
 
@@ -217,7 +217,7 @@ class TcpWriter:
         self._transport.close()
 
 
-def _stay(_code: int) -> None:
+def _ignore_exit(_code: int) -> None:
     """Do nothing on `exit` besides closing the connection, since the process serves other clients."""
 
 
@@ -228,7 +228,7 @@ async def _websocket_client(connection: ServerConnection) -> None:
     server = create_server()
     outgoing = WebSocketWriter(connection.send, connection.close)
     server.protocol.set_writer(outgoing, include_headers=False)
-    server.protocol.leave = _stay
+    server.protocol.leave = _ignore_exit
     sending = asyncio.ensure_future(outgoing.run())
     try:
         async for message in connection:

@@ -126,7 +126,7 @@ class PromptProtocol(LanguageServerProtocol):
             return self.structure_message(message)
         except Exception as error:  # noqa: BLE001 - cattrs raises many kinds
             method = message.get("method")
-            log.error("%s is refused: %s", method or "an answer", error or type(error).__name__)  # noqa: TRY400 - the trace says nothing of the message
+            log.error("%s is refused: %s", method or "an answer", error or type(error).__name__)  # noqa: TRY400 - the traceback is not about the message
             if method is None:
                 failure = types.ResponseError(types.ErrorCodes.InvalidParams.value, "the answer is malformed")
                 return types.ResponseErrorMessage(jsonrpc=self.VERSION, id=message["id"], error=failure)

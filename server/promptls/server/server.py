@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _RESULTS_PER_PART: Final = 200
-"""How many results are sent at a time to a client that takes partial results."""
+"""The number of results per partial result."""
 _REQUESTED: Final[ContextVar[Snapshot | None]] = ContextVar("requested", default=None)
 """The workspace at the time when the current request arrived."""
 

@@ -94,7 +94,7 @@ class _BrokenStreamError(Exception):
 
 
 def _read_header(stream: bytes, start: int) -> tuple[int, int] | None:
-    """Return the length of a body and where it begins; None if the header is not complete.
+    """Return the length of a body and its start; None if the header is not complete.
 
     Raises _BrokenStreamError at the first byte that cannot belong to a header.
     """

@@ -145,7 +145,7 @@ def _model(
 
 
 def _require_trust(snapshot: Snapshot, path: str, reference: ModelReference) -> None:
-    """Raise UsageError if an untrusted folder defines the model, or holds its weights or answers."""
+    """Raise UsageError if an untrusted folder defines the model, or contains its weights or answers."""
     from promptls.models.local import SUFFIX
 
     of_folder = (

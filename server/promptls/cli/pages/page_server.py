@@ -71,7 +71,7 @@ async def serving(pages: Sequence[Page], port: int) -> AsyncIterator[str]:
     from websockets.asyncio.server import serve
 
     token = new_token()
-    door = _Door(token, pages)
+    door = _RequestHandler(token, pages)
 
     async def converse(connection: ServerConnection) -> None:
         socket = path_pieces(connection.request)[1] if connection.request else ""
@@ -132,7 +132,7 @@ def _files(pages: Sequence[Page]) -> dict[str, tuple[str, bytes]]:
     return {name: (_KINDS[Path(name).suffix], (FOLDER / name).read_bytes()) for name in names}
 
 
-class _Door:
+class _RequestHandler:
     """Decides which requests are allowed, and responds to those for a file."""
 
     def __init__(self, token: str, pages: Sequence[Page]) -> None:

@@ -1,4 +1,4 @@
-"""Prompt objects of Ragas 0.1: keys, releases, validation, and the text for given inputs."""
+"""Prompt objects of Ragas 0.1: keys, releases, validation, and the text for specific inputs."""
 
 from __future__ import annotations
 

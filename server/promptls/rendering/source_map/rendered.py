@@ -241,7 +241,7 @@ def _is_of_one_tag(one: Leaf, other: Leaf) -> bool:
 
 
 def _doubled_breaks(text: str) -> list[int]:
-    r"""Return where each `\r\n` stands once all before it have become `\n`."""
+    r"""Return the offset of each `\r\n` after all earlier ones were replaced by `\n`."""
     found: list[int] = []
     place = text.find("\r\n")
     while place >= 0:

@@ -62,7 +62,7 @@ async def _definitions(
 
 
 _REFERENCES_PER_PART: Final = 100
-"""How many references are sent at a time to a client that takes partial results."""
+"""The number of references per partial result."""
 
 
 async def references(

@@ -91,7 +91,7 @@ def _flat(
 _MAX_SYMBOLS: Final = 2000
 """The maximum number of symbols returned."""
 _SYMBOLS_PER_PART: Final = 200
-"""How many symbols are sent at a time to a client that takes partial results."""
+"""The number of symbols per partial result."""
 _WORKSPACE_KINDS: Final = {
     "file": types.SymbolKind.File,
     "part": types.SymbolKind.Object,

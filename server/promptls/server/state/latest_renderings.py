@@ -296,7 +296,7 @@ class Renderings:
         path = next(iter(self._unweighed))
         del self._unweighed[path]
         try:
-            await self._weigh(path)
+            await self._count_rows(path)
         except Exception:
             log.exception("the rows of %s cannot be weighed", path)
 
@@ -331,7 +331,7 @@ class Renderings:
         self._unweighed[path] = None
         return before is None or _shown(before) != _shown(made)
 
-    async def _weigh(self, path: str) -> None:
+    async def _count_rows(self, path: str) -> None:
         """Count the tokens of the rows of the dataset, unless a file waits to be rendered."""
         snapshot, made = self._context.snapshot, self._latest.get(path)
         template = snapshot.template(path)
