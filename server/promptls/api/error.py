@@ -1,4 +1,4 @@
-"""The one exception of the library."""
+"""The exception that the library raises."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from promptls.text.errors import FilePlace, UserError
 class PromptError(UserError):
     """A prompt that cannot be loaded, rendered, counted or truncated.
 
-    As text it is `file:line: what is wrong and what to do`.
+    `str()` returns `file:line: what is wrong and what to do`.
     """
 
     kind: Kind
     """The stage that failed: `data`, `load`, `render`, `sandbox`, `memory`, `yaml`, `parts`, `tokens` or
     `truncation`."""
     path: str
-    """The template file that the failure is in: the one that was loaded, or one that it includes."""
+    """The template file that contains the error: the loaded one, or one that it includes."""
     line: int | None
-    """The line of that file, counted from 1; None if it is not known."""
+    """The line of that file, counted from 1; None if unknown."""
     rendered_line: int | None
-    """The line of the rendered text, counted from 1, where the failure is in that text."""
+    """The line of the rendered text, counted from 1, if the error is in that text."""
     excerpt: str | None
-    """The rendered lines around that place, values of the data and all; for people, not for logs."""
+    """The rendered lines around the error. They contain values of the data and should not be logged."""
 
     def __init__(self, error: PromptPoetError, path: str, culprit: Culprit | None = None) -> None:
-        """Keep what `error` says of the template at `path`; `culprit` is the place that made it."""
+        """Wrap `error`, raised for the template at `path`; `culprit` is the template location that caused it."""
         self.kind = error.kind
         self.path, line = error.path or path, error.line
         if culprit is not None:
@@ -37,12 +37,12 @@ class PromptError(UserError):
         super().__init__(error.message, FilePlace(self.path, line))
 
     def __str__(self) -> str:
-        """Return the place, and what is wrong there."""
+        """Return the location and the message."""
         assert self.place is not None
         return f"{self.place.text()}: {self.message}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return what pickle needs to bring it back, from another process for example."""
+        """Support pickling, for example to pass the error between processes."""
         return _restored, (self.__dict__,)
 
 

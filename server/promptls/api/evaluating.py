@@ -1,4 +1,4 @@
-"""Samples scored by metrics: `evaluate`, and what it gives."""
+"""Scoring samples with metrics: `evaluate` and its result."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from promptls.metrics.result import MetricResult, aggregate
 from promptls.text.errors import UsageError
 
 AT_ONCE: Final = 8
-"""Scores that are worked on at the same time."""
+"""Number of scores that are computed concurrently."""
 
 
 class EvaluationResult:
-    """The scores of samples: `result["faithfulness"]` are those of a metric, in the samples' order."""
+    """The scores of samples: `result["faithfulness"]` lists the scores of one metric in sample order."""
 
     def __init__(
         self,
@@ -31,11 +31,11 @@ class EvaluationResult:
         self.metrics = tuple(metrics)
         """The names of the metrics."""
         self.results = list(results)
-        """For each sample the result of each metric, with its reason."""
+        """The results of each sample by metric, including the reasons."""
 
     @property
     def scores(self) -> list[dict[str, Any]]:
-        """For each sample the value of each metric; None if there is no score."""
+        """The values of each sample by metric; None if there is no score."""
         return [{name: result.value for name, result in row.items()} for row in self.results]
 
     def __getitem__(self, metric: str) -> list[Any]:
@@ -44,7 +44,7 @@ class EvaluationResult:
     def aggregate(self, how: str | Mapping[str, str] = "mean") -> dict[str, Any]:
         """Return one number for each metric: `mean`, `median`, `mode`, `sum`, `min`, `max`, `stdev`, `count`.
 
-        A mapping names the aggregation of each metric; without one, it is `mean`, for classes `mode`.
+        A mapping sets the aggregation per metric; metrics that it lacks use `mean`, or `mode` for classes.
         """
         found = {}
         for name in self.metrics:
@@ -57,7 +57,7 @@ class EvaluationResult:
         return found
 
     def to_pandas(self) -> Any:
-        """Return a DataFrame with the samples and their scores, which needs pandas."""
+        """Return a DataFrame with the samples and their scores; requires pandas."""
         rows = zip(self.dataset.to_list(), self.scores, strict=True)
         return import_module("pandas").DataFrame([{**sample, **scores} for sample, scores in rows])
 
@@ -77,11 +77,11 @@ async def aevaluate(
     embeddings: Any = None,
     at_once: int = AT_ONCE,
 ) -> EvaluationResult:
-    """Return the scores of all samples by all metrics, which are objects of `promptls.metrics`.
+    """Score all samples with all metrics, which are objects of `promptls.metrics`.
 
-    `llm` and `embeddings` are asked by the metrics that have none of their own. A score that cannot be had
-    is a result without a value. Raises UsageError for what is no metric, and TypeError where a sample lacks
-    what a metric needs.
+    `llm` and `embeddings` are defaults for metrics without models of their own. A score that cannot be
+    computed is a result without a value. Raises UsageError for an object that is not a metric, and TypeError
+    if a sample lacks an argument of a metric.
     """
     samples = dataset if isinstance(dataset, EvaluationDataset) else EvaluationDataset(dataset)
     chosen = [_as_object(metric) for metric in metrics]
@@ -111,7 +111,7 @@ def evaluate(
     embeddings: Any = None,
     at_once: int = AT_ONCE,
 ) -> EvaluationResult:
-    """Return what `aevaluate` does, also where an event loop runs."""
+    """Run `aevaluate` synchronously, also inside a running event loop."""
     return run_in_own_loop(
         lambda: aevaluate(dataset, metrics, llm=llm, embeddings=embeddings, at_once=at_once)
     )

@@ -1,4 +1,4 @@
-"""Evaluation prompts in a program: rows rendered as OpenCompass asks them, with in-context examples."""
+"""Evaluation prompts in Python: rows rendered as OpenCompass sends them, with in-context examples."""
 
 from __future__ import annotations
 
@@ -29,43 +29,43 @@ from promptls.rendering.evaluation_asking import (
 
 @dataclass(frozen=True, slots=True)
 class LabelledPrompt:
-    """One prompt of a row; `label` is None if the model writes the answer."""
+    """A prompt of a row; `label` is None if the model generates the answer."""
 
     label: Any
     text: str
-    """The prompt as one text; messages have line breaks between them."""
+    """The prompt as a single text; messages are joined with line breaks."""
     messages: tuple[Mapping[str, Any], ...] | None
-    """The messages of a layout for APIs, with `role` and `content`; None for a text."""
+    """Chat messages with `role` and `content`, for chat APIs; None for a text prompt."""
     tokens: int
 
 
 @dataclass(frozen=True)
 class RenderedEvaluation(RenderedPrompt):
-    """What OpenCompass asks for one row. Its parts are the messages, or a prompt for each label."""
+    """The rendered prompts of one row. `parts` are the messages, or one prompt per label."""
 
     prompts: tuple[LabelledPrompt, ...] = ()
-    """One prompt, or one for each label."""
+    """A single prompt, or one prompt per label."""
     examples: tuple[str, ...] = ()
-    """The in-context examples that stand in the prompts, each as a text."""
+    """The in-context examples that the prompts contain, each as a text."""
     dropped: tuple[str, ...] = ()
-    """Those that the retriever chose and that do not fit into every prompt."""
+    """Examples that the retriever selected but that do not fit into every prompt."""
     approximation: str | None = None
-    """Why the examples may be others than those of OpenCompass, which compares rows by a model; else None."""
+    """Why the examples may differ from those of OpenCompass, which compares rows with a model; else None."""
     _messages: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def string(self) -> str:
-        """The prompt as one text; of several, the first label's."""
+        """The prompt as a single text; the prompt of the first label if there are several."""
         return self.prompts[0].text if self.prompts else ""
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """What a chat model is asked: a new list each time; empty where labels are compared."""
+        """The chat messages, as a new list; empty if labels are compared."""
         return [dict(message) for message in self._messages]
 
 
 class GivenRows(NamedTuple):
-    """What a caller gives; without training rows they are the file's `examples`, else the asked rows."""
+    """Rows supplied by the caller; the training rows default to the file's `examples`, else to the test rows."""
 
     train: tuple[Mapping[str, Any], ...] | None
     rows: tuple[Mapping[str, Any], ...]
@@ -76,12 +76,12 @@ NOTHING_GIVEN: Final = GivenRows(None, (), None)
 
 
 class EvaluationPrompt(PromptTemplate):
-    """An evaluation prompt that `load` has read. Its rows come from the caller; no dataset is opened."""
+    """An evaluation prompt returned by `load`. The caller supplies the rows; no dataset is opened."""
 
     def __init__(
         self, path: Path, options: RenderOptions, counting: Counting, given: GivenRows = NOTHING_GIVEN
     ) -> None:
-        """Prepare the evaluation prompt at the absolute `path`; the file is read later."""
+        """Create the prompt for the file at the absolute `path`, which is read on first use."""
         super().__init__(path, options, counting)
         self._given = given
 
@@ -92,13 +92,13 @@ class EvaluationPrompt(PromptTemplate):
         rows: Sequence[Mapping[str, Any]] | None = None,
         meta_template: str | None = None,
     ) -> EvaluationPrompt:
-        """Return the prompt with these training rows, asked rows or meta template.
+        """Return a copy with these training rows, test rows or meta template.
 
-        What is None stays as it is.
+        Arguments that are None leave the current value unchanged.
 
-        Retrievers that look at the place of a row among those that are asked, or at those ahead of it,
-        need the asked `rows`. Without training rows, the file's `examples` are shown, else the asked rows.
-        `meta_template` is `none`, `chat`, `meta_template`, or the name of one of the file's `meta_templates`.
+        Retrievers that depend on the position of a row among the test rows, or on the preceding rows,
+        require `rows`. Without training rows, the file's `examples` are used, or else the test rows.
+        `meta_template` is `none`, `chat`, `meta_template`, or a name from the file's `meta_templates`.
         """
         given = GivenRows(
             self._given.train if train is None else tuple(train),
@@ -109,14 +109,14 @@ class EvaluationPrompt(PromptTemplate):
 
     @property
     def rows(self) -> tuple[Mapping[str, Any], ...]:
-        """The rows that were given with `asking`."""
+        """The rows passed to `asking`."""
         return self._given.rows
 
     def render(self, data: Mapping[str, Any] | None = None, /, **inputs: Any) -> RenderedEvaluation:
-        """Return what OpenCompass asks for a row, whose columns are given by name, in `data`, or in both.
+        """Render a row, whose columns are passed as keyword arguments, in `data`, or both.
 
-        Without any, it is the first of `rows`. Raises PromptError: of kind `load` where OpenCompass refuses
-        the configuration, or fails on the row, and what a template raises for its Jinja.
+        Defaults to the first of `rows`. Raises PromptError: of kind `load` if OpenCompass would reject
+        the configuration or fail on the row, and the errors of `PromptTemplate.render` for its Jinja.
         """
         given = inputs if data is None else {**data, **inputs}
         try:
@@ -164,7 +164,7 @@ class EvaluationPrompt(PromptTemplate):
         )
 
     def format(self, **inputs: Any) -> str:
-        """Return the row's prompt as one text; raises PromptError as `render` does."""
+        """Return the row's prompt as a single text; raises PromptError as `render` does."""
         return self.render(inputs).string
 
     def _refused(self, message: str, rendered_line: int | None = None) -> PromptError:
@@ -173,7 +173,7 @@ class EvaluationPrompt(PromptTemplate):
 
 
 def _line_of(node: Any, at: ConfigPath) -> int | None:
-    """Return the 0-based line, in the rendered text, of the last key on the way to a value that is there."""
+    """Return the 0-based line, in the rendered text, of the last existing key of a configuration path."""
     found: int | None = None
     for key in at:
         for name, value in node.value if isinstance(node, yaml.MappingNode) else ():

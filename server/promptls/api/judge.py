@@ -1,4 +1,4 @@
-"""Models that judge, and models that make embeddings, as metrics ask them in programs."""
+"""Judge and embedding models for metrics in Python programs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 DEFAULT_JUDGE: Final = "PROMPTLS_JUDGE"
-"""The variable that names the judge of metrics that are given none."""
+"""The environment variable that names the default judge."""
 
 
 class Judge:
-    """A model that judges, by its name: `openai:gpt-4.1-mini`, `local:smollm2`.
+    """A judge model, by name: `openai:gpt-4.1-mini`, `local:smollm2`.
 
-    `parameters` go to the model, such as `temperature=0`. As an asynchronous context manager it
-    keeps the model open; else each question opens it. Raises UsageError for an unknown name.
+    `parameters`, such as `temperature=0`, are sent to the model. Used as an asynchronous context manager, it
+    keeps the model open; otherwise each request opens it. Raises UsageError for an unknown name.
     """
 
     def __init__(self, model: str, **parameters: Any) -> None:
@@ -51,9 +51,9 @@ class Judge:
     async def ask(
         self, messages: Sequence[Mapping[str, Any]], *, json_schema: Mapping[str, Any], sample: int = 1
     ) -> str:
-        """Return the text of the answer, held to the schema where the model can be.
+        """Return the text of the answer, constrained to the schema if the model supports that.
 
-        Raises UserError where the model does not answer.
+        Raises UserError if the model does not answer.
         """
         from promptls.models.registry import open_model
 
@@ -70,7 +70,7 @@ class Judge:
 
 
 class _FunctionJudge:
-    """A function, or a model of another library, that is asked for a text with a text."""
+    """A judge backed by a function from text to text, or by a model of another library."""
 
     def __init__(self, llm: Any) -> None:
         self._answers = asking(llm)
@@ -78,7 +78,7 @@ class _FunctionJudge:
     async def ask(
         self, messages: Sequence[Mapping[str, Any]], *, json_schema: Mapping[str, Any], sample: int = 1
     ) -> str:
-        """Return the text of the answer; the schema stands in the messages."""
+        """Return the text of the answer; the messages already contain the schema."""
         del json_schema, sample
         *instructions, text = [str(message["content"]) for message in messages]
         request = TextRequest("\n\n".join(instructions), text)
@@ -86,7 +86,7 @@ class _FunctionJudge:
 
 
 class Embeddings:
-    """A model that makes embeddings, by its name; without one, the small model on this machine."""
+    """An embedding model, by name; by default the small local model."""
 
     def __init__(self, model: str | None = None) -> None:
         from promptls.models.embedding import find_embeddings
@@ -94,7 +94,7 @@ class Embeddings:
         self._reference = find_embeddings(model)
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return a vector for each text, in order; raises UserError where there is no answer."""
+        """Return a vector for each text, in order; raises UserError if the model does not answer."""
         from promptls.models.embedding import open_embeddings
         from promptls.models.keys import key_mask
 
@@ -106,7 +106,7 @@ class Embeddings:
 
 
 class _ForeignEmbeddings:
-    """Embeddings of LangChain or Ragas."""
+    """An embedding model of LangChain or Ragas."""
 
     def __init__(self, model: Any) -> None:
         self._embed = getattr(model, "embed_documents", None) or model.embed_texts
@@ -117,10 +117,10 @@ class _ForeignEmbeddings:
 
 
 def as_judge(llm: Any) -> AsksJudge:
-    """Return what asks `llm`: a model's name, a Judge, a model of LangChain, or a function on a text.
+    """Return a judge for `llm`: a model's name, a Judge, a LangChain model, or a function on a text.
 
-    None is the model that the variable PROMPTLS_JUDGE names. Raises UsageError where it names none, and for
-    anything else.
+    None means the model named by the environment variable PROMPTLS_JUDGE. Raises UsageError if that variable
+    is not set, and for any other type.
     """
     if llm is None:
         return Judge(_default_judge())
@@ -133,7 +133,7 @@ def as_judge(llm: Any) -> AsksJudge:
 
 
 def as_embedder(embeddings: Any) -> Embedder:
-    """Return what asks for embeddings: by a model's name, an object with `embed`, or one of LangChain."""
+    """Return an embedder for a model's name, an object with `embed`, or LangChain embeddings."""
     if embeddings is None or isinstance(embeddings, str):
         return Embeddings(embeddings)
     if callable(getattr(embeddings, "embed", None)):

@@ -1,4 +1,4 @@
-"""Metrics as objects, by the names of Ragas: made with a judge, and scored in programs."""
+"""Metric classes for Python programs, with the names and the interface of Ragas."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from promptls.text.suggest import did_you_mean
 
 
 class MetricObject:
-    """A metric with the models that it asks. `metric` is what a run scores with, which has its own judge.
+    """A metric with its models. `metric` is the metric that runs use, with the judge that the run provides.
 
-    `llm` is a model's name, a Judge, a model of LangChain, or a function from a text to a text; without one
-    it is what the environment variable PROMPTLS_JUDGE names. `embeddings` are likewise.
+    `llm` is a model's name, a Judge, a LangChain model, or a function from text to text; it defaults to the
+    model named by the environment variable PROMPTLS_JUDGE. `embeddings` accepts the same kinds of values.
     """
 
     def __init__(self, metric: Metric, llm: Any = None, embeddings: Any = None) -> None:
@@ -43,17 +43,17 @@ class MetricObject:
 
     @property
     def allowed_values(self) -> AllowedValues:
-        """The classes, the lowest and the highest value, or the length of a ranking."""
+        """The classes, the lowest and highest value, or the length of a ranking."""
         return self.metric.allowed_values
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(name={self.name!r})"
 
     async def ascore(self, **given: Any) -> MetricResult:
-        """Return the score of the arguments; `llm` and `embeddings` among them count for this time.
+        """Score the arguments; `llm` and `embeddings` among them override the metric's models for this call.
 
-        What cannot be scored, because the judge fails for example, is a result without a value. Raises
-        TypeError for a missing argument, and UsageError where there is no judge.
+        If no score can be computed, for example because the judge fails, the result has no value. Raises
+        TypeError for a missing argument, and UsageError if there is no judge.
         """
         llm, embeddings = given.pop("llm", None), given.pop(EMBEDDINGS, None)
         asked = asks_for(self.metric)
@@ -64,7 +64,7 @@ class MetricObject:
         return await self.metric.ascore(**{**self.metric.options, **given})
 
     def score(self, **given: Any) -> MetricResult:
-        """Return what `ascore` does, also where an event loop runs."""
+        """Run `ascore` synchronously, also inside a running event loop."""
         return run_in_own_loop(lambda: self.ascore(**given))
 
     def batch_score(self, inputs: Sequence[Mapping[str, Any]], **common: Any) -> list[MetricResult]:
@@ -72,32 +72,32 @@ class MetricObject:
         return [self.score(**{**common, **each}) for each in inputs]
 
     async def abatch_score(self, inputs: Sequence[Mapping[str, Any]], **common: Any) -> list[MetricResult]:
-        """Return the same as `batch_score`, all of them at once."""
+        """Run `batch_score` concurrently."""
         import asyncio
 
         return list(await asyncio.gather(*(self.ascore(**{**common, **each}) for each in inputs)))
 
     async def single_turn_ascore(self, sample: SingleTurnSample) -> Any:
-        """Return the score of a sample as a plain value; raises UserError where there is none."""
+        """Return the score of a sample as a plain value; raises UserError if there is no score."""
         return _value(await self.ascore(**self.arguments_of(sample)))
 
     def single_turn_score(self, sample: SingleTurnSample) -> Any:
-        """Return the score of a sample as a plain value; raises UserError where there is none."""
+        """Return the score of a sample as a plain value; raises UserError if there is no score."""
         return _value(self.score(**self.arguments_of(sample)))
 
     async def multi_turn_ascore(self, sample: MultiTurnSample) -> Any:
-        """Return the score of a conversation as a plain value; raises UserError where there is none."""
+        """Return the score of a conversation as a plain value; raises UserError if there is no score."""
         return _value(await self.ascore(**self.arguments_of(sample)))
 
     def multi_turn_score(self, sample: MultiTurnSample) -> Any:
-        """Return the score of a conversation as a plain value; raises UserError where there is none."""
+        """Return the score of a conversation as a plain value; raises UserError if there is no score."""
         return _value(self.score(**self.arguments_of(sample)))
 
     def arguments_of(self, sample: BaseModel) -> dict[str, Any]:
         """Return the fields of a sample that the metric takes."""
         fields = sample.model_dump(exclude_none=True)
         if isinstance(sample, MultiTurnSample):
-            # The last message is the response; an empty one adds nothing to the conversation.
+            # The last message is the response; an empty response adds nothing to the conversation.
             fields |= {"user_input": _plain(fields["user_input"]), "response": ""}
         parameters = metric_parameters(self.metric)
         known = {*parameters.required, *parameters.optional}
@@ -111,7 +111,7 @@ def _value(result: MetricResult) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return messages as Ragas's rows have them, with a `role`."""
+    """Return messages in the form of Ragas's rows, with a `role`."""
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if isinstance(value, Mapping):
@@ -120,7 +120,7 @@ def _plain(value: Any) -> Any:
 
 
 class _Prompted(MetricObject):
-    """A metric whose judge answers a prompt of your own."""
+    """A metric whose judge answers a custom prompt."""
 
     kind: ClassVar[Kind]
 
@@ -133,10 +133,10 @@ class _Prompted(MetricObject):
         llm: Any = None,
         lower_is_better: bool = False,
     ) -> None:
-        """Make the metric.
+        """Create the metric.
 
-        `prompt` is a text with a `{name}` for each argument, or an object with `format`, such as a prompt
-        object or what `promptls.load` gives.
+        `prompt` is a text with a placeholder `{name}` for each argument, or an object with `format`, such as a
+        prompt object or the result of `promptls.load`.
         """
         self.prompt = prompt
         allowed = self._allowed(allowed_values)
@@ -151,7 +151,7 @@ class _Prompted(MetricObject):
         raise NotImplementedError
 
     def get_variables(self) -> list[str]:
-        """Return the names of the prompt's arguments; empty where the prompt does not tell them."""
+        """Return the names of the prompt's arguments; empty if they cannot be determined."""
         if isinstance(self.prompt, str):
             fields = (field for _, field, _, _ in Formatter().parse(self.prompt) if field)
             return list(dict.fromkeys(field.split(".")[0].split("[")[0] for field in fields))
@@ -166,7 +166,7 @@ class _Prompted(MetricObject):
         judge = Parameter(JUDGE, Parameter.KEYWORD_ONLY)
         rest = [] if names else [Parameter("given", Parameter.VAR_KEYWORD)]
         function: Any = judged
-        # `inspect` reads it: runs find the columns by these names.
+        # Read by `inspect`: runs match columns with these names.
         function.__signature__ = Signature([*arguments, judge, *rest])
         return judged
 
@@ -193,7 +193,7 @@ class _Prompted(MetricObject):
 
 
 class DiscreteMetric(_Prompted):
-    """A judge's choice among classes, of which the first is the good one: `pass` and `fail` by default."""
+    """A judge's choice among classes, the first of which is the good one; `pass` and `fail` by default."""
 
     kind = "discrete"
 
@@ -207,9 +207,9 @@ class DiscreteMetric(_Prompted):
 
 
 class NumericMetric(_Prompted):
-    """A judge's number: from 0 to 1 by default.
+    """A judge's numeric score, from 0 to 1 by default.
 
-    `allowed_values` is the lowest and the highest, or a range.
+    `allowed_values` is a tuple of the lowest and highest value, or a range.
     """
 
     kind = "numeric"
@@ -243,9 +243,9 @@ class RankingMetric(_Prompted):
 
 
 class ReadyMetric(MetricObject):
-    """A built-in metric; the arguments of the class are its options, such as `mode="precision"`.
+    """A built-in metric; the constructor's arguments are its options, such as `mode="precision"`.
 
-    `prompts` changes the instructions of the prompts with which Ragas asks, as `set_prompts` does.
+    `prompts` overrides the instructions of Ragas's prompts, as `set_prompts` does.
     """
 
     ready: ClassVar[str]
@@ -254,7 +254,7 @@ class ReadyMetric(MetricObject):
     def __init__(
         self, llm: Any = None, embeddings: Any = None, *, name: str | None = None, **options: Any
     ) -> None:
-        """Make the metric; raises UsageError for an unknown option."""
+        """Create the metric; raises UsageError for an unknown option."""
         metric = BUILTIN_METRICS[self.ready]
         parameters = metric_parameters(metric)
         known = {*parameters.required, *parameters.optional} - {JUDGE, EMBEDDER}
@@ -275,15 +275,15 @@ class ReadyMetric(MetricObject):
         super().__init__(chosen, llm, embeddings)
 
     def get_prompts(self) -> dict[str, str]:
-        """Return the instructions with which Ragas asks, by their names; needs the package ragas."""
+        """Return the instructions of Ragas's prompts by name; requires the package ragas."""
         from promptls.metrics.ragas.scoring import prompts_of
 
         return prompts_of(self.ready, self.metric.options)
 
     def set_prompts(self, **instructions: Any) -> None:
-        """Ask with these instructions in place of Ragas's own, by the names that `get_prompts` gives.
+        """Replace Ragas's instructions, by the names that `get_prompts` returns.
 
-        Each is a text, or a mapping with `instruction`, `examples` and `language`.
+        Each value is a text, or a mapping with `instruction`, `examples` and `language`.
         """
         prompts = {**(self.metric.options.get("prompts") or {}), **instructions}
         self.metric = Metric(
@@ -297,12 +297,12 @@ class ReadyMetric(MetricObject):
 
 
 class AgentGoalAccuracy(ReadyMetric):
-    """Whether the agent has reached its goal: the `reference`, or without one what the user wanted."""
+    """Whether the agent has reached its goal: the `reference` or, by default, what the user wanted."""
 
     ready = "agent_goal_accuracy"
 
     async def ascore(self, **given: Any) -> MetricResult:
-        """Return the score; see MetricObject.ascore."""
+        """Score the arguments; see `MetricObject.ascore`."""
         if given.get("reference") is not None:
             return await super().ascore(**given)
         given.pop("reference", None)
@@ -322,7 +322,7 @@ class AgentGoalAccuracyWithoutReference(ReadyMetric):
 
 
 class _TextMetric(MetricObject):
-    """A comparison of two texts that asks nobody; 1.0 is the best score."""
+    """A comparison of two texts without a model; 1.0 is the best score."""
 
     def __init__(self, compare: Callable[[str, str], MetricResult], name: str) -> None:
         def compared(*, reference: str, response: str) -> MetricResult:
@@ -341,7 +341,7 @@ def _scorer(ready: str, **options: Any) -> Callable[[str, str], MetricResult]:
 
 
 class BleuScore(_TextMetric):
-    """BLEU from 0 to 1; `kwargs` go to sacrebleu's `corpus_bleu`."""
+    """BLEU from 0 to 1; `kwargs` are passed to sacrebleu's `corpus_bleu`."""
 
     def __init__(self, name: str = "bleu_score", kwargs: Mapping[str, Any] | None = None) -> None:
         def bleu(response: str, reference: str) -> MetricResult:
@@ -353,35 +353,35 @@ class BleuScore(_TextMetric):
 
 
 class RougeScore(_TextMetric):
-    """ROUGE from 0 to 1: `rouge_type` is rouge1, rouge2 or rougeL; `mode` fmeasure, precision or recall."""
+    """ROUGE from 0 to 1; `rouge_type` is rouge1, rouge2 or rougeL, `mode` is fmeasure, precision or recall."""
 
     def __init__(self, name: str = "rouge_score", rouge_type: str = "rougeL", mode: str = "fmeasure") -> None:
         super().__init__(_scorer("rouge", kind=rouge_type, measure=mode), name)
 
 
 class CHRFScore(_TextMetric):
-    """The chrF from 0 to 1."""
+    """chrF from 0 to 1."""
 
     def __init__(self, name: str = "chrf_score") -> None:
         super().__init__(_scorer("chrf"), name)
 
 
 class ExactMatch(_TextMetric):
-    """1.0 where both texts are the same, else 0.0."""
+    """1.0 if both texts are equal, else 0.0."""
 
     def __init__(self, name: str = "exact_match") -> None:
         super().__init__(_scorer("exact_match"), name)
 
 
 class StringPresence(_TextMetric):
-    """1.0 where the reference stands in the response, else 0.0."""
+    """1.0 if the response contains the reference, else 0.0."""
 
     def __init__(self, name: str = "string_present") -> None:
         super().__init__(lambda response, reference: MetricResult(float(reference in response)), name)
 
 
 class DistanceMeasure:
-    """The names of the measures of NonLLMStringSimilarity."""
+    """The distance measures of NonLLMStringSimilarity."""
 
     LEVENSHTEIN: Final = "levenshtein"
     HAMMING: Final = "hamming"
@@ -390,7 +390,7 @@ class DistanceMeasure:
 
 
 class NonLLMStringSimilarity(_TextMetric):
-    """How alike the texts are, from 0 to 1, by a DistanceMeasure."""
+    """Similarity of the texts from 0 to 1, by a DistanceMeasure."""
 
     def __init__(
         self,
@@ -414,12 +414,12 @@ class NonLLMStringSimilarity(_TextMetric):
 
 
 class SemanticSimilarity(ReadyMetric):
-    """The cosine of the embeddings of response and reference, from 0 to 1."""
+    """Cosine similarity of the embeddings of response and reference, from 0 to 1."""
 
     ready = "semantic_similarity"
 
     def __init__(self, embeddings: Any = None, *, name: str = "semantic_similarity", **options: Any) -> None:
-        """Make the metric; `threshold` makes it 1.0 or 0.0."""
+        """Create the metric; with `threshold`, the score is 1.0 or 0.0."""
         super().__init__(None, embeddings, name=name, **options)
 
     async def ascore(self, **given: Any) -> MetricResult:
@@ -452,7 +452,7 @@ _OTHER_NAMES: Final = {
     "MultiModalRelevance": "multi_modal_relevance",
     "InstanceSpecificRubrics": "instance_rubrics",
 }
-"""The names of further classes: those that older releases of Ragas give, and those of metrics of promptls."""
+"""Additional class names: those of older releases of Ragas, and those of metrics that only promptls has."""
 
 
 def _ready_classes() -> dict[str, type[MetricObject]]:
@@ -488,11 +488,11 @@ METRIC_CLASSES: Final[dict[str, type[Any]]] = {
         )
     },
 }
-"""All classes of metrics by their names."""
+"""All metric classes by name."""
 
 
 def __getattr__(name: str) -> Any:
-    # Pickled objects name their class by this module.
+    # Pickled objects refer to their class by this module.
     if name in METRIC_CLASSES:
         return METRIC_CLASSES[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What answers the requests of a prompt object: a model of promptls, of Ragas, or of LangChain."""
+"""Models that prompt objects can use: models of promptls, Ragas or LangChain, and functions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Made = TypeVar("Made")
 
 
 def run_in_own_loop(work: Callable[[], Coroutine[Any, Any, Made]]) -> Made:
-    """Return the result of the coroutine that `work` makes, in a loop of its own thread.
+    """Run the coroutine that `work` returns in the event loop of a new thread, and return its result.
 
-    Raises what that raises.
+    Raises whatever the coroutine raises.
     """
     made: list[Made] = []
     failed: list[BaseException] = []
@@ -28,7 +28,7 @@ def run_in_own_loop(work: Callable[[], Coroutine[Any, Any, Made]]) -> Made:
     def run() -> None:
         try:
             made.append(asyncio.run(work()))
-        except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
+        except BaseException as error:  # noqa: BLE001 - re-raised in the calling thread
             failed.append(error)
 
     thread = Thread(target=run)
@@ -40,20 +40,20 @@ def run_in_own_loop(work: Callable[[], Coroutine[Any, Any, Made]]) -> Made:
 
 
 class UserMessage(dict[str, str]):
-    """A message in the chat format, which has the attributes of LangChain's message of a user too."""
+    """A chat message that also has the attributes of LangChain's `HumanMessage`."""
 
     type = "human"
 
     @property
     def content(self) -> str:
-        """What the message says."""
+        """The text of the message."""
         return self["content"]
 
 
 class PromptValue(BaseModel):
-    """The text that `Prompt.format` makes, with the names that LangChain gives such a thing.
+    """The text returned by `Prompt.format`, with the interface of LangChain's `PromptValue`.
 
-    Where langchain_core is installed, `prompt_value` makes one that LangChain's models take, too.
+    If langchain_core is installed, `prompt_value` returns an object that LangChain's models accept as well.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -66,16 +66,16 @@ class PromptValue(BaseModel):
         return self.prompt_str
 
     def to_messages(self) -> list[Any]:
-        """Return the text as one message of the user, with `role` and `content`."""
+        """Return the text as a single user message, with `role` and `content`."""
         return [UserMessage(role="user", content=self.prompt_str)]
 
     def to_langchain(self) -> Any:
-        """Return the same as a `StringPromptValue` of LangChain, which must be installed."""
+        """Return the text as LangChain's `StringPromptValue`; requires langchain_core."""
         return import_module("langchain_core.prompt_values").StringPromptValue(text=self.prompt_str)
 
 
 def prompt_value(text: str) -> PromptValue:
-    """Return the text as a PromptValue, which is also one of LangChain where langchain_core is installed."""
+    """Return the text as a PromptValue; it is also LangChain's if langchain_core is installed."""
     made: PromptValue = _value_class()(prompt_str=text)
     return made
 
@@ -88,11 +88,11 @@ def _value_class() -> type[PromptValue]:
     except ImportError:
         return PromptValue
 
-    class LangChainPromptValue(PromptValue, values.PromptValue):  # type: ignore[misc, name-defined] # known at run time
-        """The text as the models of LangChain take it."""
+    class LangChainPromptValue(PromptValue, values.PromptValue):  # type: ignore[misc, name-defined] # only known at run time
+        """The text in the form that LangChain's models accept."""
 
         def to_messages(self) -> list[Any]:
-            """Return the text as one message of LangChain."""
+            """Return the text as a single LangChain message."""
             return [messages.HumanMessage(content=self.prompt_str)]
 
     LangChainPromptValue.__name__ = LangChainPromptValue.__qualname__ = "PromptValue"
@@ -100,28 +100,28 @@ def _value_class() -> type[PromptValue]:
 
 
 AT_ONCE: Final = 4
-"""How many requests a model gets at a time, where it does not want fewer."""
+"""Maximum number of concurrent requests to a model, unless the model sets a lower limit."""
 
 
 class TextRequest(NamedTuple):
-    """What a model is to do, and what with."""
+    """An instruction for a model and its input."""
 
     instruction: str
     text: str
 
     @property
     def whole(self) -> str:
-        """Both as one text."""
+        """Both as a single text."""
         return f"{self.instruction}\n\n{self.text}"
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """Both as messages."""
+        """Both as chat messages."""
         return [{"role": "system", "content": self.instruction}, {"role": "user", "content": self.text}]
 
 
 def asking(llm: Any) -> Callable[[Sequence[TextRequest]], list[str]]:
-    """Return a function that gives the answers to requests, in their order.
+    """Return a function that answers requests, in order.
 
     `llm` is the name of a model such as `local:smollm2`, a model of promptls, LangChain or Ragas (with
     `generate_text`), or a function from a text to a text. Raises UsageError for anything else and for an
@@ -147,7 +147,7 @@ def asking(llm: Any) -> Callable[[Sequence[TextRequest]], list[str]]:
 
 
 def _said(message: Any) -> str:
-    """Return the text of what a model of LangChain answers: a message, or a text."""
+    """Return the text of a LangChain model's answer, which is a message or a text."""
     text = getattr(message, "text", None)
     content = getattr(message, "content", message)
     return content if isinstance(content, str) else str(text)
@@ -173,7 +173,7 @@ async def _answers(model: Any, requests: Sequence[TextRequest]) -> list[str]:
 
     async def one(request: TextRequest) -> str:
         async with places:
-            # Room for any answer; a small model that repeats itself comes to an end.
+            # Sufficient for any answer, while a small model that repeats itself is stopped.
             parameters = {"max_tokens": 500 + 2 * len(request.text.encode("utf-8", "replace"))}
             made = await model.complete(request.messages, parameters=parameters, json_schema=None)
         return str(made.text)

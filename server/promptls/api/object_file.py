@@ -1,4 +1,4 @@
-"""Prompt objects in files: rendered as Ragas renders them, with the interface of a template."""
+"""Prompt objects in files: rendered as in Ragas, with the interface of `PromptTemplate`."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from promptls.text.packed import is_json_file, unpacked
 
 
 class PromptObjectFile(PromptTemplate):
-    """A prompt object in YAML with Jinja, or a JSON file that a release of Ragas has saved."""
+    """A prompt object in YAML with Jinja, or in a JSON file saved by Ragas."""
 
     def __init__(
         self, path: Path, options: RenderOptions, counting: Counting, ragas_version: str | None
     ) -> None:
-        """Prepare the prompt object at the absolute `path`; the file is read later."""
+        """Create the prompt object for the file at the absolute `path`, which is read on first use."""
         super().__init__(path, options, counting)
         self._ragas_version = ragas_version
 
     def compile(self) -> None:
-        """Read the file, if it was not since it changed; raises PromptPoetError of kind `load`."""
+        """Read the file if it has changed since it was last read; raises PromptPoetError of kind `load`."""
         if not is_json_file(self.path.name):
             super().compile()
             return
         self._checked(self._json_text())
 
     def render(self, data: Mapping[str, Any] | None = None, /, **inputs: Any) -> RenderedPrompt:
-        """Return the prompt for these inputs, as one part of the role `user`.
+        """Render the prompt with these inputs, as a single part with the role `user`.
 
-        Raises PromptError: of kind `load` where Ragas refuses the object, `data` where an input has no
-        value, and what a template raises for its Jinja. Inputs that the object does not name are left out.
+        Raises PromptError: of kind `load` if Ragas would reject the object, `data` if an input has no
+        value, and the errors of `PromptTemplate.render` for its Jinja. Undeclared inputs are ignored.
         """
         given = inputs if data is None else {**data, **inputs}
         try:

@@ -1,8 +1,8 @@
-"""The examples of a prompt object in another language, by a model.
+"""Prompt objects: `Prompt` and the translation of its examples by a model.
 
-Ragas asks its model for one text after the other, and so does this: the input keys of an example, then
-its output. Here only texts go to the model, and keys, numbers and the shape of JSON must come back as
-they were.
+As in Ragas, texts are translated one at a time: the input keys of an example, then
+its output. Unlike in Ragas, only texts are sent to the model; keys, numbers and the structure of JSON must
+be preserved.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from promptls.text.file_names import file_name_problem
 Ask: TypeAlias = Callable[[Sequence[TextRequest]], Sequence[str]]
 
 ATTEMPTS: Final = 3
-"""How often one text is asked for while the answers cannot be used."""
+"""Maximum number of attempts to translate a text."""
 
 _TEXT: Final = (
     "Translate the user's text into {language}. Answer with the translation alone: no quotes, no notes."
@@ -61,17 +61,17 @@ _JSON: Final = (
 
 
 class _UnusableError(Exception):
-    """Why an answer is no translation of what was asked."""
+    """The answer is not a translation of the requested text; the message says why."""
 
 
 class _Piece(NamedTuple):
-    """A value of an example that is to be translated."""
+    """A value of an example that needs translation."""
 
     example: int
     key: str
     value: Any
     is_json_text: bool
-    """Whether the value was read out of a text with JSON, and goes back into one."""
+    """Whether the value was parsed from JSON text, and is serialized again."""
 
     def request(self, language: str) -> TextRequest:
         if isinstance(self.value, str):
@@ -81,7 +81,7 @@ class _Piece(NamedTuple):
         )
 
     def answered(self, answer: str) -> Any:
-        """Return the translated value; raises _UnusableError, which says why the answer is none."""
+        """Return the translated value; raises _UnusableError if the answer cannot be used."""
         if isinstance(self.value, str):
             if not answer.strip():
                 raise _UnusableError("it is empty")
@@ -91,9 +91,9 @@ class _Piece(NamedTuple):
 
 
 def translated_examples(prompt: PromptObject, language: str, ask: Ask) -> list[dict[str, Any]]:
-    """Return the examples of `prompt` in `language`: the inputs and the output of each, without further keys.
+    """Return the examples of `prompt` translated to `language`: only their inputs and their output.
 
-    Raises UserError where the model's answers cannot be used, and what `ask` raises.
+    Raises UserError if the model's answers cannot be used, and whatever `ask` raises.
     """
     examples = [
         {key: example[key] for key in (*prompt.input_keys, prompt.output_key) if key in example}
@@ -131,7 +131,7 @@ def _piece(index: int, key: str, value: Any, *, may_be_json: bool) -> _Piece:
 
 
 def _filled_in(examples: list[dict[str, Any]], piece: _Piece, answer: str) -> str | None:
-    """Put a translation in its place; of an answer that is none, gives back why."""
+    """Insert a translation into the examples; return the reason if the answer cannot be used."""
     try:
         examples[piece.example][piece.key] = piece.answered(answer)
     except _UnusableError as error:
@@ -148,7 +148,7 @@ def _has_text(value: Any) -> bool:
 
 
 def _json_in(answer: str) -> Any:
-    """Return the first mapping, list or text of JSON in an answer, around which there may be words."""
+    """Return the first JSON object, array or string in an answer, which may contain other text."""
     decoder = json.JSONDecoder()
     begins = [place for place in map(answer.find, '{["') if place >= 0]
     if begins:
@@ -160,7 +160,7 @@ def _json_in(answer: str) -> Any:
 
 
 def _merged(before: Any, after: Any, at: str) -> Any:
-    """`before` with the texts of `after`; raises _UnusableError where the two differ in shape."""
+    """Return `before` with the texts of `after`; raises _UnusableError if their structures differ."""
     where = f"at `{at.lstrip('.')}`" if at else "at its top"
     if isinstance(before, Mapping):
         if not isinstance(after, Mapping) or set(after) != set(before):
@@ -181,13 +181,13 @@ def _merged(before: Any, after: Any, at: str) -> Any:
 
 
 def cache_folder() -> str:
-    """Return the folder of Ragas's prompt objects: `$RAGAS_CACHE_HOME`, else `ragas` in the user's cache."""
+    """Return the folder of saved prompt objects: `$RAGAS_CACHE_HOME`, else `ragas` in the user's cache folder."""
     caches = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     return str(Path(os.environ.get("RAGAS_CACHE_HOME", f"{caches}/ragas")).expanduser())
 
 
 def _text(value: Any) -> str:
-    """Return the value as Ragas takes it for a text: numbers and bytes are written out."""
+    """Coerce a value to text as Ragas does: numbers and bytes are converted."""
     if isinstance(value, str):
         return str(value.value) if hasattr(value, "value") else str(value)
     if isinstance(value, int | float | Decimal):
@@ -217,39 +217,39 @@ Example = Annotated[dict[Text, Any], BeforeValidator(_mapping)]
 
 
 class Prompt(BaseModel):
-    """A prompt object: an instruction, examples, the names of the inputs and of the one output.
+    """A prompt object: an instruction, examples, and the names of the inputs and the output.
 
-    It takes and refuses what `ragas.llms.prompt.Prompt` does, and renders to the same text, to the
-    character. Releases of Ragas differ there; `ragas_version`, a keyword of the constructor, names the
-    one to follow, 0.1.0 to 0.1.21, and is 0.1.0 where it is not given. Raises pydantic's ValidationError,
-    which is a ValueError, for what that release refuses, and ValueError for an unknown release.
+    It accepts and rejects the same values as `ragas.llms.prompt.Prompt`, and renders to exactly the same
+    text. Releases of Ragas differ; the constructor's keyword argument `ragas_version` selects the
+    release, 0.1.0 (the default) to 0.1.21. Raises pydantic's ValidationError,
+    which is a ValueError, for values that the release rejects, and ValueError for an unknown release.
     """
 
     model_config = ConfigDict(extra="ignore")
 
     name: Text
-    """Saved prompts are found again by it."""
+    """The name, which identifies saved prompts."""
     instruction: Text
     """The task, in plain language."""
     output_format_instruction: Text = ""
-    """How the answer is to be laid out; empty, and not part of the object, before 0.1.6."""
+    """The output format; empty, and not a field of the object, before 0.1.6."""
     examples: Annotated[list[Example], BeforeValidator(_list)] = []
-    """Demonstrations: each holds every input key and the output key."""
+    """Demonstrations: each contains every input key and the output key."""
     input_keys: Annotated[list[Text], BeforeValidator(_list)]
     """The names of the inputs."""
     output_key: Text
     """The name of the output."""
     output_type: Text = DEFAULT_OUTPUT_TYPE
-    """`json` or `str`; before 0.1.6 in any case, and any other word counts as `str`."""
+    """`json` or `str`; before 0.1.6, case is ignored and any other value is treated as `str`."""
     language: Text = DEFAULT_LANGUAGE
-    """The language of the demonstrations; saved prompts lie in a folder of its name."""
+    """The language of the demonstrations; saved prompts are located in a folder of this name."""
 
     _release: Release = PrivateAttr(default=FIRST_RELEASE)
 
     def __new__(cls, *given: Any, **values: Any) -> Any:
-        """Return a prompt object, or the prompt of Prompt Poet, which has a class of the same name.
+        """Create a prompt object, or a Prompt Poet prompt, whose class has the same name.
 
-        With `template_data`, `raw_template`, `template_path` or `template_loader` it is
+        With `template_data`, `raw_template`, `template_path` or `template_loader`, the result is a
         `promptls.prompt_poet.Prompt`.
         """
         if given or _OF_PROMPT_POET & values.keys():
@@ -259,7 +259,7 @@ class Prompt(BaseModel):
         return super().__new__(cls)
 
     def __init__(self, *, ragas_version: str = DEFAULT_RELEASE, **values: Any) -> None:
-        """Create a prompt object with the fields and defaults of Ragas `ragas_version`."""
+        """Create a prompt object with the fields and defaults of the Ragas release `ragas_version`."""
         of = release(ragas_version)
         if of.has_defaults:
             values = {"name": "", "input_keys": [""], "output_key": "", **values}
@@ -270,27 +270,27 @@ class Prompt(BaseModel):
 
     @property
     def ragas_version(self) -> str:
-        """The release of Ragas that the object follows."""
+        """The Ragas release whose behavior the object follows."""
         return self._release.name
 
     def to_string(self) -> str:
-        """Return the prompt's text, with `{name}` where each input goes."""
+        """Return the prompt's text, with a placeholder `{name}` for each input."""
         return to_string(self._object(self._release))
 
     def format(self, **inputs: Any) -> PromptValue:
-        """Return the text for these inputs, which must be the input keys and no others; raises ValueError.
+        """Return the text for these inputs; raises ValueError unless they are exactly the input keys.
 
-        Braces of the instruction are fields too, as in Ragas: one that is meant as text stands twice.
+        As in Ragas, braces in the instruction are placeholders too: literal braces must be doubled.
         """
         text = format_prompt(self._object(self._release), inputs, self.to_string())
         return prompt_value(text)
 
     def generate_examples(self) -> str:
-        """Return the examples as they stand in the prompt's text, and nothing where there are none."""
+        """Return the examples as they appear in the prompt's text; empty if there are none."""
         return examples_text(self._object(self._release)) if self.examples else ""
 
     def get_example_str(self, example_no: int) -> str:
-        """Return the example with this number, from 0, alone; raises ValueError where there is none."""
+        """Return the text of the example at this index; raises ValueError if the index is out of range."""
         if example_no >= len(self.examples):
             raise ValueError(
                 f"example number {example_no} is out of range: there are {len(self.examples)}, from 0"
@@ -298,13 +298,13 @@ class Prompt(BaseModel):
         return example_text(self._object(self._release), self.examples[example_no])
 
     def adapt(self, language: str, llm: Any, cache_dir: str | os.PathLike[str] | None = None) -> Prompt:
-        """Return the object with its examples in `language`, which `llm` translates; the instruction stays.
+        """Return the object with its examples translated to `language` by `llm`; the instruction is unchanged.
 
-        What was saved under `<cache_dir>/<language>/<name>.json` is taken instead, without asking; from
-        0.1.13 on the object takes it over. Else the object itself changes and is given back, and from
-        0.1.13 on it is saved there. `llm` is the name of a model, such as `local:smollm2`, a model of
-        promptls or Ragas, or a function from a text to a text. Raises UserError where there is no model of
-        that name or its answers cannot be used; then the object is as it was.
+        If `<cache_dir>/<language>/<name>.json` exists, it is loaded instead of asking the model; from
+        0.1.13 on, its fields are copied to this object. Otherwise this object is changed and returned, and from
+        0.1.13 on also saved there. `llm` is the name of a model, such as `local:smollm2`, a model of
+        promptls or Ragas, or a function from text to text. Raises UserError if the model does not exist
+        or its answers cannot be used; the object is not changed in that case.
         """
         if language == self.language:
             return self
@@ -322,9 +322,9 @@ class Prompt(BaseModel):
         return self
 
     def save(self, cache_dir: str | os.PathLike[str] | None = None) -> None:
-        """Write the object to `<cache_dir>/<language>/<name>.json`, over whatever is there.
+        """Write the object to `<cache_dir>/<language>/<name>.json`, replacing an existing file.
 
-        Without `cache_dir` it is `cache_folder()`. Raises UserError where the file cannot be written.
+        `cache_dir` defaults to `cache_folder()`. Raises UserError if the file cannot be written.
         """
         path = _path(cache_dir, self.language, self.name)
         try:
@@ -344,8 +344,8 @@ class Prompt(BaseModel):
     ) -> Prompt:
         """Return the object that `save` wrote to `<cache_dir>/<language>/<name>.json`.
 
-        Where no release is named, the file tells: one with `output_format_instruction` is of 0.1.21.
-        Raises UserError where there is no such file or it is no JSON object, and what the constructor raises.
+        Without `ragas_version`, a file with `output_format_instruction` is treated as one of 0.1.21.
+        Raises UserError if the file does not exist or is not a JSON object, and the constructor's errors.
         """
         path = _path(cache_dir, language, name)
         try:
@@ -380,26 +380,26 @@ class Prompt(BaseModel):
     def json(self, **options: Any) -> str:
         """Return the object as JSON.
 
-        `options` are those of `model_dump`, such as `exclude`, and of `json.dumps`.
+        Accepts the options of `model_dump`, such as `exclude`, and those of `json.dumps`.
         """
         of_dump = {key: options.pop(key) for key in _DUMP_OPTIONS if key in options}
         return json.dumps(self.model_dump(**of_dump), **options)
 
-    def __iter__(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]  # as the one of BaseModel
-        """Return the fields that the release has, with their values."""
+    def __iter__(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]  # as in BaseModel
+        """Iterate over the fields of the release, with their values."""
         return ((key, getattr(self, key)) for key in self._keys())
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other has the same fields, whatever release it follows."""
+        """Return whether the other object has equal fields, regardless of the release."""
         return self.model_dump() == (other.model_dump() if isinstance(other, BaseModel) else other)
 
-    __hash__ = None  # type: ignore[assignment]  # its fields can be changed
+    __hash__ = None  # type: ignore[assignment]  # mutable
 
     def __repr_args__(self) -> list[tuple[str | None, Any]]:
         return [(key, getattr(self, key)) for key in self._keys()]
 
     def _keys(self) -> list[str]:
-        """Return the names of the fields that the release has, in the order in which it saves them."""
+        """Return the names of the release's fields, in the order in which it saves them."""
         skipped = set() if self._release.has_format_instruction else {"output_format_instruction"}
         return [key for key in type(self).model_fields if key not in skipped]
 
@@ -418,7 +418,7 @@ class Prompt(BaseModel):
 
 
 def _path(cache_dir: str | os.PathLike[str] | None, language: str, name: str) -> Path:
-    """Return the file of a saved prompt; raises UserError for a language or a name that leads elsewhere."""
+    """Return the file of a saved prompt; raises UserError if the path would leave the cache folder."""
     folder = Path(cache_dir or cache_folder())
     for key, value in (("language", language), ("name", name)):
         # Ragas saves a prompt without a name as `.json`.
@@ -433,6 +433,6 @@ def _path(cache_dir: str | os.PathLike[str] | None, language: str, name: str) ->
 
 
 def __getattr__(name: str) -> Any:
-    if name == "RAGAS_CACHE_HOME":  # Looked up when it is asked for, as the environment may change.
+    if name == "RAGAS_CACHE_HOME":  # Evaluated on access, because the environment may change.
         return cache_folder()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

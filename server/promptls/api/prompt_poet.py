@@ -1,4 +1,4 @@
-"""The class of Prompt Poet: a prompt that is rendered when it is made, then tokenized and cut in place."""
+"""Prompt Poet's `Prompt` class: rendered on construction, then tokenized and truncated in place."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from promptls.dialects.prompt_poet.render import (
 from promptls.dialects.prompt_poet.truncation import NO_LIMIT, truncate
 
 RAW_NAME: Final = "raw_template"
-"""What failures in a template without a file name in place of its path."""
+"""The path that errors report for templates without a file."""
 _DEFAULT: Final = Markers()
 Made = TypeVar("Made")
 
 
 class TruncationError(PromptError):
-    """A prompt that cannot be brought under its token limit."""
+    """The prompt cannot be reduced to its token limit."""
 
 
 class TemplateLoader(Protocol):
-    """Where a template comes from; Prompt Poet's own loaders are such objects."""
+    """A source of templates; Prompt Poet's loaders implement this interface."""
 
     def load(self) -> Template:
         """Return the compiled template."""
 
     def id(self) -> str:
-        """Return a name that differs from that of every other template."""
+        """Return a unique name of the template."""
 
 
 class LocalFSTemplateLoader:
-    """A template file by its path, which counts from the working folder."""
+    """A loader for a template file; the path is relative to the working directory."""
 
     def __init__(self, template_path: str) -> None:
         self._path = Path(template_path)
@@ -68,19 +68,19 @@ class LocalFSTemplateLoader:
 
 
 class LocalPackageTemplateLoader(LocalFSTemplateLoader):
-    """A template file in an installed Python package, which is not imported."""
+    """A loader for a template file in an installed Python package, which is not imported."""
 
     def __init__(self, package_name: str, template_path: str) -> None:
         super().__init__(str(package_folder(package_name) / template_path))
         self._id = f"{package_name}:{Path(template_path).parent}/{Path(template_path).name}"
 
     def id(self) -> str:
-        """Return the package and the path in it."""
+        """Return the package and the path within it."""
         return self._id
 
 
 def package_folder(package_name: str) -> Path:
-    """Return the folder of a Python package; raises ValueError where there is none."""
+    """Return the folder of a Python package; raises ValueError if it does not exist."""
     try:
         spec = importlib.util.find_spec(package_name)
     except ImportError:
@@ -92,7 +92,7 @@ def package_folder(package_name: str) -> Path:
 
 
 class _RawLoader(FolderLoader):
-    """Gives one text; it has no folder, so that includes fail as in Prompt Poet."""
+    """A loader for a single text. It has no folder, so includes fail, as in Prompt Poet."""
 
     def __init__(self, text: str) -> None:
         super().__init__(".", {})
@@ -110,14 +110,14 @@ class _RawLoader(FolderLoader):
 
 
 class Prompt:
-    """A prompt by the class of Prompt Poet, with its parameters, methods and properties.
+    """A drop-in replacement for Prompt Poet's `Prompt`, with its parameters, methods and properties.
 
-    The template is a text (`raw_template`), a file (`template_path`, from the working folder or the package
-    `package_name`), or what a `template_loader` gives. `template_data` is what it is rendered with, at once.
-    Jinja's sandbox keeps templates from Python's internals, but for those of a loader of your own;
-    `sandboxed=False` renders without it. `from_cache` and `logger` change nothing.
+    The template is a text (`raw_template`), a file (`template_path`, in the working directory or the package
+    `package_name`), or loaded by a `template_loader`. It is rendered immediately, with `template_data`.
+    Templates are rendered in Jinja's sandbox, except those of a custom loader;
+    `sandboxed=False` disables it. `from_cache` and `logger` are ignored.
 
-    Raises ValueError where no template is given, or two are, and PromptError as `promptls.load` and
+    Raises ValueError unless exactly one template is passed, and PromptError as `promptls.load` and
     `PromptTemplate.render` do.
     """
 
@@ -165,9 +165,9 @@ class Prompt:
             escaped_single_quote,
         )
         self.token_limit: int = token_limit
-        """The limit in tokens that `truncate` keeps to; -1 is none."""
+        """The token limit for `truncate`; -1 means no limit."""
         self.template_package_name = package_name
-        """The package that holds the template."""
+        """The package that contains the template."""
         self._truncation_step = truncation_step
         self._allow_token_overrides = allow_token_overrides
         self._path = None if template_path is None else os.fspath(template_path)
@@ -213,7 +213,7 @@ class Prompt:
 
     @property
     def parts(self) -> list[PromptPart]:
-        """The parts, which hold their token ids once the prompt is tokenized; a new list each time."""
+        """The parts, with token ids after `tokenize`, as a new list."""
         return list(self._parts)
 
     @property
@@ -223,17 +223,17 @@ class Prompt:
 
     @property
     def string(self) -> str:
-        """The prompt as one text; raises PromptError where a part's content is no text."""
+        """The prompt as a single text; raises PromptError if the content of a part is not a text."""
         return self._checked(lambda: joined(self._parts))
 
     @property
     def pretruncation_string(self) -> str:
-        """The prompt as one text, as it was before `truncate`."""
+        """The prompt as a single text, before truncation."""
         return self._checked(lambda: joined(self.pretruncation_parts))
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The prompt as chat messages, one for each part."""
+        """The prompt as chat messages, one per part."""
         return messages(self._parts)
 
     @property
@@ -248,27 +248,27 @@ class Prompt:
 
     @property
     def template_data(self) -> Mapping[str, Any]:
-        """The data that the template saw, with the names that Prompt Poet adds."""
+        """The template's data, including the names that Prompt Poet adds."""
         return self._template_data
 
     @property
     def template_name(self) -> str:
-        """The file name of the template; empty where it has no file."""
+        """The file name of the template; empty if it has no file."""
         return Path(self._path).name if self._path else ""
 
     @property
     def template_dir(self) -> str:
-        """The folder of the template as it was given, `.` for none; empty where it has no file."""
+        """The folder of the template as passed, `.` if the path has none; empty if the template has no file."""
         return str(Path(self._path).parent) if self._path else ""
 
     @property
     def template_id(self) -> str:
-        """The name that the loader gives the template, or its folder and file name."""
+        """The id from the template's loader, or the template's folder and file name."""
         return self._loader.id() if self._loader is not None else f"{self.template_dir}/{self.template_name}"
 
     @property
     def section_stats(self) -> list[dict[str, Any]]:
-        """The tokens of each part and of its sections, as Prompt Poet lays them out; 0 before `tokenize`."""
+        """Token counts of each part and its sections, in Prompt Poet's structure; 0 before `tokenize`."""
         return [
             {
                 "part_name": part.name,
@@ -284,7 +284,7 @@ class Prompt:
         ]
 
     def get_section_token_counts(self) -> dict[str, dict[str, int]]:
-        """Return the tokens by part and section; a part without sections has `_part_total`."""
+        """Return token counts by part and section; parts without sections have the key `_part_total`."""
         return {
             part.name: {each.name: len(each.tokens or ()) for each in part.sections}
             if part.sections
@@ -294,10 +294,10 @@ class Prompt:
         }
 
     def tokenize(self, force_retokenize: bool = False) -> None:
-        """Give each part its token ids; those that have them keep them, unless `force_retokenize`.
+        """Tokenize the parts; parts that have token ids are skipped unless `force_retokenize` is set.
 
-        Raises PromptError of kind `tokens` for a part whose content is no text or holds a special token,
-        and where there is no part.
+        Raises PromptError of kind `tokens` if a part's content is not a text or contains a special token,
+        and if there are no parts.
         """
         self._checked(self._refuse_uncountable)
         self._parts = [
@@ -307,19 +307,19 @@ class Prompt:
             self._whole = tuple(self._parts)
 
     def lreplace_at(self, old: str, new: str, index: int) -> None:
-        """Replace `old` by `new` at the beginning of the content of the part at `index`, and tokenize it.
+        """Replace the prefix `old` of the content of the part at `index` by `new`, and tokenize the part.
 
-        A content that does not begin with `old` stays. Raises IndexError where there is no such part.
+        Content without that prefix is unchanged. Raises IndexError if there is no such part.
         """
         part = self._parts[index]
         if part.content.startswith(old):
             self._parts[index] = self._tokenized(replace(part, content=f"{new}{part.content[len(old) :]}"))
 
     def truncate(self, token_limit: int | None = None, truncation_step: int | None = None) -> None:
-        """Take out parts with a priority until the whole prompt, as tokenized first, is under the limit.
+        """Remove parts with a truncation priority until the tokenized prompt is within the limit.
 
-        Limit and step are those of the constructor where they are None; a limit of -1 changes nothing.
-        Raises TruncationError where that is not enough and where limit, step or priorities are wrong, and
+        Limit and step default to those of the constructor; a limit of -1 changes nothing.
+        Raises TruncationError if that is not sufficient or if limit, step or priorities are invalid, and
         PromptError of kind `tokens` before `tokenize`.
         """
         limit = self.token_limit if token_limit is None else token_limit
@@ -342,8 +342,8 @@ class Prompt:
         self._parts = [whole[index] for index in result.kept]
 
     def _refuse_uncountable(self) -> None:
-        """Raise PromptPoetError where Prompt Poet could not tokenize a part."""
-        # The texts are encoded after this.
+        """Raise PromptPoetError if Prompt Poet could not tokenize a part."""
+        # The texts are encoded after this check.
         count_parts(self._parts, lambda _text: 0, allow_token_overrides=self._allow_token_overrides)
 
     def _tokenized(self, part: PromptPart) -> PromptPart:
@@ -366,7 +366,7 @@ class Prompt:
         return [token for part in parts for token in part.tokens]
 
     def _checked(self, work: Callable[[], Made]) -> Made:
-        """Return what `work` does; a PromptPoetError is raised as PromptError."""
+        """Return the result of `work`; a PromptPoetError is re-raised as PromptError."""
         try:
             return work()
         except PromptPoetError as error:
@@ -374,7 +374,7 @@ class Prompt:
 
 
 def _encoding(encode_func: Any, name: str | None) -> str | Encode:
-    """Return how tokens are made: a function, that of an encoding of tiktoken, or the encoding's name."""
+    """Return the encoding function, that of a tiktoken encoding, or the encoding's name."""
     if encode_func is None:
         return name or "o200k_base"
     # The documentation of Prompt Poet passes the encoding itself.

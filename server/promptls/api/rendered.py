@@ -1,4 +1,4 @@
-"""How a program counts tokens: with a named encoding, or with a function of its own."""
+"""Rendered prompts, and counting their tokens with a named encoding or a custom function."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from promptls.dialects.prompt_poet.parts import PromptPart, count_parts, joined,
 from promptls.dialects.prompt_poet.truncation import NO_LIMIT, truncate
 
 Encode: TypeAlias = Callable[[str], Sequence[int]]
-"""A text's token ids, as Prompt Poet's `encode_func` gives them."""
+"""A function that returns a text's token ids, as Prompt Poet's `encode_func`."""
 
 Count: TypeAlias = Callable[[str], int]
-"""How many tokens a text has; raises ValueError for one that cannot be encoded."""
+"""A function that counts a text's tokens; raises ValueError if the text cannot be encoded."""
 
 KEPT_COUNTS: Final = 2_000
-"""How many texts of a function of one's own are remembered with their counts."""
+"""Number of counts that are cached for a custom function."""
 
 
 def counter(encoding: str | Encode) -> Count:
-    """Return what counts in an encoding or a model's encoding by name, or with a function.
+    """Return a token counter for a named encoding, a model's encoding, or a custom function.
 
-    The same text is not encoded twice. Raises PromptPoetError of kind `tokens` for an unknown name,
-    and for what is neither a name nor a function.
+    Counts are cached. Raises PromptPoetError of kind `tokens` for an unknown name,
+    and for a value that is neither a name nor a function.
     """
     if isinstance(encoding, str):
         from promptls.tokens.encodings import UnknownEncodingError, encoding_name
@@ -48,10 +48,10 @@ def counter(encoding: str | Encode) -> Count:
 
 
 def encoder(encoding: str | Encode) -> Callable[[str], list[int]]:
-    """Return what gives the token ids of a text in a named encoding, or by a function.
+    """Return a function that encodes a text to token ids with a named encoding, or the custom function.
 
-    Raises PromptPoetError of kind `tokens` for an unknown name; the function raises it where there is no
-    vocabulary, and ValueError for a text with the words of a special token.
+    Raises PromptPoetError of kind `tokens` for an unknown name; the returned function raises it if there is no
+    vocabulary, and ValueError for a text that contains a special token.
     """
     if not isinstance(encoding, str):
         encode = encoding
@@ -75,9 +75,9 @@ def _ids(encoding: str, text: str) -> list[int]:
 
 
 def _count(encoding: str, text: str) -> int:
-    """Return the tokens of a text in a named encoding.
+    """Return the number of tokens of a text in a named encoding.
 
-    Raises ValueError, or PromptPoetError without vocabulary.
+    Raises ValueError, or PromptPoetError if there is no vocabulary.
     """
     from promptls.tokens.counting import count_strictly
     from promptls.tokens.encodings import VocabularyError
@@ -93,59 +93,59 @@ def _length(encode: Encode, text: str) -> int:
 
 
 class TokenCounts(NamedTuple):
-    """How many tokens a prompt has, part by part."""
+    """The number of tokens of a prompt, by part."""
 
     parts: tuple[int, ...]
     """The tokens of each part, in the order of `RenderedPrompt.parts`."""
     sections: tuple[tuple[int, ...], ...]
-    """The tokens of each section of each part: empty for a part without sections. A part's sections
-    are counted one by one, and need not sum to the part."""
+    """The tokens of each section of each part; empty for parts without sections. A part's sections
+    are counted separately, so their sum may differ from the part's count."""
 
     @property
     def total(self) -> int:
-        """The tokens of all parts. A text of them all can have fewer: parts are counted one by one."""
+        """The sum over all parts. The joined text may have fewer tokens, as parts are counted separately."""
         return sum(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """How a rendered prompt is counted and cut where the call says nothing else."""
+    """Defaults for counting and truncating a rendered prompt."""
 
     path: str
-    """The template's absolute path, for failures."""
+    """The template's absolute path, for error messages."""
     encoding: str | Encode
     count: Count
     allow_token_overrides: bool
     token_limit: int
-    """In tokens; -1 for none."""
+    """The limit in tokens; -1 means no limit."""
     truncation_step: int | None
-    """In tokens."""
+    """The step in tokens."""
 
 
 @dataclass(frozen=True)
 class RenderedPrompt:
-    """A prompt as the model gets it. Nothing changes it: `truncate` gives another one.
+    """A rendered prompt. It is immutable: `truncate` returns a new one.
 
-    What cannot be had, such as the text of a prompt with a part that is no text, raises PromptError
-    when it is asked for.
+    Properties that cannot be computed, such as the text of a prompt with a non-text part, raise PromptError
+    on access.
     """
 
     parts: tuple[PromptPart, ...]
     """The parts in order, cleaned: each has `name`, `role`, `content`, `truncation_priority` and `sections`,
-    just as YAML read them."""
+    as parsed from YAML."""
     removed: tuple[PromptPart, ...]
-    """The parts that `truncate` took out, in order."""
+    """The parts that `truncate` removed, in order."""
     text: str
-    """What Jinja made of the template: the text that was read as YAML."""
+    """The output of Jinja, which was parsed as YAML."""
     _counting: Counting = field(repr=False, compare=False)
     _whole: RenderedPrompt | None = field(default=None, repr=False, compare=False)
-    """The prompt before truncation, where this is what truncation left."""
+    """The prompt before truncation, if this prompt was truncated."""
 
     @property
     def string(self) -> str:
-        """The prompt as one text: the contents of all parts, with nothing in between.
+        """The prompt as a single text: the concatenated contents of all parts.
 
-        Raises PromptError of kind `parts` where a part's content is no text.
+        Raises PromptError of kind `parts` if the content of a part is not a text.
         """
         try:
             return joined(self.parts)
@@ -154,19 +154,19 @@ class RenderedPrompt:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The prompt as chat messages, one for each part, with `role` and `content`: a new list each time."""
+        """The prompt as chat messages, one per part, with `role` and `content`, as a new list."""
         return messages(self.parts)
 
     @cached_property
     def tokens(self) -> TokenCounts:
-        """The tokens of the parts, in the encoding that the template was loaded with.
+        """Token counts of the parts, in the encoding that was passed to `load`.
 
-        Raises PromptError of kind `tokens` where a part's content is no text or holds the words of a
-        special token, where a section presets tokens, and where there is no part.
+        Raises PromptError of kind `tokens` if a part's content is not a text or contains a
+        special token, if a section presets tokens, and if there are no parts.
         """
         if self._whole is not None:
             known = self._whole.tokens
-            # A part is kept as the very object that it was.
+            # Truncation keeps parts as identical objects.
             kept = {id(part) for part in self.parts}
             chosen = [index for index, part in enumerate(self._whole.parts) if id(part) in kept]
             return TokenCounts(
@@ -177,15 +177,15 @@ class RenderedPrompt:
 
     @cached_property
     def token_ids(self) -> tuple[int, ...]:
-        """The ids of the tokens of all parts, in order; a part that presets `tokens` has those.
+        """The token ids of all parts, in order; preset `tokens` of a part are used as they are.
 
-        They are as many as `tokens.total`. Raises PromptError of kind `tokens`, as `tokens` does.
+        Their number is `tokens.total`. Raises PromptError of kind `tokens`, as `tokens` does.
         """
         return tuple(token for ids in self.part_token_ids for token in ids)
 
     @cached_property
     def part_token_ids(self) -> tuple[tuple[int, ...], ...]:
-        """The ids of the tokens of each part; raises PromptError of kind `tokens`, as `tokens` does."""
+        """The token ids of each part; raises PromptError of kind `tokens`, as `tokens` does."""
         counts = self.tokens.parts
         try:
             encode = encoder(self._counting.encoding)
@@ -196,7 +196,7 @@ class RenderedPrompt:
             raise self._failure(error) from error
 
     def count(self, encoding: str | Encode) -> TokenCounts:
-        """Return the tokens of the parts in another encoding: by its name, a model's name, or a function.
+        """Return token counts of the parts in an encoding, specified by its name, a model's name, or a function.
 
         Raises PromptError of kind `tokens`, as `tokens` does, and for an unknown name.
         """
@@ -207,16 +207,16 @@ class RenderedPrompt:
         return self._counted(count)
 
     def truncate(self, token_limit: int | None = None, truncation_step: int | None = None) -> RenderedPrompt:
-        """Return the parts that remain under `token_limit`: the highest `truncation_priority` is cut first.
+        """Return the prompt truncated to `token_limit`: parts with the highest `truncation_priority` go first.
 
-        Parts go until a multiple of `truncation_step` tokens is removed, so that a growing chat begins
-        the same for some turns, and the model's prefix cache holds. Limit and step are those that the
-        template was loaded with where they are None; a limit of -1 leaves everything. The whole prompt
-        is looked at each time, whatever was removed before.
+        Parts are removed until a multiple of `truncation_step` tokens is removed, so that the beginning of a
+        growing chat stays the same for several turns and can use the model's prefix cache. Limit and step
+        default to those passed to `load`; a limit of -1 removes nothing. Truncation always starts from the
+        whole prompt, regardless of earlier truncation.
 
         Raises PromptError of kind `truncation` for a limit or a step below 1, a limit without a step, a
-        priority that is no number, preset tokens that are no list, and where removing all that may go is
-        not enough; and of kind `tokens`, as `tokens` does.
+        priority that is not a number, preset tokens that are not a list, and if removing all removable parts is
+        not sufficient; and of kind `tokens`, as `tokens` does.
         """
         whole = self._whole or self
         limit = self._counting.token_limit if token_limit is None else token_limit

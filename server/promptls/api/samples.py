@@ -1,4 +1,4 @@
-"""Samples to evaluate: one turn with what belongs to it, or a conversation; and datasets of them."""
+"""Evaluation samples, of a single turn or a conversation, and datasets of samples."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class ToolCall(BaseModel):
-    """A call of a tool by an agent."""
+    """A tool call by an agent."""
 
     name: str
     args: dict[str, Any]
 
 
 class HumanMessage(BaseModel):
-    """A message of the user."""
+    """A message from the user."""
 
     type: Literal["human"] = "human"
     content: str
@@ -28,7 +28,7 @@ class HumanMessage(BaseModel):
 
 
 class AIMessage(BaseModel):
-    """A message of the agent, with the tools that it calls."""
+    """A message from the agent, with its tool calls."""
 
     type: Literal["ai"] = "ai"
     content: str = ""
@@ -37,7 +37,7 @@ class AIMessage(BaseModel):
 
 
 class ToolMessage(BaseModel):
-    """What a tool answers."""
+    """The result of a tool call."""
 
     type: Literal["tool"] = "tool"
     content: str
@@ -48,7 +48,7 @@ Message = Annotated[HumanMessage | AIMessage | ToolMessage, Field(discriminator=
 
 
 class _Sample(BaseModel):
-    """What all samples have in common; unknown fields are refused, because they are probably typos."""
+    """The base class of samples; unknown fields are rejected, because they are probably typos."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -88,7 +88,7 @@ class MultiTurnSample(_Sample):
     reference_topics: list[str] | None = None
 
     def pretty_repr(self) -> str:
-        """Return the conversation as text, a line for each message."""
+        """Return the conversation as text, one line per message."""
         return "\n".join(
             f"{each.type}: {each.content}"
             + "".join(f"\n  {call.name}({call.args})" for call in getattr(each, "tool_calls", None) or ())
@@ -100,9 +100,9 @@ Sample = SingleTurnSample | MultiTurnSample
 
 
 def sample_of(row: Sample | Mapping[str, Any]) -> Sample:
-    """Return the sample that a row holds: a conversation where `user_input` is a list.
+    """Return the sample for a row: a conversation if `user_input` is a list.
 
-    Columns that no sample has are left out. Raises pydantic's ValidationError, a ValueError.
+    Unknown columns are ignored. Raises pydantic's ValidationError, a ValueError.
     """
     if isinstance(row, _Sample):
         return row
@@ -112,10 +112,10 @@ def sample_of(row: Sample | Mapping[str, Any]) -> Sample:
 
 
 class EvaluationDataset:
-    """Samples in order, all of one turn or all conversations."""
+    """An ordered list of samples: either all single-turn or all conversations."""
 
     def __init__(self, samples: Iterable[Sample | Mapping[str, Any]], *, name: str | None = None) -> None:
-        """Take the samples, or rows of them; raises ValueError where there are both kinds."""
+        """Create a dataset of samples or rows; raises ValueError if both kinds of samples are mixed."""
         self.samples: list[Sample] = [sample_of(each) for each in samples]
         self.name = name
         kinds = {type(each).__name__ for each in self.samples}
@@ -124,38 +124,38 @@ class EvaluationDataset:
 
     @classmethod
     def from_list(cls, data: Iterable[Mapping[str, Any]], *, name: str | None = None) -> EvaluationDataset:
-        """Return the dataset of these rows."""
+        """Create a dataset from rows."""
         return cls(data, name=name)
 
     from_dict = from_list
 
     @classmethod
     def from_pandas(cls, dataframe: Any, *, name: str | None = None) -> EvaluationDataset:
-        """Return the dataset of the rows of a DataFrame; missing values are None."""
+        """Create a dataset from the rows of a DataFrame; missing values become None."""
         rows = dataframe.astype(object).where(dataframe.notna(), None).to_dict(orient="records")
         return cls(rows, name=name)
 
     @classmethod
     def from_jsonl(cls, path: str | Path) -> EvaluationDataset:
-        """Return the dataset of a file with a JSON object on each line; raises OSError and ValueError."""
+        """Create a dataset from a JSON Lines file; raises OSError and ValueError."""
         lines = Path(path).read_text("utf-8").splitlines()
         return cls([json.loads(line) for line in lines if line.strip()])
 
     def to_list(self) -> list[dict[str, Any]]:
-        """Return the rows: of each sample the fields that are not None."""
+        """Return the samples as rows, without fields that are None."""
         return [each.to_dict() for each in self.samples]
 
     def to_pandas(self) -> Any:
-        """Return the rows as a DataFrame, which needs pandas."""
+        """Return the rows as a DataFrame; requires pandas."""
         return import_module("pandas").DataFrame(self.to_list())
 
     def to_jsonl(self, path: str | Path) -> None:
-        """Write a JSON object for each sample; raises OSError."""
+        """Write the samples as JSON Lines; raises OSError."""
         lines = [json.dumps(row, ensure_ascii=False) for row in self.to_list()]
         Path(path).write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the rows as a table, lists and mappings as JSON; raises OSError."""
+        """Write the rows as CSV, with lists and mappings as JSON; raises OSError."""
         rows = self.to_list()
         columns = list(dict.fromkeys(name for row in rows for name in row))
         with Path(path).open("w", encoding="utf-8", newline="") as stream:
@@ -171,7 +171,7 @@ class EvaluationDataset:
                 )
 
     def features(self) -> list[str]:
-        """Return the names of the fields that a sample has."""
+        """Return the names of the fields that are set in any sample."""
         return list(dict.fromkeys(name for row in self.to_list() for name in row))
 
     def is_multi_turn(self) -> bool:

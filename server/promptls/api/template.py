@@ -1,4 +1,4 @@
-"""Whether a file holds a prompt object or an evaluation prompt, as far as a look at its lines can tell."""
+"""Loading prompt files: detection of the kind of file, compilation caches, `load` and `PromptTemplate`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def is_object_file(path: Path) -> bool:
 
 
 def is_evaluation_file(path: Path) -> bool:
-    """Return whether the file has an evaluation prompt's templates at its top level, and no list of parts."""
+    """Return whether the file has the templates of an evaluation prompt at its top level, and no parts."""
     return _holds(path, _EVALUATION_KEY)
 
 
@@ -56,12 +56,12 @@ def _holds(path: Path, key: re.Pattern[str]) -> bool:
     try:
         text = _TAG.sub("", path.read_text("utf-8-sig"))
     except (OSError, ValueError):
-        return False  # loading the template says what is wrong with it
+        return False  # loading the template reports the problem
     return key.search(text) is not None and _ITEM.search(text) is None
 
 
 KEPT_FILES: Final = 1_000
-"""How many compiled files are kept, those that were used last."""
+"""Size of the LRU cache of compiled files."""
 
 _Key: TypeAlias = tuple[str, str, bool]
 
@@ -70,13 +70,13 @@ _kept: OrderedDict[_Key, tuple[Stamp, CodeType]] = OrderedDict()
 
 
 class CompiledFiles(FolderLoader):
-    """Templates of one folder by name, compiled once as long as time and size of their files stay.
+    """A loader for the templates of a folder that caches compiled code by modification time and size.
 
-    Only code is kept, never a template: what an imported file sets belongs to one rendering.
+    Only code is cached, not template objects: variables set by an imported file belong to one rendering.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Look in `folder`."""
+        """Load templates from `folder`."""
         super().__init__(folder, {})
 
     def load(
@@ -85,9 +85,9 @@ class CompiledFiles(FolderLoader):
         name: str,
         globals: MutableMapping[str, Any] | None = None,  # noqa: A002 - the name is Jinja's
     ) -> Template:
-        """Return the template `name`, as Jinja asks for it; raises what compiling and reading it raises."""
+        """Load the template `name` for Jinja; raises the errors of reading and compiling it."""
         path = self.path_of(name)
-        # Looked at before the file is read: a change in between is seen the next time.
+        # The stamp is taken before the file is read, so that a concurrent change is noticed on the next load.
         stamp = _stamp(path)
         if stamp is None:
             raise TemplateNotFound(name)
@@ -122,9 +122,9 @@ def _keep(key: _Key, stamp: Stamp, code: CodeType) -> None:
 
 
 KEPT_ITEMS: Final = 10_000
-"""How many items are kept, those that were used last."""
+"""Size of the LRU cache of items."""
 LONGEST_KEPT: Final = 4_000
-"""The longest piece that is kept, in characters."""
+"""The longest piece that is cached, in characters."""
 
 _UNSURE: Final = re.compile("[\r\x85\u2028\u2029\ufeff]|\n-(?! )|\n\\.\\.\\.|(?<![A-Za-z0-9])&(?!\\s)")
 _BLANK: Final = re.compile(r"(?: *(?:#[ -~]*)?\n)*")
@@ -135,9 +135,9 @@ _items_kept: OrderedDict[str, Any] = OrderedDict()
 
 
 def load_items(text: str) -> Any:
-    """Return the data that the rendered `text` holds; nobody may change them, as others get them too.
+    """Parse the rendered `text` as YAML; the result is shared and must not be modified.
 
-    Raises PromptPoetError of kind `yaml` with the place.
+    Raises PromptPoetError of kind `yaml` with the location.
     """
     first = 0 if text.startswith("- ") else text.find("\n- ") + 1
     is_list = text.startswith("- ", first) and _BLANK.fullmatch(text, 0, first)
@@ -145,7 +145,7 @@ def load_items(text: str) -> Any:
         return document.load(text)
     pieces = _BETWEEN.split(text[first:])
     items = _items_known(pieces)
-    # A last line without its end can only be the last piece, and stays the last one here.
+    # Only the last piece can lack a line ending, and it remains the last one.
     missing = [piece for piece in dict.fromkeys(pieces) if piece not in items]
     if missing:
         try:
@@ -157,13 +157,13 @@ def load_items(text: str) -> Any:
         items.update(zip(missing, read, strict=True))
         _items_keep(missing, items)
     if len(items) < len(pieces) and not all(map(_is_unchanging, items.values())):
-        # What can be changed must not stand twice.
+        # Mutable values must not be shared within the result.
         return document.load(text)
     return [items[piece] for piece in pieces]
 
 
 def _items_known(pieces: list[str]) -> dict[str, Any]:
-    """Return the items of those pieces that were read before."""
+    """Return the cached items of the pieces."""
     found = {}
     with _lock:
         for piece in pieces:
@@ -184,15 +184,15 @@ def _items_keep(pieces: list[str], items: dict[str, Any]) -> None:
 
 
 def _is_unchanging(item: Any) -> bool:
-    """Return whether nobody who gets a value of the item can change it."""
+    """Return whether the item's values are immutable."""
     return isinstance(item, dict) and all(type(value) in _UNCHANGING for value in item.values())
 
 
 _QUICK_SECONDS: Final = 0.3
-"""Renderings that fail later than this are not made again to find the line."""
+"""Renderings that fail later than this are not repeated to find the line."""
 
 
-def load(  # noqa: PLR0913 - each is one thing that a caller may say
+def load(  # noqa: PLR0913 - each is an independent option
     path: str | os.PathLike[str],
     *,
     encoding: str | Encode = "o200k_base",
@@ -203,29 +203,29 @@ def load(  # noqa: PLR0913 - each is one thing that a caller may say
     sandboxed: bool = True,
     ragas_version: str | None = None,
 ) -> PromptTemplate:
-    """Return the parts template in the file at `path`, compiled; it renders as Prompt Poet renders it.
+    """Load and compile the parts template in the file at `path`; it renders exactly as in Prompt Poet.
 
-    A prompt object, in YAML or in JSON that Ragas has saved, renders to one message, as Ragas renders
-    it; `ragas_version`, such as `0.1.21`, is the release that it is for where the file names none.
+    A prompt object, in YAML or in JSON saved by Ragas, renders to a single message, as in Ragas;
+    `ragas_version`, such as `0.1.21`, is its release if the file does not specify one.
 
-    An evaluation prompt is an `EvaluationPrompt`: it renders rows, as OpenCompass asks them.
+    An evaluation prompt is returned as an `EvaluationPrompt`, which renders rows as OpenCompass does.
 
-    `path` counts from the folder of the process, as it is now. What the file includes is looked up
-    from the file's folder. Compiled files are kept by path, time of change and size: a file that
-    did not change is compiled once, however often it is loaded, and one that did change is seen by
+    `path` is relative to the current working directory. Included files are resolved
+    from the file's folder. Compiled files are cached by path, modification time and size: an
+    unchanged file is compiled only once, and a changed file is used by
     the next rendering.
 
-    What the file's header declares counts in editors and on the command line; to Prompt Poet, and
-    here, the header is a comment.
+    Declarations in the file's header only affect editors and the command line; for Prompt Poet and
+    for this function, the header is a comment.
 
-    `encoding` counts tokens: the name of an encoding or of a model, or a function from a text to
-    its token ids. `token_limit`, in tokens, is what the template reads as `token_limit` and what
-    `truncate` keeps to in steps of `truncation_step` tokens; -1 is none. With
-    `allow_token_overrides`, parts may preset their token ids. `markers` are what stands for spaces
-    and line breaks in contents. Jinja's sandbox keeps the template from Python's internals, and
-    `sandboxed=False` renders without it. Time and memory are those of the process.
+    `encoding` is used to count tokens: the name of an encoding or of a model, or a function from a text to
+    its token ids. `token_limit`, in tokens, is available to the template as `token_limit` and is the limit
+    for `truncate`, which removes steps of `truncation_step` tokens; -1 means no limit. With
+    `allow_token_overrides`, parts may preset their token ids. `markers` are placeholders for spaces
+    and line breaks in contents. Templates are rendered in Jinja's sandbox;
+    `sandboxed=False` disables it. Time and memory are not limited.
 
-    Raises PromptError: of kind `load` where the file is not there, is not UTF-8, or is no Jinja, and
+    Raises PromptError: of kind `load` if the file does not exist, is not UTF-8 or is not valid Jinja, and
     of kind `tokens` for an unknown encoding.
     """
     options = RenderOptions(token_limit, markers, allow_token_overrides, sandboxed)
@@ -251,10 +251,10 @@ def load(  # noqa: PLR0913 - each is one thing that a caller may say
 
 
 class PromptTemplate:
-    """A prompt file that `load` has compiled. It may be rendered in several threads at once."""
+    """A compiled prompt file, returned by `load`. It can be rendered by several threads concurrently."""
 
     def __init__(self, path: Path, options: RenderOptions, counting: Counting) -> None:
-        """Prepare the template at the absolute `path`; it is compiled later."""
+        """Create the template for the file at the absolute `path`, which is compiled on first use."""
         self.path = path
         """The absolute path of the template's file."""
         self._options = options
@@ -264,20 +264,20 @@ class PromptTemplate:
         return f"<PromptTemplate {str(self.path)!r}>"
 
     def compile(self) -> None:
-        """Compile the template, if it was not since it changed; raises PromptPoetError of kind `load`."""
+        """Compile the template if it has changed since it was last compiled; raises PromptPoetError (`load`)."""
         files = CompiledFiles(self.path.parent)
         load_template(make_environment(files, sandboxed=self._options.sandboxed), files, self.path.name)
 
     def render(self, data: Mapping[str, Any] | None = None, /, **inputs: Any) -> RenderedPrompt:
-        """Return the prompt for these inputs: given by name, in the mapping `data`, or in both.
+        """Render the prompt with these inputs, passed as keyword arguments, in the mapping `data`, or both.
 
-        Values are copied deeply first, as in Prompt Poet, and may be functions. An input given in both
-        is the one given by name; one that the template reads and nobody gives renders to nothing.
+        Values are deep-copied first, as in Prompt Poet, and may be functions. Keyword arguments override
+        `data`; missing inputs render as empty text.
 
-        Raises PromptError: of kind `data` for `token_limit` and `escape_special_characters`, which the
-        template has already, and for values that cannot be copied; `load` where the template has changed
-        and is no longer Jinja; `render` or `sandbox` where it fails on the data; `yaml` and
-        `parts` where what it renders to is no list of parts.
+        Raises PromptError: of kind `data` for the reserved names `token_limit` and `escape_special_characters`,
+        and for values that cannot be copied; `load` if the template has changed
+        and is no longer valid Jinja; `render` or `sandbox` if it fails on the data; `yaml` and
+        `parts` if the rendered text is not a list of parts.
         """
         given = inputs if data is None else {**data, **inputs}
         started = time.perf_counter()
@@ -285,7 +285,7 @@ class PromptTemplate:
             rendered = self._text(given)
             parts = parse_parts(rendered.text, rendered.data, self._options, load_items)
         except PromptPoetError as error:
-            # A function would be called again, and may do more than answer.
+            # Rendering again would call functions again, which may have side effects.
             is_harmless = not any(map(callable, given.values()))
             if not is_harmless or time.perf_counter() - started > _QUICK_SECONDS:
                 raise PromptError(error, self._counting.path) from error
@@ -293,11 +293,11 @@ class PromptTemplate:
         return RenderedPrompt(parts, (), rendered.text, self._counting)
 
     def format(self, **inputs: Any) -> str:
-        """Return the prompt for these inputs as one text; raises PromptError as `render` and `string` do."""
+        """Render the prompt as a single text; raises PromptError as `render` and `string` do."""
         return self.render(inputs).string
 
     def _culprit(self, error: PromptPoetError, data: Mapping[str, Any]) -> Culprit | None:
-        """Return what made a rendered text that cannot be read, found by rendering once more with a map."""
+        """Find the template location that caused unreadable output, by rendering again with a source map."""
         if error.kind not in {"yaml", "parts"}:
             return None
         try:
@@ -308,6 +308,6 @@ class PromptTemplate:
 
     def _text(self, data: Mapping[str, Any]) -> RenderedText:
         files = CompiledFiles(self.path.parent)
-        # An environment keeps what imported files set, which is one rendering's own.
+        # An environment retains variables of imported files, which belong to a single rendering.
         environment = make_environment(files, sandboxed=self._options.sandboxed)
         return render_loaded(environment, files, self.path.name, data, self._options)

@@ -1,1 +1,1 @@
-"""Datasets, read from files one row at a time."""
+"""Datasets: readers and writers of dataset files, which stream one row at a time, and storage back ends."""

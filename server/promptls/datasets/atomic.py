@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all."""
+"""Atomic file replacement."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import TextIO
 
 @contextmanager
 def replaced(path: Path, *, is_private: bool = False) -> Iterator[TextIO]:
-    """Provide a stream whose text replaces the file at `path` when the block ends without an error.
+    """Yield a stream whose text replaces the file at `path` if the block completes without an error.
 
-    The text is valid UTF-8: half characters (lone surrogates) are written as escapes, which JSON reads back.
-    After an error, `path` is as before and nothing else is left in its folder. Others may read the file as
-    the user's umask says, unless it `is_private`. Raises OSError.
+    The output is valid UTF-8: lone surrogates are written as escape sequences, which JSON can read back.
+    On error, `path` is unchanged and no temporary file remains in its folder. The file's permissions follow
+    the user's umask, unless `is_private` is set. Raises OSError.
     """
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     temporary = Path(name)
@@ -26,7 +26,7 @@ def replaced(path: Path, *, is_private: bool = False) -> Iterator[TextIO]:
             stream.flush()
             os.fsync(stream.fileno())
         if not is_private:
-            # A temporary file is private; results are as readable as what the user writes by hand.
+            # Temporary files are private; results get the permissions of any file that the user creates.
             mask = os.umask(0)
             os.umask(mask)
             temporary.chmod(0o666 & ~mask)

@@ -1,4 +1,4 @@
-"""Places that datasets and results are stored in, by name: memory, folders, and those of other packages."""
+"""Storage back ends for datasets and results: memory, local folders, and back ends of other packages."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from promptls.text.suggest import did_you_mean, nearest
 
 
 class Backend(ABC):
-    """A place for datasets, and apart from them for the results of experiments, both by name.
+    """Storage for named datasets and, separately, for named experiment results.
 
-    The methods are those that the back ends of Ragas have, so that each fits the other's place. A back
-    end of a package of its own is found by an entry point of the group `promptls.backends`.
+    The interface is that of the Ragas back ends, so the two are interchangeable. A package can register its
+    own back end with an entry point in the group `promptls.backends`.
     """
 
     @abstractmethod
     def load_dataset(self, name: str) -> list[RowData]:
-        """Return the rows of the dataset `name`, none of an empty one; raises FileNotFoundError."""
+        """Return the rows of the dataset `name`; raises FileNotFoundError if it does not exist."""
 
     @abstractmethod
     def save_dataset(self, name: str, data: list[RowData], data_model: Any = None) -> None:
-        """Keep the rows as the dataset `name`, in place of those that it had."""
+        """Store the rows as the dataset `name`, replacing its previous rows."""
 
     @abstractmethod
     def list_datasets(self) -> list[str]:
@@ -38,57 +38,57 @@ class Backend(ABC):
 
     @abstractmethod
     def load_experiment(self, name: str) -> list[RowData]:
-        """Return the rows of the results `name`; raises FileNotFoundError."""
+        """Return the rows of the results `name`; raises FileNotFoundError if they do not exist."""
 
     @abstractmethod
     def save_experiment(self, name: str, data: list[RowData], data_model: Any = None) -> None:
-        """Keep the rows as the results `name`."""
+        """Store the rows as the results `name`."""
 
     @abstractmethod
     def list_experiments(self) -> list[str]:
         """Return the names of all results, sorted."""
 
     def stream_dataset(self, name: str) -> Iterator[RowData]:
-        """Return the rows of a dataset, one at a time where the place can do that."""
+        """Yield the rows of a dataset, one at a time if the back end supports it."""
         return iter(self.load_dataset(name))
 
 
 class MissingData(UsageError, FileNotFoundError):  # noqa: N818 - as its base
-    """A dataset, or results, that are not there."""
+    """The dataset or the results do not exist."""
 
 
 class UnknownBackend(UsageError, ValueError):  # noqa: N818 - as its base
-    """A back end that no package has, or that is given what it does not take."""
+    """An unknown back end, or options that it does not accept."""
 
 
 class InMemory(Backend):
-    """What one back end of this kind keeps, all of them in the process find again."""
+    """Storage in memory, shared by all instances in the process."""
 
     _datasets: ClassVar[dict[str, list[RowData]]] = {}
     _experiments: ClassVar[dict[str, list[RowData]]] = {}
 
     def load_dataset(self, name: str) -> list[RowData]:
-        """As in Backend."""
+        """See `Backend`."""
         return _loaded(self._datasets, name, "dataset")
 
     def save_dataset(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
-        """As in Backend."""
+        """See `Backend`."""
         self._datasets[name] = [dict(row) for row in data]
 
     def list_datasets(self) -> list[str]:
-        """As in Backend."""
+        """See `Backend`."""
         return sorted(self._datasets)
 
     def load_experiment(self, name: str) -> list[RowData]:
-        """As in Backend."""
+        """See `Backend`."""
         return _loaded(self._experiments, name, "experiment")
 
     def save_experiment(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
-        """As in Backend."""
+        """See `Backend`."""
         self._experiments[name] = [dict(row) for row in data]
 
     def list_experiments(self) -> list[str]:
-        """As in Backend."""
+        """See `Backend`."""
         return sorted(self._experiments)
 
 
@@ -102,10 +102,10 @@ class LocalBackend(Backend):
     """One file for each dataset, in one format."""
 
     format: ClassVar[str]
-    """The name of the format in `FORMATS`."""
+    """The key of the format in `FORMATS`."""
 
     def __init__(self, root_dir: str | os.PathLike[str]) -> None:
-        """Below `root_dir`, which counts from the process's folder and is made when something is saved."""
+        """Store files below `root_dir`, which is created on the first save."""
         self.root_dir = Path(root_dir)
 
     @property
@@ -113,9 +113,9 @@ class LocalBackend(Backend):
         return FORMATS[self.format].suffixes[0]
 
     def path_of(self, name: str, kind: str) -> Path:
-        """Return the file of the dataset or the results `name`.
+        """Return the path of the dataset or the results `name`.
 
-        Raises UsageError for a name that leads elsewhere.
+        Raises UsageError for a name that points outside the folder.
         """
         folder = self.root_dir / kind
         for part in name.replace(os.sep, "/").split("/"):
@@ -128,31 +128,31 @@ class LocalBackend(Backend):
         return folder / f"{name}{self._suffix}"
 
     def load_dataset(self, name: str) -> list[RowData]:
-        """As in Backend."""
+        """See `Backend`."""
         return list(self.stream_dataset(name))
 
     def stream_dataset(self, name: str) -> Iterator[RowData]:
-        """As in Backend; the file is looked for at once, and read while rows are asked for."""
+        """See `Backend`; the file is located immediately, and read lazily."""
         return self._read(self._there(name, "datasets"))
 
     def save_dataset(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
-        """As in Backend."""
+        """See `Backend`."""
         self._save(self.path_of(name, "datasets"), data)
 
     def list_datasets(self) -> list[str]:
-        """As in Backend."""
+        """See `Backend`."""
         return self._names("datasets")
 
     def load_experiment(self, name: str) -> list[RowData]:
-        """As in Backend."""
+        """See `Backend`."""
         return list(self._read(self._there(name, "experiments")))
 
     def save_experiment(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
-        """As in Backend."""
+        """See `Backend`."""
         self._save(self.path_of(name, "experiments"), data)
 
     def list_experiments(self) -> list[str]:
-        """As in Backend."""
+        """See `Backend`."""
         return self._names("experiments")
 
     def _read(self, path: Path) -> Iterator[RowData]:
@@ -191,31 +191,31 @@ class LocalBackend(Backend):
 
 
 class LocalCsv(LocalBackend):
-    """CSV; all values are text when they are read again."""
+    """CSV files; all values are read back as text."""
 
     format = "csv"
 
 
 class LocalJsonl(LocalBackend):
-    """JSON Lines; values keep the types that JSON has."""
+    """JSON Lines files; values retain their JSON types."""
 
     format = "jsonl"
 
 
 class LocalJson(LocalBackend):
-    """JSON; values keep the types that JSON has. Files are read as a whole."""
+    """JSON files; values retain their JSON types. Files are read as a whole."""
 
     format = "json"
 
 
 class LocalParquet(LocalBackend):
-    """Parquet, through pyarrow, which the extra `parquet` installs."""
+    """Parquet files; requires pyarrow, which the extra `parquet` installs."""
 
     format = "parquet"
 
 
 GROUPS: Final = ("promptls.backends", "ragas.backends")
-"""The groups of entry points; our own names go before them, and the first group before the second."""
+"""The entry point groups. Built-in names take precedence over both, and the first group over the second."""
 _METHODS: Final = ("load_dataset", "save_dataset", "load_experiment", "save_experiment")
 
 
@@ -230,21 +230,21 @@ BACKENDS: Final[dict[str, Callable[..., Backend]]] = {
     "inmemory": InMemory,
     "gdrive": _google_drive,
 }
-"""Our own back ends, by the names that Ragas gives them."""
+"""The built-in back ends, by their names in Ragas."""
 
 
 def backend_names() -> list[str]:
-    """Return the names of all back ends that are installed."""
+    """Return the names of all installed back ends."""
     return list(
         dict.fromkeys([*BACKENDS, *(point.name for group in GROUPS for point in entry_points(group=group))])
     )
 
 
 def resolved_backend(backend: Any, options: dict[str, Any]) -> Backend:
-    """Return the back end itself, or one of the class of that name, made with `options`.
+    """Return `backend` itself, or, for a name, a new instance of that back end created with `options`.
 
-    Raises UnknownBackend, which is a ValueError, for a name or options that do not fit, and UserError
-    where the package of a back end is not installed.
+    Raises UnknownBackend, which is a ValueError, for an unknown name or invalid options, and UserError
+    if the package of the back end is not installed.
     """
     if not isinstance(backend, str):
         if not isinstance(backend, type) and all(hasattr(backend, method) for method in _METHODS):

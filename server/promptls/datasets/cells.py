@@ -1,4 +1,4 @@
-"""Values as they are kept: what a file can hold in place of what Python holds."""
+"""Conversion of Python values to the values that dataset files can store."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 RowData: TypeAlias = dict[str, Any]
-"""The values of a row by column."""
+"""The values of a row, by column name."""
 
 
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the keys of all rows, each once, in order of appearance."""
+    """Return the distinct keys of all rows, in order of appearance."""
     return list(dict.fromkeys(str(key) for row in rows for key in row))
 
 
@@ -24,7 +24,7 @@ def flat_rows(rows: Iterable[Mapping[str, Any]]) -> list[RowData]:
 
 
 def flat_row(row: Mapping[str, Any]) -> RowData:
-    """Return one row; a column that the row has itself is left as it is."""
+    """Return the row with its scores split; columns that already exist are not overwritten."""
     flat: RowData = {}
     for key, value in row.items():
         if is_score(value):
@@ -37,12 +37,12 @@ def flat_row(row: Mapping[str, Any]) -> RowData:
 
 
 def is_score(value: Any) -> bool:
-    """Return whether a value is the result of a metric, of promptls or of Ragas."""
+    """Return whether a value is a metric result of promptls or Ragas."""
     return type(value).__name__ == "MetricResult" and hasattr(value, "value") and hasattr(value, "reason")
 
 
 def json_value(value: Any) -> Any:
-    """Return the JSON form of a value that JSON does not know: numpy values, dates, models, else text."""
+    """Return a JSON-serializable form of a numpy value, date or model; falls back to text."""
     if is_score(value):
         return {"value": value.value, "reason": value.reason}
     if hasattr(value, "model_dump"):
@@ -60,7 +60,7 @@ def json_line(row: Mapping[str, Any]) -> str:
 
 
 def text_cell(value: Any) -> str:
-    """Return a value as text: nothing for None, JSON for lists and mappings."""
+    """Return a value as text: empty for None, JSON for lists and mappings."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -70,13 +70,13 @@ def text_cell(value: Any) -> str:
     return str(value)
 
 
-# `exported.ts` of the pages has the same two.
+# `exported.ts` of the results pages implements the same two functions.
 _FORMULA: Final = re.compile(r"[=+\-@\t\r]")
 _NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 def spreadsheet_line(cells: Sequence[str]) -> str:
-    """Return a line of CSV; a cell that a spreadsheet would calculate begins with an apostrophe."""
+    """Return a line of CSV; cells that look like formulas are prefixed with an apostrophe."""
     stream = io.StringIO()
     plain = (f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell for cell in cells)
     csv.writer(stream, lineterminator="\r\n").writerow(plain)

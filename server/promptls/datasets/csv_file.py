@@ -13,13 +13,13 @@ from promptls.datasets.cells import columns_of, flat_rows, text_cell
 from promptls.datasets.failures import MAX_LINE, check_number_of_columns, lines, not_utf8, opened
 from promptls.text.errors import FilePlace, UserError
 
-# The module's own limit of 128 KiB is smaller than a long document in a cell, and none lets a quote that is
-# never closed read the whole file into memory.
+# The csv module's default limit of 128 KiB is too small for long documents in a cell; without a limit, an
+# unclosed quote would read the whole file into memory.
 csv.field_size_limit(MAX_LINE)
 
 
 def read_columns(path: Path) -> tuple[str, ...]:
-    """Return the names of the columns; raises `UserError` if they cannot be known."""
+    """Return the names of the columns; raises `UserError` if they cannot be determined."""
     with opened(path) as stream:
         found = _Cells(path, stream).next_filled()
     if found is None:
@@ -45,10 +45,10 @@ def read_columns(path: Path) -> tuple[str, ...]:
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line of each row and its values; an empty file has no rows.
+    """Yield each row's line number and values; an empty file has no rows.
 
-    Cells that a row lacks at its end are empty. A row with more cells than there are columns raises
-    `UserError`, because nobody can know which cell belongs to which column.
+    Missing cells at the end of a row are empty. A row with more cells than columns raises
+    `UserError`, because its cells cannot be assigned to columns.
     """
     with opened(path) as stream:
         cells = _Cells(path, stream)
@@ -77,7 +77,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         if columns:
             writer = csv.writer(stream, lineterminator="\r\n")
             writer.writerow(columns)
-            # A single empty cell is written in quotes, or its row would be a blank line.
+            # A single empty cell is quoted; otherwise its row would be a blank line.
             writer.writerows([text_cell(row.get(column)) for column in columns] for row in flat)
 
 
@@ -89,7 +89,7 @@ class _Cells:
         self._reader = csv.reader(lines(path, stream), strict=True)
 
     def next_filled(self) -> tuple[int, list[str]] | None:
-        """Return the line and the cells of the next row that is no blank line, or None at the end."""
+        """Return the line number and cells of the next non-blank row, or None at the end."""
         while True:
             line = self._reader.line_num
             with self._explained(line):

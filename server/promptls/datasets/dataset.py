@@ -1,4 +1,4 @@
-"""Datasets in programs: lists of rows with a place to be kept in, as the documents of Ragas have them."""
+"""Datasets for Python programs: lists of rows with a storage back end, compatible with Ragas."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Item: TypeAlias = Any
 
 
 class DataTable:
-    """Rows under a name, in order. Nothing is read or written but by `load`, `reload` and `save`.
+    """A named, ordered list of rows. Only `load`, `reload` and `save` read or write storage.
 
-    Rows are mappings, or instances of `data_model` where there is one. `backend` is the name of a back
-    end, which the other arguments are for, or one itself.
+    Rows are mappings, or instances of `data_model` if one is set. `backend` is a back end object, or the
+    name of a back end, which is created with the remaining arguments.
     """
 
     _keeps_results: ClassVar[bool] = False
@@ -35,9 +35,9 @@ class DataTable:
         data: Iterable[Item] | None = None,
         **options: Any,
     ) -> None:
-        """Make a table with the rows `data`.
+        """Create a table with the rows `data`.
 
-        Raises what the back end raises, and TypeError for what is no row.
+        Raises whatever the back end raises, and TypeError for an item that is not a row.
         """
         self.name = name
         self.data_model = data_model
@@ -54,10 +54,10 @@ class DataTable:
         data_model: type[BaseModel] | None = None,
         **options: Any,
     ) -> Self:
-        """Return the table that is kept under the name.
+        """Return the table stored under the name.
 
-        Raises a FileNotFoundError that names what there is, UserError with the place of a row that cannot
-        be read, and pydantic's ValidationError for a row that the model refuses.
+        Raises FileNotFoundError with the existing names, UserError with the location of a row that cannot
+        be read, and pydantic's ValidationError for a row that the model rejects.
         """
         table = cls(name, backend, data_model, None, **options)
         table.reload()
@@ -72,13 +72,13 @@ class DataTable:
         data_model: type[BaseModel] | None = None,
         **options: Any,
     ) -> Self:
-        """Return a table with the rows of a data frame of pandas."""
+        """Return a table with the rows of a pandas DataFrame."""
         if not hasattr(dataframe, "to_dict"):
             raise TypeError(f"a data frame of pandas is needed, and this is a {type(dataframe).__name__}")
         return cls(name, backend, data_model, dataframe.to_dict(orient="records"), **options)
 
     def append(self, item: Item) -> None:
-        """Add a row at the end; raises TypeError for what is no row, and what the model raises."""
+        """Append a row; raises TypeError if the item is not a row, and whatever the model raises."""
         if self.data_model is None:
             if not isinstance(item, Mapping):
                 raise TypeError(f"a row is a mapping of columns to values, and this is a {_kind(item)}")
@@ -93,15 +93,15 @@ class DataTable:
             )
 
     def save(self) -> None:
-        """Keep the rows under the name, in place of those that were.
+        """Store the rows under the table's name, replacing the stored rows.
 
-        Raises UserError where that cannot be.
+        Raises UserError if they cannot be stored.
         """
         keep = self.backend.save_experiment if self._keeps_results else self.backend.save_dataset
         keep(self.name, self.to_dicts(), data_model=self.data_model)
 
     def reload(self) -> None:
-        """Take the rows that are kept under the name; raises as `load` does."""
+        """Replace the rows with the stored ones; raises the same errors as `load`."""
         kept = (
             self.backend.load_experiment(self.name)
             if self._keeps_results
@@ -112,7 +112,7 @@ class DataTable:
             self.append(row)
 
     def validate_with(self, data_model: type[BaseModel]) -> Self:
-        """Return the same table with rows of the model; raises pydantic's ValidationError."""
+        """Return a copy with rows validated by the model; raises pydantic's ValidationError."""
         if self.data_model is not None:
             raise ValueError(f"the rows are of the model {self.data_model.__name__} already")
         return type(self)(self.name, self.backend, data_model, self._rows)
@@ -122,19 +122,17 @@ class DataTable:
         return [row.model_dump() if isinstance(row, BaseModel) else dict(row) for row in self._rows]
 
     def to_pandas(self) -> Any:
-        """Return the rows as a data frame of pandas, which must be installed."""
+        """Return the rows as a pandas DataFrame; requires pandas."""
         return import_module("pandas").DataFrame(self.to_dicts())
 
     def train_test_split(self, test_size: float = 0.2, random_state: int | None = None) -> tuple[Self, Self]:
-        """Return two tables in memory, the second with the share `test_size` of the rows.
+        """Return two in-memory tables; the second contains the fraction `test_size` of the rows.
 
-        This one stays as it is.
-
-        The rows are shuffled where `random_state` seeds the shuffling.
+        The rows are shuffled if the seed `random_state` is set. This table is not modified.
         """
         rows = list(self._rows)
         if random_state is not None:
-            random.Random(random_state).shuffle(rows)  # noqa: S311 - nothing is to be kept secret
+            random.Random(random_state).shuffle(rows)  # noqa: S311 - not used for cryptography
         cut = int(len(rows) * (1 - test_size))
         return (
             type(self)(f"{self.name}_train", InMemory(), self.data_model, rows[:cut]),
@@ -142,7 +140,7 @@ class DataTable:
         )
 
     def get_row_value(self, row: Item, key: str) -> Any:
-        """Return the value of a row's column; None if it has none."""
+        """Return the value of a column of the row; None if it is missing."""
         return row.get(key) if isinstance(row, Mapping) else getattr(row, key, None)
 
     def __len__(self) -> int:
@@ -170,15 +168,15 @@ class Dataset(DataTable):
     def stream(
         cls, name: str, backend: str | Backend, data_model: type[BaseModel] | None = None, **options: Any
     ) -> DatasetStream:
-        """Return the dataset that is kept under the name, read row by row each time it is gone through."""
+        """Return the stored dataset as a stream that is read row by row on each iteration."""
         return DatasetStream(name, resolved_backend(backend, options), data_model)
 
 
 class DatasetStream:
-    """The rows of a dataset that are never all in memory. It can be gone through more than once."""
+    """A dataset whose rows are read lazily. It can be iterated more than once."""
 
     def __init__(self, name: str, backend: Backend, data_model: type[BaseModel] | None) -> None:
-        """Refer to the dataset `name` of the back end, which is opened when the first row is read."""
+        """Create a stream of the dataset `name`, which is opened when the first row is read."""
         self.name = name
         self.backend = backend
         self.data_model = data_model

@@ -1,4 +1,4 @@
-"""What can be wrong with a dataset's file before its format matters."""
+"""Opening dataset files, and the errors that do not depend on the file format."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from promptls.text.suggest import nearest
 
 MAX_COLUMNS: Final = 2_000
 MAX_LINE: Final = 16_000_000
-"""Characters of a line. A longer one is not read into memory as a whole."""
+"""Maximum length of a line in characters; longer lines are not read into memory."""
 MAX_ROWS_FOR_COLUMNS: Final = 1_000
-"""How many rows are read to find the columns of a dataset that does not name them once."""
+"""Number of rows that are read to find the columns of a dataset without a header."""
 MAX_CHARACTERS_FOR_COLUMNS: Final = 4_000_000
-"""How many characters of them are read, and the row in which that is reached."""
+"""Number of characters after which the search for columns stops, at the end of the current row."""
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[TextIO]:
-    """Provide the file at `path`, open for reading as UTF-8 with or without a byte order mark.
+    """Open the file at `path` for reading as UTF-8, with or without a byte order mark.
 
-    Raises `UsageError` when there is no such file, with the nearest name in its folder.
+    Raises `UsageError` if the file does not exist, suggesting the most similar name in its folder.
     """
     try:
         stream = open_text(path, "utf-8-sig", newline="")
@@ -44,9 +44,9 @@ def opened(path: Path) -> Iterator[TextIO]:
 
 
 def lines(path: Path, stream: TextIO) -> Iterator[str]:
-    """Yield the lines of a dataset with their ends.
+    """Yield the lines of a dataset, including line endings.
 
-    Raises `UserError` at one that is too long to be a row.
+    Raises `UserError` for a line that exceeds `MAX_LINE`.
     """
     number = 0
     while line := stream.readline(MAX_LINE + 1):
@@ -61,7 +61,7 @@ def lines(path: Path, stream: TextIO) -> Iterator[str]:
 def columns_of_first(path: Path, rows: Iterator[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the keys of the first rows, in order of appearance.
 
-    Raises `UserError` where they are too many.
+    Raises `UserError` if there are too many.
     """
     columns: dict[str, None] = {}
     for values in islice(rows, MAX_ROWS_FOR_COLUMNS):
@@ -71,7 +71,7 @@ def columns_of_first(path: Path, rows: Iterator[Mapping[str, Any]]) -> tuple[str
 
 
 def check_number_of_columns(path: Path, number: int) -> None:
-    """Raise `UserError` for a dataset with more columns than anybody names."""
+    """Raise `UserError` if a dataset has an implausible number of columns."""
     if number > MAX_COLUMNS:
         raise UserError(
             f"the dataset has more than {MAX_COLUMNS:,} columns",
@@ -81,13 +81,13 @@ def check_number_of_columns(path: Path, number: int) -> None:
 
 
 def opened_bytes(path: Path) -> None:
-    """Raise what `opened` raises for a file that is not there or cannot be read, whatever is in it."""
+    """Raise the errors of `opened` for a missing or unreadable file, without decoding its content."""
     with opened(path):
         pass
 
 
 def not_utf8(path: Path, error: UnicodeDecodeError) -> UserError:
-    """Return the failure of a file whose bytes are no UTF-8."""
+    """Return the error for a file that is not valid UTF-8."""
     return UserError(
         f"the dataset is not UTF-8: byte 0x{error.object[error.start]:02x} is not valid there",
         FilePlace(path),

@@ -1,4 +1,4 @@
-"""Dataset files: their formats by suffix, and their rows with the lines that they are on."""
+"""Dataset files: formats by suffix, and rows with their line numbers."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from promptls.text.errors import FilePlace, UsageError
 
 
 class Format(Protocol):
-    """What the module of a file format offers."""
+    """The interface of a file format module."""
 
     def read_columns(self, path: Path) -> tuple[str, ...]:
         """Return the names of the columns; raises `UserError` if they cannot be read."""
 
     def read_rows(self, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the line of each row, from 0, and its values; raises `UserError` at an unreadable row."""
+        """Yield each row's line, counted from 0, and its values; raises `UserError`."""
 
     def write_rows(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         """Replace the file atomically; raises OSError."""
 
 
 class FormatOfFiles(NamedTuple):
-    """A format, and the suffixes of its files; new files get the first one."""
+    """A format and its file suffixes; new files get the first suffix."""
 
     format: Format
     suffixes: tuple[str, ...]
@@ -45,9 +45,9 @@ SUFFIXES: Final = tuple(suffix for each in FORMATS.values() for suffix in each.s
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: `number` counts from 1, `line` is the line of the file (from 0) in which the row begins.
+    """A row: `number` counts from 1, `line` is the line of the file (from 0) on which the row begins.
 
-    `item` is the row as a program's dataset gave it, such as a pydantic model; None for rows of files.
+    `item` is the original object from a program's dataset, such as a pydantic model; None for rows of files.
     """
 
     number: int
@@ -57,23 +57,23 @@ class Row:
 
     @property
     def id(self) -> str:
-        """The value of the column `id`, or the row's number if there is none."""
+        """The value of the column `id`, or the row's number if that column is missing."""
         value = self.values.get("id")
         return str(value) if value not in {None, ""} else str(self.number)
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetFile:
-    """A file whose columns are known; rows are read when they are iterated."""
+    """A dataset file with known columns; rows are read lazily."""
 
     path: Path
     format: Format
     columns: tuple[str, ...]
 
     def rows(self) -> Iterator[Row]:
-        """Yield each row in the file's order; raises `UserError` at the line that cannot be read.
+        """Yield each row in file order; raises `UserError` with the line that cannot be read.
 
-        The value of a column that a row lacks is None. A row may have keys beyond `columns`.
+        Missing values are None. A row may have keys beyond `columns`.
         """
         missing = dict.fromkeys(self.columns)
         for number, (line, values) in enumerate(self.format.read_rows(self.path), start=1):
@@ -81,7 +81,7 @@ class DatasetFile:
 
 
 def open_dataset(path: Path | str) -> DatasetFile:
-    """Open the dataset at `path` in the format of its suffix.
+    """Open the dataset at `path` in the format determined by its suffix.
 
     Raises `UsageError` for an unknown suffix or a missing file, and `UserError` if the columns
     cannot be read.
@@ -98,7 +98,7 @@ def open_dataset(path: Path | str) -> DatasetFile:
 
 
 def format_of(path: Path) -> Format | None:
-    """Return the format of the file's suffix."""
+    """Return the format for the file's suffix; None if it is unknown."""
     suffix = path.suffix.lower()
     return next((each.format for each in FORMATS.values() if suffix in each.suffixes), None)
 

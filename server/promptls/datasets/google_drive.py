@@ -1,7 +1,7 @@
 """`gdrive`: JSON Lines files in a folder of Google Drive, through its REST API.
 
-The extra `gdrive` installs google-auth. The account is the one of `credentials_path`, a key file of a
-service account, else the application default credentials of the machine.
+The extra `gdrive` installs google-auth. Credentials are read from `credentials_path`, the key file of a
+service account, or else from the application default credentials of the machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SECONDS: Final = 60
 
 
 class GoogleDrive(Backend):
-    """Datasets in the folder `datasets`, results in the folder `experiments`, of one folder."""
+    """Storage in a Drive folder: datasets in its subfolder `datasets`, results in `experiments`."""
 
     def __init__(
         self,
@@ -38,8 +38,8 @@ class GoogleDrive(Backend):
     ) -> None:
         """Use the folder with the id `root_dir` or, as Ragas calls it, `folder_id`.
 
-        `session` sends the requests, as a session of requests does, and is made of the credentials where
-        there is none.
+        `session` sends the requests and has the interface of `requests.Session`; by default it is created
+        from the credentials.
         """
         if not (root_dir or folder_id):
             raise TypeError("missing 1 required argument: 'root_dir', the id of the folder")
@@ -49,27 +49,27 @@ class GoogleDrive(Backend):
         self._address = address
 
     def load_dataset(self, name: str) -> list[RowData]:
-        """As in Backend."""
+        """See `Backend`."""
         return self._load(name, "datasets")
 
     def save_dataset(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
-        """As in Backend."""
+        """See `Backend`."""
         self._save(name, "datasets", data)
 
     def list_datasets(self) -> list[str]:
-        """As in Backend."""
+        """See `Backend`."""
         return sorted(self._files("datasets"))
 
     def load_experiment(self, name: str) -> list[RowData]:
-        """As in Backend."""
+        """See `Backend`."""
         return self._load(name, "experiments")
 
     def save_experiment(self, name: str, data: list[RowData], data_model: Any = None) -> None:  # noqa: ARG002
-        """As in Backend."""
+        """See `Backend`."""
         self._save(name, "experiments", data)
 
     def list_experiments(self) -> list[str]:
-        """As in Backend."""
+        """See `Backend`."""
         return sorted(self._files("experiments"))
 
     def _load(self, name: str, kind: str) -> list[RowData]:
@@ -100,7 +100,7 @@ class GoogleDrive(Backend):
         )
 
     def _files(self, kind: str) -> dict[str, str]:
-        """Return the ids of the files in a folder, by their names without the ending."""
+        """Return the ids of the files in a folder, by their names without the extension."""
         folder = self._found(kind)
         if folder is None:
             return {}
@@ -112,7 +112,7 @@ class GoogleDrive(Backend):
         }
 
     def _folder(self, kind: str) -> str:
-        """Return the id of a folder, which is made where it is not there."""
+        """Return the id of a folder, creating it if it does not exist."""
         found = self._found(kind)
         if found is not None:
             return found
@@ -146,12 +146,12 @@ class GoogleDrive(Backend):
                 return
 
     def _send(self, method: str, path: str, **options: Any) -> Any:
-        """Return the response to a request; raises UserError where Drive refuses it or cannot be reached."""
+        """Return the response to a request; raises UserError if Drive rejects it or cannot be reached."""
         if self._session is None:
             self._session = _authorized(self._credentials_path)
         try:
             response = getattr(self._session, method)(f"{self._address}{path}", timeout=_SECONDS, **options)
-        except OSError as error:  # what requests raises is one
+        except OSError as error:  # exceptions of requests are OSErrors
             raise UserError(
                 f"Google Drive cannot be reached: {type(error).__name__}", remedy="check the network"
             ) from error

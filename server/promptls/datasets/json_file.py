@@ -1,4 +1,4 @@
-"""JSON files that hold a list of objects, whose keys are the columns. They are read as a whole."""
+"""JSON files that contain a list of objects, whose keys are the columns. Files are read as a whole."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from promptls.datasets.failures import (
 from promptls.text.errors import FilePlace, UserError
 
 MAX_CHARACTERS: Final = 50_000_000
-"""Longer files are not read."""
+"""Maximum size of a file in characters; longer files are rejected."""
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _BETWEEN: Final = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 
@@ -41,9 +41,9 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def read_rows(path: Path, limit: int | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line on which each object of the list begins, from 0, and the object.
+    """Yield each object of the list with the line on which it begins, counted from 0.
 
-    With `limit`, stop after the object in which that many characters of the file are read.
+    With `limit`, stop after the object at which that many characters have been read.
     """
     with opened(path) as stream:
         try:

@@ -1,4 +1,4 @@
-"""JSON Lines files: one JSON object a line, whose keys are the columns."""
+"""JSON Lines files: one JSON object per line, whose keys are the columns."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def read_columns(path: Path) -> tuple[str, ...]:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Replace the file atomically with one object a line; raises OSError."""
+    """Replace the file atomically with one object per line; raises OSError."""
     with replaced(path) as stream:
         stream.writelines(f"{json_line(flat_row(row))}\n" for row in rows)
 
 
 def read_rows(path: Path, limit: int | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line of each object, from 0, and the object; raises UserError at a line that is not one.
+    """Yield each object with its line, counted from 0; raises UserError for a line that is not an object.
 
-    With `limit`, stop after the object in which that many characters of the file are read.
+    With `limit`, stop after the object at which that many characters have been read.
     """
     read = 0
     with opened(path) as stream:

@@ -1,4 +1,4 @@
-"""What a dataset holds, looked up again only when its file has changed."""
+"""Cached facts about datasets, which are read again only when the file has changed."""
 
 from __future__ import annotations
 
@@ -11,50 +11,50 @@ from promptls.security.files import kept_by_file, stamp_of
 from promptls.text.errors import UserError
 
 MAX_BYTES: Final = 2_000_000
-"""Files above this size are not read whole while somebody types."""
+"""Maximum size of files that are read as a whole while the user types."""
 MAX_BYTES_FOR_ROWS: Final = 500_000
-"""Files up to this size are read whole to find rows that cannot be read."""
+"""Maximum size of files that are read as a whole to find unreadable rows."""
 
 
 class KnownColumns(NamedTuple):
-    """The columns of a dataset, or the failure that reading them gave."""
+    """The columns of a dataset, or the error that reading them raised."""
 
     columns: tuple[str, ...]
     failure: UserError | None
 
 
 class RowPlace(NamedTuple):
-    """A row's number, from 1, and the line on which it begins, from 0."""
+    """A row's number, counted from 1, and the line on which it begins, counted from 0."""
 
     number: int
     line: int
 
 
 def known_columns(path: Path) -> KnownColumns:
-    """Return the columns of the dataset at `path`; of a file only its beginning is read."""
+    """Return the columns of the dataset at `path`; only the beginning of the file is read."""
     return _columns(path)
 
 
 def known_failure(path: Path) -> UserError | None:
-    """Return what reading all rows of the dataset fails with; None for files above `MAX_BYTES_FOR_ROWS`."""
+    """Return the error that reading all rows raises, if any; None for files above `MAX_BYTES_FOR_ROWS`."""
     return _failure(path) if _is_read_whole(path, MAX_BYTES_FOR_ROWS) else None
 
 
 def rows_by_values(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, ...], RowPlace]:
-    """Return the first row for each combination of values in these columns, compared as stripped text.
+    """Return the first row for each combination of values of these columns, compared as stripped text.
 
-    Empty for files above `MAX_BYTES`, and for those that cannot be read to their end.
+    Empty for files above `MAX_BYTES` and for files that cannot be read completely.
     """
     return _rows(path, columns) if _is_read_whole(path) else {}
 
 
 def row_lines(path: Path) -> Mapping[int, int]:
-    """Return the line, from 0, on which each row begins, by its number, from 1; empty as `rows_by_values`."""
+    """Return the line (from 0) on which each row begins, by row number (from 1); see `rows_by_values`."""
     return _lines(path) if _is_read_whole(path) else {}
 
 
 def as_text(value: Any) -> str:
-    """Return a value as a dataset in text would hold it, with line ends as YAML has them."""
+    """Return a value as it appears in a text-based dataset, with line endings normalized as in YAML."""
     return str(value).replace("\r\n", "\n").strip()
 
 

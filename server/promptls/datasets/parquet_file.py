@@ -15,12 +15,12 @@ from promptls.text.errors import FilePlace, UserError
 
 
 def read_columns(path: Path) -> tuple[str, ...]:
-    """Return the names of the columns; raises UserError if it is not Parquet or pyarrow is missing."""
+    """Return the names of the columns; raises UserError if the file is not Parquet or pyarrow is missing."""
     return tuple(_opened(path).schema_arrow.names)
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the values of each row; each counts as a line of its own. One batch is in memory at a time."""
+    """Yield each row's index as its line, and its values. Only one batch is in memory at a time."""
     line = 0
     for batch in _opened(path).iter_batches(batch_size=1_000):
         for values in batch.to_pylist():
@@ -29,7 +29,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Replace the file atomically; raises OSError. A column whose values share no type becomes text."""
+    """Replace the file atomically; raises OSError. Columns with mixed types are converted to text."""
     arrow = pyarrow_module("pyarrow")
     flat = flat_rows(rows)
     table = arrow.table({column: _array(arrow, flat, column) for column in columns_of(flat)})
@@ -48,7 +48,7 @@ def _array(arrow: Any, rows: Sequence[Mapping[str, Any]], column: str) -> Any:
 
 
 def pyarrow_module(name: str) -> Any:
-    """Return a module of pyarrow; raises UserError where it is not installed."""
+    """Return a module of pyarrow; raises UserError if pyarrow is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -62,7 +62,7 @@ def _opened(path: Path) -> Any:
     opened_bytes(path)
     try:
         return parquet.ParquetFile(open_bytes(path))
-    except Exception as error:  # pyarrow raises errors of many kinds
+    except Exception as error:  # pyarrow raises many kinds of errors
         raise UserError(
             f"the dataset is no Parquet file: {error}", FilePlace(path), "save it again"
         ) from error

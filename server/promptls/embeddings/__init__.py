@@ -1,1 +1,1 @@
-"""Text embeddings by a model in this process."""
+"""Text embeddings computed by a model in this process."""

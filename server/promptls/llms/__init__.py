@@ -1,4 +1,4 @@
-"""Models that judge, in the package that Ragas has them in."""
+"""Judge models, under the import path that Ragas uses."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["Judge", "llm_factory"]
 
 
 def llm_factory(model: str, provider: str = "openai", client: Any = None, **parameters: Any) -> Judge:
-    """Return the model as a judge; `model` may name the provider itself, as in `local:smollm2`.
+    """Return the model as a judge; `model` may include the provider, as in `local:smollm2`.
 
-    A `client` is not asked: its address and key are those of the provider in the environment.
+    `client` is ignored: the address and the key of the provider are read from the environment.
     """
     del client
     return Judge(model if ":" in model else f"{provider}:{model}", **parameters)

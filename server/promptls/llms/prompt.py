@@ -1,4 +1,4 @@
-"""Prompt objects, in the module that Ragas 0.1 has them in."""
+"""Prompt objects, under the import path that Ragas 0.1 uses."""
 
 from promptls.api.models import PromptValue
 from promptls.api.prompt import Prompt

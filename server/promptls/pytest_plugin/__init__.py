@@ -1,1 +1,1 @@
-"""The pytest plugin: a fixture that runs experiments, and thresholds as tests."""
+"""The pytest plugin: a fixture that runs experiments, and tests for the thresholds of prompt files."""

@@ -1,6 +1,6 @@
-"""What pytest loads: the options, the fixture `promptls`, and the collection of prompt files.
+"""The plugin's entry point: options, the fixture `promptls`, and the collection of prompt files.
 
-pytest loads this in every session, so that nothing of promptls is imported until it is used.
+pytest loads this module in every session, so promptls is imported only when it is used.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PromptTests | None:
-    """Return the tests of a prompt file, where prompt files are to be collected."""
+    """Return the tests of a prompt file if the collection of prompt files is enabled."""
     if not file_path.name.endswith(_ENDINGS):
         return None
     config = parent.config

@@ -1,4 +1,4 @@
-"""Experiments run by pytest: the fixture, and prompt files whose thresholds are tests."""
+"""Running experiments in pytest: the fixture, and test items for the thresholds of prompt files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from promptls.text.escape import for_terminal, for_terminal_line
 from promptls.workspace.settings import folder_to_trust
 
 _SHOWN: Final = 5
-"""How many rows a failing threshold shows."""
+"""Number of rows that are shown for a failing threshold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class ScoredRun:
     summary: RunSummary
 
     def score(self, metric: str) -> float:
-        """Return the share of the good class (discrete) or the mean (numeric) of a metric.
+        """Return the proportion of the good class (discrete metrics) or the mean (numeric metrics).
 
-        Raises `UsageError` for a metric that the run does not have, or that has no score.
+        Raises `UsageError` for a metric that is not part of the run or has no score.
         """
         check_thresholds([Threshold(metric, 0.0)], [each.name for each in self.summary.metrics])
         found = self.summary.metric(metric)
@@ -51,21 +51,21 @@ class ScoredRun:
         return found.value
 
     def rows(self) -> Iterator[dict[str, str]]:
-        """Return the lines of the run's table by column, in the order of the dataset."""
+        """Yield the lines of the run's table as mappings by column, in dataset order."""
         return row_results(self.summary)
 
     def check(self, metric: str, bound: float) -> None:
-        """Fail the test where the metric scores worse than `bound`, and show the rows that are to blame."""
+        """Fail the test if the metric scores worse than `bound`, and show the rows that failed."""
         check_thresholds([Threshold(metric, bound)], [each.name for each in self.summary.metrics])
         if (message := missed(self.summary, Threshold(metric, bound))) is not None:
             pytest.fail(message, pytrace=False)
 
 
 class Runs:
-    """Runs experiments, each request once in a session."""
+    """Runs experiments; each distinct request is run once per session."""
 
     def __init__(self, folder: Path, model: str | None, rows: str | None, *, yes: bool) -> None:
-        """Paths count from `folder`; `model` and `rows` take the place of what a test does not name."""
+        """Resolve paths from `folder`; `model` and `rows` are defaults for tests that do not set them."""
         self._folder = folder
         self._model = model
         self._rows = rows
@@ -81,10 +81,10 @@ class Runs:
         rows: int | str | None = None,
         repeats: int | None = None,
     ) -> ScoredRun:
-        """Return the finished run of a prompt's experiment, by default its first.
+        """Return the finished run of a prompt's experiment, by default the first one.
 
-        Raises `UserError` as `promptls run` does, and `UsageError` for a run that costs more than
-        the settings let it without a question: then `--promptls-yes` says that it may.
+        Raises `UserError` as `promptls run` does, and `UsageError` for a run whose cost would require
+        confirmation according to the settings; `--promptls-yes` gives that confirmation.
         """
         request = RunRequest(
             prompt=str((self._folder / prompt).absolute()),
@@ -97,7 +97,7 @@ class Runs:
         )
         key = (request.prompt, experiment, chosen, request.rows, repeats)
         if key not in self._known:
-            # A test may itself run in an event loop.
+            # The test may already run inside an event loop.
             with ThreadPoolExecutor(1) as thread:
                 self._known[key] = thread.submit(_finished, request).result()
         return self._known[key]
@@ -107,7 +107,7 @@ _RUNS: Final = pytest.StashKey[Runs]()
 
 
 def runs_of(config: pytest.Config) -> Runs:
-    """Return the runs of a session, which test functions and prompt files share."""
+    """Return the session's runs, which are shared by test functions and prompt files."""
     if _RUNS not in config.stash:
         model, rows = config.getoption("--promptls-model"), config.getoption("--promptls-rows")
         config.stash[_RUNS] = Runs(config.rootpath, model, rows, yes=config.getoption("--promptls-yes"))
@@ -115,7 +115,7 @@ def runs_of(config: pytest.Config) -> Runs:
 
 
 def check_trusted(prompt: Path) -> None:
-    """Raise `UsageError` if the user has not decided to trust the folder of the prompt."""
+    """Raise `UsageError` if the user has not trusted the folder of the prompt."""
     folder = folder_to_trust(prompt)
     if TrustStore().decision([folder]) is not True:
         raise UsageError(
@@ -128,7 +128,7 @@ def check_trusted(prompt: Path) -> None:
 def _finished(request: RunRequest) -> ScoredRun:
     access = request.access()
     access.check()
-    # Only while it runs: the other tests of the session need the whole environment.
+    # Restricted only during the run: other tests of the session need the full environment.
     with limited_to([access]):
         return asyncio.run(_scored(request))
 
@@ -146,9 +146,9 @@ async def _scored(request: RunRequest) -> ScoredRun:
 
 
 def missed(run: RunSummary, threshold: Threshold) -> str | None:
-    """Return what is to be said of a threshold that a run misses, with the first rows.
+    """Return the failure message for a threshold that a run misses, with the first failing rows.
 
-    None if it is kept.
+    None if the threshold is met.
     """
     if not threshold.is_missed_by(run):
         return None
@@ -165,7 +165,7 @@ class PromptTests(pytest.File):
     """A prompt file whose experiments have thresholds."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield one test a threshold, in the order of the header; none if the file declares no threshold."""
+        """Yield one test per threshold, in header order."""
         text = self.path.read_text(encoding="utf-8", errors="replace")
         declared: Declarations = Template(Source.of(text)).declarations
         for name, experiment in (declared.settings.experiments or {}).items():
@@ -185,11 +185,11 @@ class ThresholdTest(pytest.Item):
         super().__init__(**known)
         self._experiment = experiment
         self._threshold = threshold
-        # Other plugins, such as pytest-lsp, break every test that has no fixtures to look through.
+        # Some plugins, such as pytest-lsp, fail on test items without fixtures.
         self.funcargs: dict[str, object] = {}
 
     def runtest(self) -> None:
-        """Run the experiment, or take its run, and fail where the score is too bad."""
+        """Run the experiment, or reuse its run, and fail if the score misses the threshold."""
         if not self.config.getoption("--promptls-trust"):
             check_trusted(self.path)
         run = runs_of(self.config).run(self.path, self._experiment).summary
@@ -200,7 +200,7 @@ class ThresholdTest(pytest.Item):
             pytest.fail(message, pytrace=False)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return what cannot be run, in the words of the command line."""
+        """Return the error message, formatted as on the command line."""
         if isinstance(excinfo.value, UserError):
             return for_terminal("\n".join(filter(None, (str(excinfo.value), excinfo.value.remedy))))
         return super().repr_failure(excinfo, style)
