@@ -26,7 +26,7 @@ class PromptError(UserError):
     """The rendered lines around the error. They contain values of the data and should not be logged."""
 
     def __init__(self, error: PromptPoetError, path: str, culprit: Culprit | None = None) -> None:
-        """Wrap `error`, raised for the template at `path`; `culprit` is the template location that caused it."""
+        """Wrap `error`, raised for the template at `path`; `culprit` is the location that caused it."""
         self.kind = error.kind
         self.path, line = error.path or path, error.line
         if culprit is not None:

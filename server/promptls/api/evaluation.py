@@ -65,7 +65,7 @@ class RenderedEvaluation(RenderedPrompt):
 
 
 class GivenRows(NamedTuple):
-    """Rows supplied by the caller; the training rows default to the file's `examples`, else to the test rows."""
+    """Rows from the caller; training rows default to the file's `examples`, else to the test rows."""
 
     train: tuple[Mapping[str, Any], ...] | None
     rows: tuple[Mapping[str, Any], ...]

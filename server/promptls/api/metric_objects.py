@@ -135,8 +135,8 @@ class _Prompted(MetricObject):
     ) -> None:
         """Create the metric.
 
-        `prompt` is a text with a placeholder `{name}` for each argument, or an object with `format`, such as a
-        prompt object or the result of `promptls.load`.
+        `prompt` is a text with a placeholder `{name}` for each argument, or an object with `format`,
+        such as a prompt object or the result of `promptls.load`.
         """
         self.prompt = prompt
         allowed = self._allowed(allowed_values)
@@ -353,7 +353,7 @@ class BleuScore(_TextMetric):
 
 
 class RougeScore(_TextMetric):
-    """ROUGE from 0 to 1; `rouge_type` is rouge1, rouge2 or rougeL, `mode` is fmeasure, precision or recall."""
+    """ROUGE from 0 to 1; `rouge_type`: rouge1, rouge2 or rougeL; `mode`: fmeasure, precision or recall."""
 
     def __init__(self, name: str = "rouge_score", rouge_type: str = "rougeL", mode: str = "fmeasure") -> None:
         super().__init__(_scorer("rouge", kind=rouge_type, measure=mode), name)

@@ -181,7 +181,7 @@ def _merged(before: Any, after: Any, at: str) -> Any:
 
 
 def cache_folder() -> str:
-    """Return the folder of saved prompt objects: `$RAGAS_CACHE_HOME`, else `ragas` in the user's cache folder."""
+    """Return the folder of saved prompt objects: `$RAGAS_CACHE_HOME`, else `ragas` in the user's cache."""
     caches = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     return str(Path(os.environ.get("RAGAS_CACHE_HOME", f"{caches}/ragas")).expanduser())
 
@@ -298,11 +298,11 @@ class Prompt(BaseModel):
         return example_text(self._object(self._release), self.examples[example_no])
 
     def adapt(self, language: str, llm: Any, cache_dir: str | os.PathLike[str] | None = None) -> Prompt:
-        """Return the object with its examples translated to `language` by `llm`; the instruction is unchanged.
+        """Return the object with its examples translated to `language` by `llm`; the instruction is kept.
 
         If `<cache_dir>/<language>/<name>.json` exists, it is loaded instead of asking the model; from
-        0.1.13 on, its fields are copied to this object. Otherwise this object is changed and returned, and from
-        0.1.13 on also saved there. `llm` is the name of a model, such as `local:smollm2`, a model of
+        0.1.13 on, its fields are copied to this object. Otherwise this object is changed and returned, and
+        from 0.1.13 on also saved there. `llm` is the name of a model, such as `local:smollm2`, a model of
         promptls or Ragas, or a function from text to text. Raises UserError if the model does not exist
         or its answers cannot be used; the object is not changed in that case.
         """

@@ -64,7 +64,7 @@ class LocalFSTemplateLoader:
 
     def id(self) -> str:
         """Return the path."""
-        return os.path.join(str(self._path.parent), self._path.name)  # noqa: PTH118 - as Prompt Poet writes it
+        return os.path.join(str(self._path.parent), self._path.name)  # noqa: PTH118 - the format of Prompt Poet
 
 
 class LocalPackageTemplateLoader(LocalFSTemplateLoader):
@@ -258,7 +258,7 @@ class Prompt:
 
     @property
     def template_dir(self) -> str:
-        """The folder of the template as passed, `.` if the path has none; empty if the template has no file."""
+        """The folder of the template as passed, `.` if it has none; empty if there is no file."""
         return str(Path(self._path).parent) if self._path else ""
 
     @property

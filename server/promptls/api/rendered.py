@@ -50,8 +50,8 @@ def counter(encoding: str | Encode) -> Count:
 def encoder(encoding: str | Encode) -> Callable[[str], list[int]]:
     """Return a function that encodes a text to token ids with a named encoding, or the custom function.
 
-    Raises PromptPoetError of kind `tokens` for an unknown name; the returned function raises it if there is no
-    vocabulary, and ValueError for a text that contains a special token.
+    Raises PromptPoetError of kind `tokens` for an unknown name; the returned function raises it if there
+    is no vocabulary, and ValueError for a text that contains a special token.
     """
     if not isinstance(encoding, str):
         encode = encoding
@@ -196,7 +196,7 @@ class RenderedPrompt:
             raise self._failure(error) from error
 
     def count(self, encoding: str | Encode) -> TokenCounts:
-        """Return token counts of the parts in an encoding, specified by its name, a model's name, or a function.
+        """Return token counts of the parts in an encoding: its name, a model's name, or a function.
 
         Raises PromptError of kind `tokens`, as `tokens` does, and for an unknown name.
         """
@@ -207,7 +207,7 @@ class RenderedPrompt:
         return self._counted(count)
 
     def truncate(self, token_limit: int | None = None, truncation_step: int | None = None) -> RenderedPrompt:
-        """Return the prompt truncated to `token_limit`: parts with the highest `truncation_priority` go first.
+        """Return the prompt truncated to `token_limit`, removing the highest `truncation_priority` first.
 
         Parts are removed until a multiple of `truncation_step` tokens is removed, so that the beginning of a
         growing chat stays the same for several turns and can use the model's prefix cache. Limit and step
@@ -215,8 +215,8 @@ class RenderedPrompt:
         whole prompt, regardless of earlier truncation.
 
         Raises PromptError of kind `truncation` for a limit or a step below 1, a limit without a step, a
-        priority that is not a number, preset tokens that are not a list, and if removing all removable parts is
-        not sufficient; and of kind `tokens`, as `tokens` does.
+        priority that is not a number, preset tokens that are not a list, and if removing all removable
+        parts is not sufficient; and of kind `tokens`, as `tokens` does.
         """
         whole = self._whole or self
         limit = self._counting.token_limit if token_limit is None else token_limit

@@ -264,7 +264,7 @@ class PromptTemplate:
         return f"<PromptTemplate {str(self.path)!r}>"
 
     def compile(self) -> None:
-        """Compile the template if it has changed since it was last compiled; raises PromptPoetError (`load`)."""
+        """Compile the template, unless it is already up to date; raises PromptPoetError of kind `load`."""
         files = CompiledFiles(self.path.parent)
         load_template(make_environment(files, sandboxed=self._options.sandboxed), files, self.path.name)
 
@@ -274,8 +274,8 @@ class PromptTemplate:
         Values are deep-copied first, as in Prompt Poet, and may be functions. Keyword arguments override
         `data`; missing inputs render as empty text.
 
-        Raises PromptError: of kind `data` for the reserved names `token_limit` and `escape_special_characters`,
-        and for values that cannot be copied; `load` if the template has changed
+        Raises PromptError: of kind `data` for the reserved names `token_limit` and
+        `escape_special_characters`, and for values that cannot be copied; `load` if the template has changed
         and is no longer valid Jinja; `render` or `sandbox` if it fails on the data; `yaml` and
         `parts` if the rendered text is not a list of parts.
         """

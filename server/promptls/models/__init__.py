@@ -1,1 +1,1 @@
-"""Language models, one provider per module."""
+"""Language and embedding models: providers, keys, prices, rate limits and retries."""

@@ -1,6 +1,6 @@
-"""A model of the editor that started a run: VS Code's own, asked through the language server.
+"""Models of the editor, such as those of VS Code, which are called through the language server.
 
-The editor is only there in the process of a run that it has started itself, and only where it offers models.
+The editor is only available in run processes that it has started, and only if it provides models.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any, Final, TypeAlias
 from promptls.models.model import Completion, ModelError
 
 AskEditor: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
-"""Asks with `{"model", "messages", "parameters"}`; the answer is that of `promptls/askModel`."""
+"""Sends `{"model", "messages", "parameters"}` and returns the result of `promptls/askModel`."""
 
 EDITOR: Final[ContextVar[AskEditor | None]] = ContextVar("EDITOR", default=None)
-"""What asks the editor; None if no editor with models has started this process."""
+"""The function that calls the editor; None if no editor with models started this process."""
 
 _NAME: Final = re.compile(r"[^/\s]+/\S+")
 _PASSING: Final = re.compile(
@@ -32,12 +32,12 @@ _REMEDIES: Final = {
 
 
 def is_editor_model(name: str) -> bool:
-    """Return whether the name says vendor and family: `copilot/gpt-4o`."""
+    """Return whether the name has the form `vendor/family`: `copilot/gpt-4o`."""
     return _NAME.fullmatch(name) is not None
 
 
 def check_editor(name: str) -> None:
-    """Raise `ModelError` where no editor is there that could be asked for the model `name`."""
+    """Raise `ModelError` if no editor is available to provide the model `name`."""
     if EDITOR.get() is None:
         raise ModelError(
             f"`{name}` is a model of VS Code, and no VS Code is there to ask",
@@ -46,12 +46,12 @@ def check_editor(name: str) -> None:
 
 
 class EditorModel:
-    """Asks the editor; how many requests go out at once is for the run to say."""
+    """A model of the editor; the run limits the number of concurrent requests."""
 
     max_at_once: int | None = None
 
     def __init__(self, name: str, model: str) -> None:
-        """`name` is the one that people gave, `model` is `<vendor>/<family>`; raises as `check_editor`."""
+        """`name` is the model's configured name, `model` is `<vendor>/<family>`; raises as `check_editor` does."""
         check_editor(name)
         self._name = name
         self._model = model
@@ -63,7 +63,7 @@ class EditorModel:
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
-        """Return the editor's answer; its models cannot be held to a schema. Raises `ModelError`."""
+        """Return the editor's answer, which is not constrained to the schema. Raises `ModelError`."""
         del json_schema
         ask = EDITOR.get()
         assert ask is not None
@@ -82,7 +82,7 @@ class EditorModel:
         )
 
     async def close(self) -> None:
-        """Do nothing: the connection belongs to the run."""
+        """Do nothing; the run owns the connection."""
 
     def _error(self, error: Mapping[str, Any]) -> ModelError:
         code, said = str(error.get("code") or ""), str(error.get("message") or "").strip()

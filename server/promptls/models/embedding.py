@@ -1,4 +1,4 @@
-"""`all-MiniLM-L6-v2` as an embedding model of runs: it runs on this machine out of an installed package."""
+"""Embedding models for runs: the local model `all-MiniLM-L6-v2`, and retries for all models."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ from promptls.settings.project import ModelSettings
 
 
 class MiniLm:
-    """The model; its weights are read at the first request."""
+    """The local model; its weights are loaded on the first request."""
 
     async def embed(self, texts: Sequence[str]) -> Embeddings:
-        """Return the vectors of `texts`, with 384 numbers each."""
+        """Return the 384-dimensional vectors of `texts`."""
         began = time.perf_counter()
         vectors, tokens = await asyncio.to_thread(embedded, texts)
         return Embeddings(vectors, tokens, time.perf_counter() - began)
 
     async def close(self) -> None:
-        """Keep the weights: another run in this process would have to load them again."""
+        """Do nothing; the weights stay loaded for further runs in this process."""
 
 
 def check_installed() -> None:
-    """Raise `ModelError` with what to install where the model is not there; nothing is loaded."""
+    """Raise `ModelError` with the package to install if the model is missing; nothing is loaded."""
     if not is_installed():
         raise ModelError("the embedding model `local:all-minilm-l6-v2` is not installed", HOW_TO_INSTALL)
 
 
 MINILM: Final = "all-minilm-l6-v2"
 LOCAL_EMBEDDINGS: Final = f"local:{MINILM}"
-"""The model of those that name none."""
+"""The default embedding model."""
 
 
 class SteadyEmbeddings:
-    """Asks `model` at its pace, and again after a failure that may pass."""
+    """Calls `model` within its rate limit, and retries after temporary failures."""
 
     def __init__(self, model: EmbeddingModel, steadily: Steadily) -> None:
         self._model = model
         self._steadily = steadily
 
     async def embed(self, texts: Sequence[str], before: Callable[[], None] | None = None) -> Embeddings:
-        """Return the vectors of `texts`; raises `ModelError` when the last attempt fails.
+        """Return the vectors of `texts`; raises `ModelError` if the last attempt fails.
 
-        `before` is called once, right before the first request is sent.
+        `before` is called once, immediately before the first request is sent.
         """
         about = sum(map(len, texts)) // 4
         return await self._steadily.ask(lambda: self._model.embed(texts), about, before)
@@ -64,14 +64,14 @@ class SteadyEmbeddings:
 def find_embeddings(
     name: str | None, models: Mapping[str, ModelSettings] | None = None, base: Path | None = None
 ) -> ModelReference:
-    """Return the model that `name` means, by default the one on this machine; raises `UsageError`."""
+    """Resolve `name` to a model, by default the local one; raises `UsageError`."""
     if name is None or name == LOCAL_EMBEDDINGS:
         return ModelReference(LOCAL_EMBEDDINGS, "local", MINILM)
     return find_model(name, models, base)
 
 
 def check_embeddings(reference: ModelReference) -> None:
-    """Raise `ModelError` when the model makes no embeddings, or opening it would fail; nothing is asked."""
+    """Raise `ModelError` if the model does not support embeddings or cannot be opened; nothing is sent."""
     if reference.model == MINILM and reference.provider == "local":
         check_installed()
         return
@@ -92,9 +92,9 @@ def open_embeddings(
     timeout: float | None,
     opened: EmbeddingModel | None = None,
 ) -> SteadyEmbeddings:
-    """Return the model, ready to be asked, with retries; raises `ModelError` as `check_embeddings`.
+    """Open the model, with retries; raises `ModelError` as `check_embeddings` does.
 
-    One that is `opened` elsewhere is taken as it is.
+    If `opened` is passed, that model is used instead.
     """
     check_embeddings(reference)
     model: EmbeddingModel

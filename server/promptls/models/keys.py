@@ -1,8 +1,8 @@
-"""The keys of models: where they come from, how they are masked, and which server may get which.
+"""API keys of models: their sources, masking, and the servers that they may be sent to.
 
-A provider's own variable goes to the provider's own server without a question. Where the settings of a
-project pair any other variable and server, the user must have given a `KeyGrant`: in a question, on the
-command line, or by `promptls trust`. A program that names a server itself needs none.
+The key in a provider's standard variable may always be sent to that provider's server. If project settings
+combine any other variable and server, the user must have given a `KeyGrant`: in a prompt, on the
+command line, or with `promptls trust`. Programs that specify a server themselves need no grant.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from promptls.text.errors import FilePlace, UsageError
 _SECRET_NAME = re.compile(r"key|secret|token$|password|authorization|credential", re.IGNORECASE)
 
 _BITS = 6
-"""Bits of a character of base64."""
+"""Bits per character of base64."""
 
 
 def forms_of(secret: str) -> Iterator[str]:
-    """Yield the secret itself, and as it stands in a URL, in JSON and in base64."""
+    """Yield the secret itself, and its encodings in a URL, in JSON and in base64."""
     yield secret
     yield quote(secret)
     yield quote(secret, safe="")
@@ -42,17 +42,17 @@ def forms_of(secret: str) -> Iterator[str]:
 
 
 def _in_base64(secret: bytes) -> Iterator[str]:
-    """Yield what base64 of any text around the secret has in it, wherever the secret begins in there."""
+    """Yield the base64 text that encodes the secret at any offset within a longer text."""
     for before in range(3):
         encoded = b64encode(bytes(before) + secret).decode("ascii")
-        # Characters at the ends also tell of what stands around the secret.
+        # Characters at both ends also depend on the text around the secret.
         core = encoded[-(-8 * before // _BITS) : 8 * (before + len(secret)) // _BITS]
         yield core
         yield core.translate({ord("+"): "-", ord("/"): "_"})
 
 
 def model_secrets(reference: ModelReference) -> Iterator[str]:
-    """Yield the secrets in the model's address and parameters: password, query, values named like keys."""
+    """Yield the secrets in the model's address and parameters: passwords, queries, values named like keys."""
     if reference.base_url is not None:
         yield from _of_address(reference.base_url)
     yield from _of_parameters(reference.parameters)
@@ -78,10 +78,10 @@ def _of_parameters(parameters: Mapping[str, Any]) -> Iterator[str]:
 
 MASK = "[key]"
 
-# A shorter value is hardly a secret, and would be found in many words.
+# Shorter values are unlikely to be secrets, and would match parts of ordinary words.
 SHORTEST = 8
 
-# What stands where a long text is cut, and characters of a secret before it that tell something of it.
+# The marker of truncated texts, and how many characters of a secret before it must be masked.
 CUT = "…"
 SHORTEST_PART = 4
 
@@ -93,7 +93,7 @@ _KEYS_SECRET_NAME = re.compile(
 def key_of(reference: ModelReference, environment: Mapping[str, str] = os.environ) -> str | None:
     """Return the model's key; None if it needs none.
 
-    Raises `ModelError` with the variable's name where a needed key is not there.
+    Raises `ModelError` with the variable's name if a required key is missing.
     """
     for variable in variables_of(reference):
         key = environment.get(variable, "").strip()
@@ -110,15 +110,15 @@ def key_of(reference: ModelReference, environment: Mapping[str, str] = os.enviro
 
 
 def variables_of(reference: ModelReference) -> tuple[str, ...]:
-    """Return the variables that may hold the model's key; the first one that is set counts."""
+    """Return the variables that may contain the model's key; the first one that is set is used."""
     if reference.api_key_env is not None:
         return (reference.api_key_env,)
-    # A server of one's own does not get the key of another's.
+    # A custom server does not get the key of the provider's server.
     return () if reference.base_url is not None else TABLE[reference.provider].key_envs
 
 
 def variables_named_by(references: Iterable[ModelReference]) -> frozenset[str]:
-    """Return the names of all variables that the models read: keys, addresses, and the AWS environment."""
+    """Return all variables that the models read: keys, addresses, and the AWS environment."""
     names: set[str] = set()
     for reference in references:
         names.update(variables_of(reference))
@@ -131,7 +131,7 @@ def variables_named_by(references: Iterable[ModelReference]) -> frozenset[str]:
 
 
 def key_remedy(reference: ModelReference, environment: Mapping[str, str] = os.environ) -> str:
-    """Return what to do where the provider refuses the model's key, or wants one and gets none."""
+    """Return the remedy for a provider that rejects the model's key, or requires a missing one."""
     variables = variables_of(reference)
     there = next((name for name in variables if environment.get(name, "").strip()), None)
     if there is not None:
@@ -146,12 +146,12 @@ def key_remedy(reference: ModelReference, environment: Mapping[str, str] = os.en
 
 @dataclass(frozen=True, slots=True)
 class KeyMask:
-    """Takes secrets out of texts before they are shown or written."""
+    """Replaces secrets in texts before they are displayed or stored."""
 
     secrets: tuple[str, ...]
 
     def mask(self, text: str) -> str:
-        """`text` with every secret in it replaced by `[key]`, and the beginning of one that `…` cuts off."""
+        """Replace every secret in `text` by `[key]`, including beginnings of secrets truncated with `…`."""
         for secret in self.secrets:
             if secret in text:
                 text = text.replace(secret, MASK)
@@ -160,7 +160,7 @@ class KeyMask:
         return text
 
     def mask_all(self, value: Any) -> Any:
-        """Return a value of JSON with every text in it masked, also those that are keys of a mapping."""
+        """Return a JSON value with all texts in it masked, including keys of mappings."""
         if isinstance(value, str):
             return self.mask(value)
         if isinstance(value, list):
@@ -171,7 +171,7 @@ class KeyMask:
 
 
 def _without_beginning(secret: str, text: str) -> str:
-    """`text` without the beginning of the secret at its end."""
+    """Mask a beginning of the secret at the end of `text`."""
     for length in range(min(len(secret), len(text)), SHORTEST_PART - 1, -1):
         if text.endswith(secret[:length]):
             return text[:-length] + MASK
@@ -183,10 +183,10 @@ def key_mask(
     environment: Mapping[str, str] | None = None,
     variables: Iterable[str] = (),
 ) -> KeyMask:
-    """Return the mask for the secrets of these models, of `variables`, and of variables named like keys.
+    """Return a mask for the secrets of these models, of `variables`, and of variables named like keys.
 
-    Secrets are masked in each of the forms that `forms_of` gives as well. Without an `environment` it is that
-    of this process, with what `restricted_environment` hides.
+    The encodings returned by `forms_of` are masked too. `environment` defaults to that
+    of this process, including the variables that `restricted_environment` hides.
     """
     references = tuple(references)
     environment = whole_environment() if environment is None else environment
@@ -195,40 +195,40 @@ def key_mask(
     values += [secret for reference in references for secret in model_secrets(reference)]
     secrets = {value.strip() for value in values if len(value.strip()) >= SHORTEST}
     found = {form for secret in secrets for form in forms_of(secret)}
-    # A secret that holds another one goes first, and leaves nothing of itself behind.
+    # Secrets that contain other secrets are replaced first, so that no part of them remains.
     return KeyMask(tuple(sorted(found, key=len, reverse=True)))
 
 
 RAY_ADDRESS: Final = "RAY_ADDRESS"
-"""The variable of a grant that allows a connection to a Ray cluster."""
+"""The variable name in grants for connecting to a Ray cluster."""
 _REMOTE_ROUTES: Final = frozenset({"chat", "library"})
 _ADDRESS: Final = re.compile(
     r"https?://([^\s/?#\\@]*@)?([\w.-]+|\[[\da-f:.]+\])(:\d+)?([/?#][^\s\\]*)?", re.ASCII | re.IGNORECASE
 )
-"""Addresses that all libraries read alike, so that the server that is asked is the one that was allowed."""
+"""Addresses that all libraries parse alike, so that requests go to the allowed server."""
 
 _allowed: ContextVar[frozenset[KeyGrant]] = ContextVar("allowed_grants", default=frozenset())
 
 
 class NotAllowedError(UsageError):
-    """A key would be sent to a server for which the user has not allowed it."""
+    """A key would be sent to a server that the user has not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where the prompts of a model go, and in which variable the key is that goes with them."""
+    """The server that a model's prompts are sent to, and the variable with the key."""
 
     model: str
-    """Empty for a Ray cluster, on whose nodes the models are asked."""
+    """The model's name; empty for a Ray cluster, whose nodes call the models."""
     host: str
     """The origin of the server's address."""
     variable: str | None
-    """None if no key is sent."""
+    """The variable with the key; None if no key is sent."""
     allowed: bool
-    """Whether the user allows that the key is sent there."""
+    """Whether the user allows sending the key there."""
 
     def words(self) -> str:
-        """Return what is sent where, as a plan shows it."""
+        """Return a description of what is sent where, for display in a plan."""
         what = self.variable or ("prompts without a key" if self.model else "the models and their keys")
         return f"sends {what} to {self.host}" + ("" if self.allowed else " (not allowed yet)")
 
@@ -236,7 +236,7 @@ class Destination:
 def destination_of(
     reference: ModelReference, environment: Mapping[str, str] = os.environ
 ) -> Destination | None:
-    """Return where the model is asked; None for one on this machine, and for one without an address."""
+    """Return the model's destination; None for local models and models without an address."""
     if TABLE[reference.provider].route not in _REMOTE_ROUTES:
         return None
     origin = _origin(reference, environment)
@@ -252,9 +252,9 @@ def destination_of(
 def needed_grants(
     reference: ModelReference, environment: Mapping[str, str] = os.environ
 ) -> tuple[KeyGrant, ...]:
-    """Return what the user must have allowed before the model is asked.
+    """Return the grants that are required for using the model.
 
-    Raises NotAllowedError for an address that cannot be read in one way only.
+    Raises NotAllowedError for an ambiguous address.
     """
     if not reference.from_project or TABLE[reference.provider].route not in _REMOTE_ROUTES:
         return ()
@@ -267,18 +267,18 @@ def needed_grants(
             remedy="write it as `https://HOST/v1`, in ASCII",
         )
     origin = _origin(reference, environment)
-    if origin is None:  # the user's environment names no server either: nothing can be sent
+    if origin is None:  # no server is configured in the environment either: nothing can be sent
         return ()
     return tuple(KeyGrant(name, origin) for name in variables if not _is_own(name, origin, environment))
 
 
 def missing_grants(reference: ModelReference) -> tuple[KeyGrant, ...]:
-    """Return those of the needed grants that the user has not given; raises as `needed_grants`."""
+    """Return the required grants that the user has not given; raises as `needed_grants` does."""
     return missing_among(needed_grants(reference))
 
 
 def is_allowed(reference: ModelReference) -> bool:
-    """Return whether the model may be asked, as far as its key is concerned."""
+    """Return whether the model's key may be sent to its server."""
     try:
         return not missing_grants(reference)
     except NotAllowedError:
@@ -286,7 +286,7 @@ def is_allowed(reference: ModelReference) -> bool:
 
 
 def missing_among(grants: Iterable[KeyGrant]) -> tuple[KeyGrant, ...]:
-    """Return the grants that the user has given neither for this command nor for good."""
+    """Return the grants that the user has given neither for this command nor permanently."""
     open_ones = tuple(dict.fromkeys(grant for grant in grants if grant not in _allowed.get()))
     if not open_ones:
         return ()
@@ -295,12 +295,12 @@ def missing_among(grants: Iterable[KeyGrant]) -> tuple[KeyGrant, ...]:
 
 
 def check_grants(reference: ModelReference) -> None:
-    """Raise NotAllowedError where opening the model could send a key that the user has not allowed."""
+    """Raise NotAllowedError if using the model could send a key without the user's permission."""
     require(missing_grants(reference))
 
 
 def require(missing: Iterable[KeyGrant], place: FilePlace | None = None) -> None:
-    """Raise NotAllowedError for the first of the `missing` grants, with what to do about all."""
+    """Raise NotAllowedError for the first of the `missing` grants, with a remedy for all of them."""
     grants = list(missing)
     if not grants:
         return
@@ -314,7 +314,7 @@ def require(missing: Iterable[KeyGrant], place: FilePlace | None = None) -> None
 
 
 def what_is_asked(grant: KeyGrant) -> str:
-    """Return what a grant allows, in words for the middle of a sentence."""
+    """Return a description of what a grant allows, for use within a sentence."""
     if grant.variable == RAY_ADDRESS:
         return f"connecting to the Ray cluster at {grant.origin}"
     return f"sending the key in {grant.variable} to {grant.origin}"
@@ -322,7 +322,7 @@ def what_is_asked(grant: KeyGrant) -> str:
 
 @contextmanager
 def granting(grants: Iterable[KeyGrant]) -> Iterator[None]:
-    """Allow the grants inside the `with` block, and forget them then."""
+    """Allow the grants within the `with` block only."""
     token = _allowed.set(_allowed.get() | frozenset(grants))
     try:
         yield
@@ -333,10 +333,10 @@ def granting(grants: Iterable[KeyGrant]) -> Iterator[None]:
 def ray_grants(
     address: str | None, variables: Iterable[str], environment: Mapping[str, str] = os.environ
 ) -> tuple[KeyGrant, ...]:
-    """Return what a connection to a cluster needs whose address is in the settings of a project.
+    """Return the grants required to connect to a cluster whose address is in project settings.
 
-    That is the connection itself, and each of the `variables`, which are sent to its nodes. An address that
-    the user has in `RAY_ADDRESS` as well needs nothing.
+    These are one for the connection, and one for each of the `variables`, which are sent to the nodes. An
+    address that equals the user's `RAY_ADDRESS` needs none.
     """
     named = (address or "").strip()
     if not named or named in {"auto", "local"} or named == environment.get(RAY_ADDRESS, "").strip():
@@ -357,7 +357,7 @@ def _is_plain(address: str) -> bool:
 
 def _sent_variables(reference: ModelReference) -> tuple[str, ...]:
     if reference.provider == "bedrock" and reference.api_key_env is None:
-        # Amazon's library takes the credentials of the environment, whatever the address is.
+        # Amazon's library uses the credentials of the environment, regardless of the address.
         return TABLE["bedrock"].key_envs
     return variables_of(reference)
 
@@ -368,7 +368,7 @@ def _origin(reference: ModelReference, environment: Mapping[str, str]) -> str | 
 
 
 def _is_own(variable: str, origin: str, environment: Mapping[str, str]) -> bool:
-    """Return whether the variable is that of a provider whose server this is."""
+    """Return whether the variable belongs to the provider that owns the server."""
     return any(
         origin in {_origin_or_none(each.base_url), _origin_or_none(_address_of_user(each, environment))}
         for each in TABLE.values()

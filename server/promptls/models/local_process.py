@@ -1,10 +1,10 @@
-"""The process that holds a local model: `python -m promptls.models.local_process FILE`.
+"""The process that runs a local model: `python -m promptls.models.local_process FILE`.
 
-One JSON request a line on standard input, `{"messages", "parameters", "json_schema"}` or `{"prompt"}`; one
-JSON answer a line on standard output: `{"ready": true}` first, then for each request what llama.cpp's
-chat completions give, for a prompt `{"log_probabilities", "tokens"}`, or `{"error": {"message", "type"}}`.
-With `"stream": true` in a request, lines `{"piece": text}` come before its answer. It ends when its input
-ends, in the middle of an answer too.
+It reads one JSON request per line from standard input, `{"messages", "parameters", "json_schema"}` or
+`{"prompt"}`, and writes one JSON answer per line to standard output: `{"ready": true}` first, then for each
+request the result of llama.cpp's chat completions, for a prompt `{"log_probabilities", "tokens"}`, or `{"error": {"message", "type"}}`.
+With `"stream": true` in a request, lines `{"piece": text}` precede its answer. The process exits when its
+input ends, even in the middle of an answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, TextIO
 
 from promptls.security.owner import end_with_owner
 
-# Tokens of context; SmolLM2 was trained with as many, and its cache then takes about 180 MB.
+# Context size in tokens, as in the training of SmolLM2; the cache then takes about 180 MB.
 CONTEXT_TOKENS = 8192
 
 MAX_THREADS = 4
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def _own_output() -> TextIO:
-    # llama.cpp writes to the standard output now and then, which must not mix with the answers.
+    # llama.cpp occasionally writes to standard output, which must not mix with the answers.
     own = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
     return own
@@ -57,7 +57,7 @@ def _own_output() -> TextIO:
 def _read(requests: queue.SimpleQueue[str]) -> None:
     for line in sys.stdin:
         requests.put(line)
-    # The one who asked is gone; an answer that is half made serves nobody.
+    # The client is gone; nobody needs the rest of the answer.
     os._exit(0)
 
 
@@ -67,15 +67,15 @@ def _load(file: str) -> Any:
     settings = xllamacpp.CommonParams()
     settings.model.path = file
     settings.n_ctx = CONTEXT_TOKENS
-    # One request at a time: answers do not depend on what else is being asked, and the shared
-    # beginning of the prompts stays in the cache.
+    # One request at a time, so that answers do not depend on concurrent requests, and the shared
+    # prefix of the prompts stays in the cache.
     settings.n_parallel = 1
-    # llama.cpp's threads wait for each other some hundred times a token: one that has to share its core
-    # holds up all. A model this small gains next to nothing from more threads.
+    # llama.cpp's threads synchronize about a hundred times per token: one thread on a busy core
+    # delays all of them. A model this small hardly benefits from more threads.
     threads = max(1, min(MAX_THREADS, _cores() // 2))
     settings.cpuparams.n_threads = threads
     settings.cpuparams_batch.n_threads = threads
-    # Waiting threads that spin would take the cores from whatever else runs on the machine.
+    # Spinning threads would take CPU time from other processes on the machine.
     settings.cpuparams.poll = 0
     settings.cpuparams_batch.poll = 0
     settings.warmup = False
@@ -100,12 +100,12 @@ def _complete(server: Any, request: dict[str, Any], answers: TextIO) -> Any:
         if request.get("stream"):
             return _in_pieces(server, body, answers)
         return server.handle_chat_completions(body)
-    except Exception as error:  # noqa: BLE001 - llama.cpp's errors are many, and all mean that there is no answer
+    except Exception as error:  # noqa: BLE001 - llama.cpp raises many kinds of errors, which all mean that there is no answer
         return {"error": {"message": str(error), "type": type(error).__name__}}
 
 
 def _in_pieces(server: Any, body: dict[str, Any], answers: TextIO) -> dict[str, Any]:
-    """Return the whole answer; its pieces are written as they arrive."""
+    """Return the complete answer; its chunks are written as they arrive."""
     pieces: list[str] = []
     whole: dict[str, Any] = {"finish_reason": None}
 
@@ -128,7 +128,7 @@ def _in_pieces(server: Any, body: dict[str, Any], answers: TextIO) -> dict[str, 
 
 
 class _PromptScorer:
-    """Computes how likely prompts are; the beginning that a prompt shares with the one before is known."""
+    """Computes log-probabilities of prompts; the prefix shared with the previous prompt is cached."""
 
     def __init__(self, server: Any) -> None:
         self._server = server
@@ -136,7 +136,7 @@ class _PromptScorer:
         self._scores: list[float] = []
 
     def score(self, prompt: str) -> dict[str, Any]:
-        """Return the log-probabilities of all tokens but the first, or an error."""
+        """Return the log-probabilities of all tokens except the first, or an error."""
         try:
             ids = self._tokenized(prompt)
             if len(ids) >= CONTEXT_TOKENS:
@@ -162,13 +162,13 @@ class _PromptScorer:
     def _tokenized(self, prompt: str) -> list[int]:
         body = json.dumps({"content": prompt, "add_special": True}).encode()
         address = f"{self._server.listening_address}/tokenize"
-        request = urllib.request.Request(address, body, {"Content-Type": "application/json"})  # noqa: S310 - own server
-        with urllib.request.urlopen(request) as response:  # noqa: S310 - own server
+        request = urllib.request.Request(address, body, {"Content-Type": "application/json"})  # noqa: S310 - local server
+        with urllib.request.urlopen(request) as response:  # noqa: S310 - local server
             return list(json.load(response)["tokens"])
 
     def _log_probability(self, before: list[int], token: int) -> float:
-        # llama.cpp reports no log-probabilities of prompts. The bias makes it choose the token; what it
-        # reports of the chosen one is from before the bias.
+        # llama.cpp does not report log-probabilities of prompts. The bias forces it to choose the token; the
+        # reported log-probability is that before the bias.
         answer = self._server.handle_completions(
             {
                 "prompt": before,
@@ -187,20 +187,20 @@ class _PromptScorer:
 
 @lru_cache(maxsize=64)
 def _grammar(server: Any, schema: str) -> str:
-    """Return the grammar of the answers that `schema` allows.
+    """Return a grammar for the answers that `schema` allows.
 
-    Raises when it is no schema that can be held.
+    Raises an exception if the schema is not supported.
     """
     import xllamacpp
 
-    # A grammar that cannot be used is passed over in silence; a response format that cannot, is an error.
+    # Unsupported grammars are silently ignored, while unsupported response formats are reported.
     form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": json.loads(schema)}}
     question = {"messages": [{"role": "user", "content": "?"}], "max_tokens": 1, "response_format": form}
     answer = server.handle_chat_completions(question)
     if "error" in answer:
         raise ValueError(answer["error"].get("message"))
-    # Free white space lets a small model run away into blank lines. `x-guidance` is how the grammar's
-    # library (llguidance) is told; it is heard in a grammar, and not in a response format.
+    # With free white space, a small model may produce blank lines forever. `x-guidance` configures the
+    # grammar library (llguidance); it works in grammars, but not in response formats.
     layout = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
     return str(xllamacpp.json_schema_to_grammar(json.dumps({"x-guidance": layout, **json.loads(schema)})))
 

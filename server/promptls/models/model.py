@@ -1,7 +1,7 @@
-"""A model: how it is named before it is opened, what it answers, and requests that compare labels.
+"""The interfaces of models: references, completions, embeddings, errors, and requests that compare labels.
 
-A request that compares labels is a list of messages with the role `label`: `label` names it, and `content` is
-its whole prompt. It goes the way of every other request, and its answer is the label.
+A request that compares labels is a list of messages with the role `label`: `label` is the label's name, and
+`content` its whole prompt. It is processed like any other request, and its answer is the chosen label.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class ModelReference:
-    """A known model that is not yet opened; it holds no key, only the name of the key's variable.
+    """A known model that is not opened yet; it does not contain the key, only the name of the key's variable.
 
-    `model` is the provider's own name of it; for a file, its path. Prices are US dollars for a million
-    tokens, None if the project names none. `from_project` says that the settings of a project chose the
-    server and the variable: then a key is sent only as `promptls.models.keys` allows.
+    `model` is the provider's name of the model; for a file, its path. Prices are in US dollars per million
+    tokens, None if the project sets none. `from_project` means that project settings chose the
+    server and the variable; a key is then sent only if `promptls.models.keys` allows it.
     """
 
     name: str
@@ -38,15 +38,15 @@ class ModelReference:
 
 
 MAX_COUNT: Final = 100_000_000
-"""The largest number of tokens that one answer can plausibly have taken."""
+"""The largest plausible number of tokens of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer; `seconds` is the time of the request that gave it, retries not counted.
+    """A model's answer; `seconds` is the duration of the successful request, without retries.
 
-    `finish_reason` is the provider's own word, `stop` and `length` with most of them. Half characters (lone
-    surrogates) of the text are replaced, and impossible numbers of tokens are dropped; `notes` say so.
+    `finish_reason` is the provider's value, such as `stop` and `length`. Lone
+    surrogates in the text are replaced and implausible token counts are dropped, as reported in `notes`.
     """
 
     text: str
@@ -58,7 +58,7 @@ class Completion:
     notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """Replace what no provider should send, and note it."""
+        """Replace invalid values, and record that in `notes`."""
         notes = []
         text = SURROGATE.sub("\N{REPLACEMENT CHARACTER}", self.text)
         if text != self.text:
@@ -74,20 +74,20 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class PromptScore:
-    """How likely a prompt is: the log-probability of each token but the first, and the number of all."""
+    """The log-probability of each token of a prompt except the first, and the number of all tokens."""
 
     log_probabilities: Sequence[float]
     tokens: int
 
     @property
     def perplexity(self) -> float:
-        """The mean negated log-probability; of an empty prompt 0."""
+        """The mean negative log-probability; 0 for an empty prompt."""
         return -sum(self.log_probabilities) / max(self.tokens, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Embeddings:
-    """A vector for each text; `seconds` is the time of the request that gave them."""
+    """A vector for each text; `seconds` is the duration of the successful request."""
 
     vectors: list[list[float]]
     input_tokens: int | None
@@ -95,10 +95,10 @@ class Embeddings:
 
 
 class ModelError(UserError):
-    """A model that cannot be had, or that did not answer.
+    """A model is not available or did not answer.
 
-    `retryable` says whether the same request may well succeed later; `retry_after` is how many seconds
-    the provider asks to wait before it; `unreachable` says that nothing listens at the address.
+    `retryable` means that the same request may succeed later; `retry_after` is the number of seconds that
+    the provider requests to wait; `unreachable` means that nothing listens at the address.
     """
 
     def __init__(
@@ -117,11 +117,11 @@ class ModelError(UserError):
 
 
 class Model(Protocol):
-    """A model that is ready to answer."""
+    """An open language model."""
 
     @property
     def max_at_once(self) -> int | None:
-        """How many requests the model works on at a time; None is as many as come."""
+        """Maximum number of concurrent requests to the model; None means no limit."""
 
     async def complete(
         self,
@@ -130,19 +130,19 @@ class Model(Protocol):
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
-        """Return the answer to `messages`, held to `json_schema` where the provider can.
+        """Return the answer to `messages`, constrained to `json_schema` if the provider supports that.
 
-        `parameters` are `temperature`, `max_tokens`, `seed` and what else the provider knows.
-        Raises `ModelError`. A cancelled call stops the work at once.
+        `parameters` are `temperature`, `max_tokens`, `seed` and others that the provider supports.
+        Raises `ModelError`. Cancelling the call stops the request immediately.
         """
 
     async def close(self) -> None:
-        """Frees what the model holds: connections, a process."""
+        """Release the model's resources, such as connections or a process."""
 
 
 @runtime_checkable
 class StreamingModel(Model, Protocol):
-    """A model that can send its answer in pieces."""
+    """A model that can stream its answer."""
 
     async def stream(
         self,
@@ -156,20 +156,20 @@ class StreamingModel(Model, Protocol):
 
 
 class EmbeddingModel(Protocol):
-    """A model that is ready to make embeddings."""
+    """An open embedding model."""
 
     async def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return the vectors of `texts`, in order; raises `ModelError`."""
 
     async def close(self) -> None:
-        """Frees what the model holds."""
+        """Release the model's resources."""
 
 
 LABEL_ROLE: Final = "label"
 
 
 def label_messages(prompts: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], ...]:
-    """Return the request that compares labels, each with its prompt."""
+    """Return a request that compares labels, each with its prompt."""
     return tuple({"role": LABEL_ROLE, "label": label, "content": text} for label, text in prompts)
 
 
@@ -179,10 +179,10 @@ def compares_labels(messages: Sequence[Mapping[str, Any]]) -> bool:
 
 
 async def likeliest_label(model: Model, name: str, messages: Sequence[Mapping[str, Any]]) -> Completion:
-    """Return the label whose prompt has the lowest perplexity, of equal ones the first; raises ModelError.
+    """Return the label whose prompt has the lowest perplexity, the first one if tied; raises ModelError.
 
-    Perplexity is computed as OpenCompass does: the negated sum of the tokens' log-probabilities, but that of
-    the first one, divided by the number of all tokens.
+    Perplexity is computed as in OpenCompass: the negated sum of the tokens' log-probabilities, except that of
+    the first token, divided by the number of all tokens.
     """
     score_prompt = getattr(model, "score_prompt", None)
     if score_prompt is None:

@@ -1,4 +1,4 @@
-"""What an HTTP status of a provider means, and when it is worth asking again."""
+"""Models behind OpenAI-compatible APIs: requests, streaming, error handling, and dialects of providers."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _MINUTE, _HOUR = 60, 3600
 
 
 def refusal(server: str, status: int, retry_after: str | None, content: bytes, said: str) -> ModelError:
-    """Return the error of an answer that is none; `said` quotes what its `content` has to say."""
-    # An empty account stays empty, however long one waits.
+    """Return the error for an unsuccessful response; `said` quotes the message in its `content`."""
+    # Waiting does not help if the account has no credit left.
     later = status in _TRY_LATER and "insufficient_quota" not in content.decode(errors="replace")
     wait = seconds_to_wait(retry_after) if later else None
     if wait is not None and wait > LONGEST_WAIT:
         remedy = f"wait {_time(wait)}, as the server asks"
     elif status in _TRY_LATER:
         remedy = "the server is busy or broken: run again later, or with a smaller `concurrency`"
-    elif status // 100 == 3:  # noqa: PLR2004 - HTTP's own number
+    elif status // 100 == 3:  # noqa: PLR2004 - HTTP status code
         remedy = "check `base_url`: the server leads to another address, where no key is sent"
     else:
         remedy = "check the parameters of the experiment, and whether the prompt is too long for the model"
@@ -49,7 +49,7 @@ def _time(seconds: float) -> str:
 
 
 def seconds_to_wait(value: str | None) -> float | None:
-    """Return seconds that an HTTP `Retry-After` asks for, given as a number or as a date."""
+    """Return the seconds requested by an HTTP `Retry-After` header, which is a number or a date."""
     if value is None:
         return None
     try:
@@ -66,10 +66,10 @@ def seconds_to_wait(value: str | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What one provider wants otherwise.
+    """Deviations of a provider from OpenAI's protocol.
 
-    `key_header` carries the key, behind `key_scheme`; `renamed` are parameters that it calls otherwise.
-    Without `takes_schemas`, an answer is asked for in JSON where the prompt speaks of JSON, as it demands.
+    `key_header` contains the key, preceded by `key_scheme`; `renamed` maps parameters to other names.
+    Without `takes_schemas`, JSON mode is requested if the prompt mentions JSON, which the provider requires.
     """
 
     key_header: str = "Authorization"
@@ -78,19 +78,19 @@ class Dialect:
     takes_schemas: bool = True
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """Return the header with the key; none without one."""
+        """Return the header with the key; empty without a key."""
         return {self.key_header: f"{self.key_scheme}{key}"} if key else {}
 
     def parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters by the provider's names."""
+        """Return the parameters with the provider's names."""
         return {self.renamed.get(name, name): value for name, value in parameters.items()}
 
     def response_format(
         self, schema: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]
     ) -> dict[str, Any] | None:
-        """Return what asks for answers that fit the schema.
+        """Return the `response_format` for the schema.
 
-        None if the provider can be asked for nothing.
+        None if the provider does not support any.
         """
         if self.takes_schemas:
             return {"type": "json_schema", "json_schema": _schema_form(schema)}
@@ -98,13 +98,13 @@ class Dialect:
         return {"type": "json_object"} if speaks_of_json else None
 
 
-# The newer models refuse the older name, and the older ones know the newer.
+# Newer models reject the old name, and older models accept the new one.
 _COMPLETION_TOKENS: Final = {"max_tokens": "max_completion_tokens"}
 
 PLAIN: Final = Dialect()
 OPENAI: Final = Dialect(renamed=_COMPLETION_TOKENS)
 
-# Levels of an error that its words may stand under.
+# Maximum nesting depth of the message in an error.
 _DEEPEST_WORDS: Final = 6
 
 _OWN: Final[dict[str, Dialect]] = {
@@ -115,16 +115,16 @@ _OWN: Final[dict[str, Dialect]] = {
 
 
 def dialect_of(provider: str, host: str | None) -> Dialect:
-    """Return the dialect of a provider; what OpenAI's own models want is for its own `host` alone."""
+    """Return the dialect of a provider; the one of OpenAI's models is only used for OpenAI's `host`."""
     if provider == "openai" and host == "api.openai.com":
         return OPENAI
     return _OWN.get(provider, PLAIN)
 
 
 def error_message_in(content: bytes) -> str | None:
-    """Return what an error in JSON says in words, in the forms of the providers.
+    """Return the message in a JSON error, in any of the providers' formats.
 
-    None if it says nothing so.
+    None if there is no message.
     """
     try:
         value: Any = json.loads(content)
@@ -142,13 +142,13 @@ def error_message_in(content: bytes) -> str | None:
 
 
 def _schema_form(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema as the protocol wants it; `strict` where the schema keeps to what that demands."""
+    """Return the schema in the protocol's form; `strict` is set if the schema meets its requirements."""
     form: dict[str, Any] = {"name": "answer", "schema": dict(schema)}
     return {**form, "strict": True} if _is_strict(schema) else form
 
 
 def _is_strict(schema: Any) -> bool:
-    """Return whether every object in the schema names all its keys as required and allows no others."""
+    """Return whether every object in the schema requires all its keys and allows no others."""
     if isinstance(schema, list):
         return all(map(_is_strict, schema))
     if not isinstance(schema, Mapping):
@@ -162,7 +162,7 @@ def _is_strict(schema: Any) -> bool:
 
 
 class _Pieces:
-    """The pieces of an answer that a server sends as events."""
+    """The chunks of an answer that a server streams as events."""
 
     def __init__(self, on_text: Callable[[str], None]) -> None:
         self.events = 0
@@ -173,7 +173,7 @@ class _Pieces:
         self._finish_reason: Any = None
 
     def add(self, content: bytes) -> None:
-        """Read the lines that are complete."""
+        """Process the complete lines."""
         *lines, self._unread = (self._unread + content).split(b"\n")
         for line in lines:
             if line.startswith(b"data:") and line[5:].strip() != b"[DONE]":
@@ -194,7 +194,7 @@ class _Pieces:
             self._on_text(text)
 
     def answer(self) -> bytes:
-        """Return the same answer in the form of one that is not sent in pieces."""
+        """Return the answer in the form of a response without streaming."""
         choice = {"message": {"content": "".join(self._text)}, "finish_reason": self._finish_reason}
         choices = {} if "error" in self._answer else {"choices": [choice]}
         return json.dumps({**self._answer, **choices}).encode()
@@ -203,19 +203,19 @@ class _Pieces:
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_KEY_ENV = "OPENAI_API_KEY"
 
-# Seconds for a connection, and for each further piece of an answer; the runner limits the whole.
+# Timeouts in seconds for connecting and for each read; the runner limits the total duration.
 CONNECT_TIMEOUT = 10.0
 READ_TIMEOUT = 600.0
 
-# Bytes that an answer may have.
+# Maximum size of an answer in bytes.
 LONGEST_ANSWER = 32 * 1024 * 1024
 
-# Characters of the server's own words that an error quotes.
+# Maximum number of characters of the server's message that an error quotes.
 QUOTED = 300
 
 
 class OpenAiCompatible:
-    """A model behind a chat completions address."""
+    """A model behind a chat completions endpoint."""
 
     max_at_once: int | None = None
 
@@ -228,7 +228,7 @@ class OpenAiCompatible:
         provider: str = "openai",
         key_remedy: str = "check the environment variable that holds the key",
     ) -> None:
-        """Use the model at an address; `key_remedy` is the advice if the key is rejected."""
+        """Use the model at an address; `key_remedy` is the remedy for a rejected key."""
         self.name = model
         self._base_url = base_url.rstrip("/")
         self._shown_url = without_secrets(self._base_url)
@@ -236,7 +236,7 @@ class OpenAiCompatible:
         self._key = key
         self._key_remedy = key_remedy
         if key and not (key.isascii() and key.isprintable()):
-            # Found here, because the text of the HTTP library's own error quotes the key.
+            # Checked here, because the HTTP library's error message would quote the key.
             raise ModelError(
                 "the API key has characters that a key cannot have", "set the variable to the key alone"
             )
@@ -251,7 +251,7 @@ class OpenAiCompatible:
     ) -> Completion:
         """Return the server's answer.
 
-        One request is sent, and an error says whether another may be answered.
+        A single request is sent; errors indicate whether a retry may succeed.
         """
         body = self._body(messages, parameters, json_schema)
         content, seconds = await self._request("chat/completions", body)
@@ -278,9 +278,9 @@ class OpenAiCompatible:
         json_schema: Mapping[str, Any] | None,
         on_text: Callable[[str], None],
     ) -> Completion:
-        """Return the server's answer as `complete`; `on_text` gets the pieces as they arrive.
+        """Return the same answer as `complete`; `on_text` receives the chunks as they arrive.
 
-        A server that sends no pieces is taken at its one answer.
+        Servers that do not support streaming may return a complete answer.
         """
         pieces = _Pieces(on_text)
         body = {
@@ -297,7 +297,7 @@ class OpenAiCompatible:
         return self._completion(pieces.answer(), seconds)
 
     async def embed(self, texts: Sequence[str]) -> Embeddings:
-        """Return a vector for each text; one request is sent."""
+        """Return a vector for each text; a single request is sent."""
         content, seconds = await self._request("embeddings", {"model": self.name, "input": list(texts)})
         try:
             answer = json.loads(content)
@@ -315,7 +315,7 @@ class OpenAiCompatible:
         return Embeddings(vectors, tokens, seconds)
 
     async def score_prompt(self, prompt: str) -> PromptScore:
-        """Return how likely the prompt is, as the server's `completions` say; raises `ModelError`."""
+        """Return the score of the prompt, from the server's `completions` endpoint; raises `ModelError`."""
         body = {
             "model": self.name,
             "prompt": prompt,
@@ -328,7 +328,7 @@ class OpenAiCompatible:
         try:
             answer = json.loads(content)
             found = answer["choices"][0]["logprobs"]["token_logprobs"]
-            # One token is generated after the prompt; the first of the prompt has no probability.
+            # One token is generated after the prompt; the prompt's first token has no probability.
             tokens = _count((answer.get("usage") or {}).get("prompt_tokens")) or len(found) - 1
             scores = [float(each) for each in found[1:tokens]]
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
@@ -347,7 +347,7 @@ class OpenAiCompatible:
     async def _request(
         self, path: str, body: Mapping[str, Any], on_bytes: Callable[[bytes], None] | None = None
     ) -> tuple[bytes, float]:
-        """Return the content of the answer and its seconds; `on_bytes` gets the content as it arrives."""
+        """Return the response's content and the elapsed seconds; `on_bytes` receives it as it arrives."""
         import httpx
 
         began = time.perf_counter()
@@ -366,7 +366,7 @@ class OpenAiCompatible:
         seconds = time.perf_counter() - began
         status = response.status_code
         if status == httpx.codes.OK:
-            # A router answers at once, and tells in the body what the model's own server answered later.
+            # A router responds immediately, and reports the status of the model's server in the body.
             status = _status_in(content) or status
         if status != httpx.codes.OK:
             raise self._refusal(status, response.headers.get("retry-after"), content)
@@ -415,7 +415,7 @@ class OpenAiCompatible:
             return ModelError(
                 f"the account at `{self._shown_url}` is empty (HTTP {status}): {said}", "pay in some money"
             )
-        if status == 404:  # noqa: PLR2004 - HTTP's own number
+        if status == 404:  # noqa: PLR2004 - HTTP status code
             return ModelError(
                 f"`{self._shown_url}` has no model `{self.name}`, or is no OpenAI-compatible address: {said}",
                 "check `model` and `base_url`, which ends in `/v1` for most servers",
@@ -447,7 +447,7 @@ class OpenAiCompatible:
         told = error_message_in(content)
         words = content[: 16 * QUOTED].decode(errors="replace") if told is None else told
         words = re.sub(r"\s+", " ", words).strip()
-        # OpenAI's own message about a wrong key quotes the ends of it.
+        # OpenAI's message about an invalid key quotes parts of it.
         words = re.sub(r"\bsk-[\w*.-]{4,}", "[key]", self._without_key(words))
         return f"“{words[:QUOTED]}{'…' if len(words) > QUOTED else ''}”" if words else "(no text)"
 
@@ -456,10 +456,10 @@ class OpenAiCompatible:
 
 
 class _Clients:
-    """HTTP clients of one connection each, as many as there are requests at once.
+    """A pool of HTTP clients with one connection each, one per concurrent request.
 
-    The pool of a single client looks through all its connections at every request, which takes longer than
-    the request itself where there are many.
+    The connection pool of a single client scans all its connections for every request, which takes longer
+    than the request itself if there are many.
     """
 
     def __init__(self, headers: Mapping[str, str]) -> None:
@@ -470,7 +470,7 @@ class _Clients:
 
     @asynccontextmanager
     async def taken(self) -> AsyncIterator[httpx.AsyncClient]:
-        """Provide a client for exclusive use until the end of the block."""
+        """Yield a client for exclusive use within the block."""
         client = self._free.pop() if self._free else self._another()
         try:
             yield client
@@ -496,7 +496,7 @@ class _Clients:
 
 
 def _text_of(content: Any) -> str:
-    """Return the text of an answer; of one in pieces, such as thoughts and text, only the text."""
+    """Return the text of an answer; other parts of the content, such as thoughts, are ignored."""
     if isinstance(content, list):
         texts = [piece.get("text") for piece in content if isinstance(piece, Mapping)]
         return "".join(text for text in texts if isinstance(text, str))
@@ -504,7 +504,7 @@ def _text_of(content: Any) -> str:
 
 
 def _status_in(content: bytes) -> int | None:
-    """Return the HTTP status that an answer holds in place of a completion."""
+    """Return the HTTP status that a response contains instead of a completion."""
     if b'"error"' not in content[:200]:
         return None
     try:
@@ -512,7 +512,7 @@ def _status_in(content: bytes) -> int | None:
         code = None if answer.get("choices") else answer["error"].get("code")
     except (ValueError, LookupError, AttributeError, RecursionError):
         return None
-    return code if isinstance(code, int) and 400 <= code < 600 else None  # noqa: PLR2004 - HTTP's own numbers
+    return code if isinstance(code, int) and 400 <= code < 600 else None  # noqa: PLR2004 - HTTP status codes
 
 
 def _host(url: str) -> str | None:
@@ -523,7 +523,7 @@ def _host(url: str) -> str | None:
 
 
 def without_secrets(url: str) -> str:
-    """`url` without a user name, a password and a query, any of which may be a secret."""
+    """Return `url` without user name, password and query, any of which may be secret."""
     try:
         parts = urlsplit(url)
     except ValueError:

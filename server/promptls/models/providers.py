@@ -13,15 +13,15 @@ Route = Literal["local", "echo", "replay", "chat", "library", "editor"]
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A kind of model.
+    """A provider of models.
 
-    `base_url` is the provider's own address; the user's variable `base_url_env` may hold another one.
-    `chat` providers are asked there in OpenAI's chat completions protocol; `library` ones through
-    pydantic-ai, and `packages` are what that needs beside it; `editor` ones are those of the editor that has
+    `base_url` is the provider's address; the user's variable `base_url_env` may override it.
+    `chat` providers use OpenAI's chat completions protocol at that address; `library` providers are called
+    with pydantic-ai, which requires `packages`; `editor` models are those of the editor that
     started the run.
-    `key_envs` are the variables that may hold the key, the first one found counts; without one the provider
-    is refused where `needs_key`. `credential_envs` are what the provider's library reads instead of a key.
-    `paid` ones take money for each call. `priced_as` is the provider's name in the price list.
+    `key_envs` are the variables that may contain the key, and the first one that is set is used; a missing
+    key is an error if `needs_key`. `credential_envs` are variables that the provider's library reads instead.
+    Calls of `paid` providers cost money. `priced_as` is the provider's name in the price list.
     """
 
     summary: str
@@ -123,21 +123,21 @@ TABLE: dict[str, Provider] = {
         "answers out of the table of a former run, or a JSON Lines file: `replay:<file>`", "replay"
     ),
 }
-"""Every provider by its name."""
+"""All providers by name."""
 
 
-# Both price lists say what so many tokens cost.
+# Both price lists give prices for this number of tokens.
 MILLION = 1_000_000
 
 
 class Price(NamedTuple):
-    """US dollars for one token of the prompt and of the answer; None if nobody knows."""
+    """US dollars per token of the prompt and of the answer; None if unknown."""
 
     input: float | None
     output: float | None
 
     def cost(self, input_tokens: int | None, output_tokens: int | None) -> float | None:
-        """US dollars for so many tokens; None if no price is known, or no count."""
+        """Return the US dollars for these numbers of tokens; None if the price or a count is unknown."""
         known = [
             price * tokens
             for price, tokens in ((self.input, input_tokens), (self.output, output_tokens))
@@ -153,8 +153,8 @@ UNKNOWN = Price(None, None)
 def price_of(reference: ModelReference) -> Price:
     """Return the price of the model's tokens.
 
-    What runs on this machine is free, and so are Ollama and vLLM without a key of the project's. A server of
-    one's own at a `base_url` has no known price unless the project names it.
+    Local models are free, and so are Ollama and vLLM without a key set by the project. A custom server
+    at a `base_url` has no known price unless the project sets one.
     """
     if reference.input_price is not None or reference.output_price is not None:
         return Price(_of_one(reference.input_price), _of_one(reference.output_price))
@@ -167,9 +167,9 @@ def price_of(reference: ModelReference) -> Price:
 
 
 def is_paid(reference: ModelReference) -> bool:
-    """Return whether calls cost money: the provider charges, or the settings have a price.
+    """Return whether calls cost money: the provider charges, or the settings contain a price.
 
-    A server of one's own at a `base_url` costs nothing unless it gets a key, or the project names its price.
+    A custom server at a `base_url` is free unless it gets a key or the project sets a price.
     """
     price = price_of(reference)
     if price == UNKNOWN:
@@ -180,7 +180,7 @@ def is_paid(reference: ModelReference) -> bool:
 
 
 def _is_behind_key(reference: ModelReference) -> bool:
-    """Return whether the project sends a key to a server that it chose: whoever wants one may take money."""
+    """Return whether the project sends a key to a custom server, which may then charge for calls."""
     return reference.base_url is not None and reference.api_key_env is not None
 
 
@@ -195,7 +195,7 @@ def _listed(provider: str, model: str) -> Price:
     except ImportError:
         return UNKNOWN
     try:
-        # Prices grow with the length of a prompt in steps; a short one has the price of most.
+        # Prices increase with the prompt's length in steps; the price of short prompts applies to most.
         found = calc_price(Usage(input_tokens=1000, output_tokens=1000), model, provider_id=provider)
     except LookupError:
         return UNKNOWN
@@ -203,7 +203,7 @@ def _listed(provider: str, model: str) -> Price:
 
 
 def window_of(reference: ModelReference) -> int | None:
-    """Return the tokens that the prompt and the answer may have together; None if no list says it."""
+    """Return the context window in tokens, for prompt and answer together; None if unknown."""
     priced_as = TABLE[reference.provider].priced_as
     if priced_as is None or reference.base_url is not None:
         return None

@@ -1,6 +1,6 @@
-"""Anthropic, Google and Bedrock, asked through pydantic-ai, which speaks their protocols.
+"""Models of Anthropic, Google and Bedrock, called with pydantic-ai.
 
-It is imported when a model is opened, which only the process of a run does.
+pydantic-ai is imported when a model is opened, which only happens in the process of a run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model as LibraryModel
     from pydantic_ai.models import ModelRequestParameters
 
-# Parameters that pydantic-ai knows by these names for every provider; the others are sent as they are.
+# Parameters that pydantic-ai supports for every provider; others are sent unchanged.
 KNOWN_PARAMETERS = frozenset(
     {
         "max_tokens",
@@ -36,14 +36,14 @@ KNOWN_PARAMETERS = frozenset(
     }
 )
 
-# Characters of the provider's own words that an error quotes.
+# Maximum number of characters of the provider's message that an error quotes.
 QUOTED = 300
 
 _BUSY = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 
 
 class PydanticAiModel:
-    """A model behind a provider's own protocol."""
+    """A model behind a provider-specific protocol."""
 
     max_at_once: int | None = None
 
@@ -54,7 +54,7 @@ class PydanticAiModel:
             if reference.provider == "bedrock" and not key
             else key_remedy(reference)
         )
-        # boto3 knows no such setting for a request; its client is told above all of them.
+        # boto3 has no such setting per request; its client is configured instead.
         self._settings = {} if reference.provider == "bedrock" else {"max_retries": 0}
         if key and not (key.isascii() and key.isprintable()):
             raise ModelError(
@@ -82,9 +82,9 @@ class PydanticAiModel:
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
-        """Return the model's answer, held to `json_schema` where it can be.
+        """Return the model's answer, constrained to `json_schema` if the model supports that.
 
-        Nothing is added to the prompt.
+        The prompt is sent unchanged.
         """
         from pydantic_ai import direct
         from pydantic_ai.exceptions import ModelAPIError
@@ -99,7 +99,7 @@ class PydanticAiModel:
             )
         except ModelAPIError as error:
             raise self._refusal(error) from None
-        except Exception as error:  # noqa: BLE001 - the libraries of the providers raise what they like
+        except Exception as error:  # noqa: BLE001 - the providers' libraries raise many kinds of errors
             raise ModelError(
                 f"`{self.name}` gave no answer that can be used: {_one_line(str(error))}",
                 "check the model's name and the parameters of the experiment",
@@ -169,7 +169,7 @@ def _opened(reference: ModelReference, key: str | None) -> LibraryModel:
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        # A server of one's own may need no key; the library wants some text.
+        # A custom server may not need a key, but the library requires a value.
         anthropic = AnthropicProvider(api_key=key or "none", base_url=reference.base_url)
         return AnthropicModel(reference.model, provider=anthropic)
     if reference.provider == "google":
@@ -191,13 +191,13 @@ def _opened(reference: ModelReference, key: str | None) -> LibraryModel:
         if key
         else BedrockProvider(base_url=reference.base_url)
     )
-    # Retries are made, and counted, by promptls alone.
+    # Only promptls retries requests and counts the retries.
     bedrock.client.meta.config.retries = {"total_max_attempts": 1, "mode": "standard"}
     return BedrockConverseModel(reference.model, provider=bedrock)
 
 
 def _requests(messages: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
-    """Return the messages in pydantic-ai's form; what follows an answer begins a new request."""
+    """Return the messages in pydantic-ai's form; messages after an answer begin a new request."""
     from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
 
     found: list[ModelMessage] = []

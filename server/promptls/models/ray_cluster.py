@@ -1,4 +1,4 @@
-"""Models on the nodes of a Ray cluster: joining it, its nodes, and what runs on each."""
+"""Models on the nodes of a Ray cluster: the connection, the nodes, and the workers on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from promptls.text.errors import UsageError, UserError
 
 
 class Declined(NamedTuple):
-    """A `ModelError` on its way from a node: why a model cannot be had, or did not answer."""
+    """A serialized `ModelError`, returned from a node."""
 
     message: str
     remedy: str | None = None
@@ -30,7 +30,7 @@ class Declined(NamedTuple):
     unreachable: bool = False
 
     def error(self) -> ModelError:
-        """Return the error that it was."""
+        """Return the original error."""
         return ModelError(
             self.message,
             self.remedy,
@@ -41,14 +41,14 @@ class Declined(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """The models of a worker are open: by name how many requests each works on, and promptls's version."""
+    """The result of opening a worker: its concurrency limit for each model, and its version of promptls."""
 
     max_at_once: Mapping[str, int | None]
     version: str
 
 
 class ModelWorker:
-    """The models of one run in one process of the cluster. No call of it raises for what a model does."""
+    """The models of a run in one process of the cluster. Model errors are returned, never raised."""
 
     def __init__(self) -> None:
         self._models: dict[str, Model] = {}
@@ -56,7 +56,7 @@ class ModelWorker:
     async def open(
         self, references: Sequence[ModelReference], environment: Mapping[str, str]
     ) -> Opened | Declined:
-        """Return every model is open; `environment` are the variables with their keys and addresses."""
+        """Open all models; `environment` contains the variables with their keys and addresses."""
         from promptls.models.registry import opened_model
 
         os.environ.update(environment)
@@ -79,12 +79,12 @@ class ModelWorker:
             return await self._models[name].complete(messages, parameters=parameters, json_schema=json_schema)
         except ModelError as error:
             return _declined(error)
-        except Exception as error:  # noqa: BLE001 - Ray would write the whole trace into its logs
+        except Exception as error:  # noqa: BLE001 - Ray would log the whole traceback
             return Declined(f"{type(error).__name__}: {error}")
 
     async def embed(self, name: str, texts: Sequence[str]) -> Embeddings | Declined:
         """Return the vectors of the texts, by the model `name`."""
-        # Only models that make embeddings are asked for some.
+        # Only called for embedding models.
         model = cast("EmbeddingModel", self._models[name])
         try:
             return await model.embed(texts)
@@ -103,27 +103,27 @@ def _declined(error: ModelError) -> Declined:
     return Declined(error.message, error.remedy, error.retryable, error.retry_after, error.unreachable)
 
 
-# Seconds that a node has for starting a process and loading promptls in it.
+# Timeout in seconds for a node to start a process and load promptls.
 START_SECONDS = 120.0
 
-# Seconds that the head of a cluster has for taking a connection.
+# Timeout in seconds for connecting to the head of a cluster.
 REACH_SECONDS = 5.0
 
-# Bytes for the objects of a cluster that is started here: rows and answers are small, and travel in messages.
+# Size in bytes of the object store of a cluster started here: rows and answers are small messages.
 OBJECT_BYTES = 80 * 1024 * 1024
 
-# Seconds that the models of a worker have for ending.
+# Timeout in seconds for the models of a worker to close.
 END_SECONDS = 0.3
 
-# Calls of one worker that may go on at the same time.
+# Maximum number of concurrent calls of a worker.
 MAX_CALLS = 10_000
 
-# `auto` and `local` are Ray's own words, for the cluster of this machine and for a new one.
+# Ray's keywords for the cluster running on this machine, and for a new one.
 _WORDS = ("auto", "local")
 
 
 class _Worker:
-    """One actor of the cluster, and how many requests each of its models has."""
+    """An actor of the cluster, and the number of active requests of each of its models."""
 
     def __init__(self, actor: Any, node: str) -> None:
         self.actor = actor
@@ -133,12 +133,12 @@ class _Worker:
 
 
 class RayNodes:
-    """A connection to a cluster. Every request goes to the worker that has the fewest of its name."""
+    """A connection to a cluster. Each request goes to the worker with the fewest requests to that model."""
 
     def __init__(self, worker: type[Any], opening: tuple[Any, ...], most: int) -> None:
-        """`worker` is what runs on a node: its `open` gets `opening`, and gives `Opened` or `Declined`.
+        """Prepare a connection; `worker.open` is called with `opening` and returns `Opened` or `Declined`.
 
-        `most` is how many workers are of any use.
+        `most` is the maximum number of useful workers.
         """
         self._worker = worker
         self._opening = opening
@@ -149,7 +149,7 @@ class RayNodes:
 
     @property
     def count(self) -> int:
-        """How many workers there are."""
+        """The number of workers."""
         return len(self._workers)
 
     async def connect(
@@ -157,22 +157,22 @@ class RayNodes:
     ) -> None:
         """Connect to the cluster at `address` and start the workers.
 
-        Without an address it is the one that the program is connected to already, else that of `RAY_ADDRESS`,
-        else the one that runs on this machine, else a new one that ends with the run. The
-        `variables` are sent to the nodes; with an address `from_project` the user must have allowed that.
-        Raises `UserError` where Ray is not installed or the address cannot be reached,
-        NotAllowedError, and as `start`.
+        Without an address, use the existing connection of the program, else the address in `RAY_ADDRESS`,
+        else a cluster running on this machine, else start a new one that is stopped after the run. The
+        `variables` are sent to the nodes; if the address is `from_project`, the user must have allowed that.
+        Raises `UserError` if Ray is not installed or the address cannot be reached,
+        NotAllowedError, and the errors of `start`.
         """
         if from_project:
             require(missing_among(ray_grants(address, variables)))
         check_cluster(address)
-        # A run tells nobody about itself.
+        # Disable usage statistics.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        # What Ray's C++ part warns of goes to the error stream, and says nothing that a failure does not.
+        # Warnings of Ray's C++ code go to standard error, and do not add anything to the errors.
         os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
         import ray
 
-        # A connection that was made here is closed with the rest.
+        # A connection that was opened here is closed with everything else.
         self._is_own = not ray.is_initialized()
         if self._is_own:
             await asyncio.to_thread(_connect, address)
@@ -183,10 +183,10 @@ class RayNodes:
             raise
 
     async def start(self) -> None:
-        """Open a worker on each node that has processors for Ray.
+        """Open a worker on each node with CPUs for Ray.
 
-        Raises `ModelError` where a worker declines to be opened, and `UserError` where a node has
-        no promptls, or another release of it.
+        Raises `ModelError` if a worker cannot be opened, and `UserError` if a node has
+        no promptls or a different version of it.
         """
         import ray
 
@@ -196,9 +196,9 @@ class RayNodes:
         self._workers = list(await asyncio.gather(*(self._started(node) for node in nodes[: self._most])))
 
     async def asked(self, name: str, ask: Callable[[Any], Any]) -> Any:
-        """Return what `ask` requests of a worker.
+        """Return the result of calling `ask` with a worker.
 
-        Raises `ModelError`, one worth a retry where a node was lost.
+        Raises `ModelError`, which is retryable if a node was lost.
         """
         import ray
 
@@ -236,7 +236,7 @@ class RayNodes:
             ray.kill(worker.actor)
         if self._is_own:
             ending = asyncio.ensure_future(asyncio.to_thread(ray.shutdown))
-            # Whoever has cancelled a run waits for what it says of its rows, and for no cluster.
+            # After a cancellation, the caller waits for the report on its rows, but not for the cluster.
             await asyncio.wait({ending}, timeout=END_SECONDS if at_once else None)
 
     async def _least_busy(self, name: str) -> _Worker:
@@ -250,13 +250,13 @@ class RayNodes:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-        # A worker waits for answers most of the time, and must not wait itself until a processor is free.
+        # Workers mostly wait for answers, so they must not be queued until a CPU is free.
         made = ray.remote(self._worker).options(
             num_cpus=0, max_concurrency=MAX_CALLS, scheduling_strategy=place
         )
         worker = _Worker(made.remote(), str(node["NodeManagerAddress"]))
         try:
-            # Ray logs the `runtime_env` of an actor, but no arguments of its calls.
+            # Ray logs an actor's `runtime_env`, but not the arguments of its calls.
             opening = worker.actor.open.remote(*self._opening)
             opened = await asyncio.wait_for(_of(opening), START_SECONDS)
         except (asyncio.TimeoutError, ray.exceptions.RayError) as error:
@@ -280,7 +280,7 @@ class RayNodes:
 
 
 def check_cluster(address: str | None) -> None:
-    """Raise `UserError` where Ray is not installed, or nothing listens at the address; nothing is started."""
+    """Raise `UserError` if Ray is not installed or nothing listens at the address; nothing is started."""
     if find_spec("ray") is None:
         raise UserError(
             "the engine `ray` needs the package `ray`", remedy='run `pip install "promptls[ray]"`'
@@ -294,7 +294,7 @@ def check_cluster(address: str | None) -> None:
             f"`{named}` is no address of a Ray cluster",
             remedy="write it as `host:6379`, or as `ray://host:10001` for a cluster of another network",
         )
-    # Ray itself would try for half a minute, and then end the whole process.
+    # Ray would retry for half a minute, and then terminate the whole process.
     try:
         socket.create_connection((host.strip("[]"), int(port)), REACH_SECONDS).close()
     except (OSError, OverflowError) as error:
@@ -312,7 +312,7 @@ def _connect(address: str | None) -> None:
 
 @contextmanager
 def _without_error_stream() -> Iterator[None]:
-    """Ray's C++ part tells the error stream of the process which log level it has, whatever that is."""
+    """Redirect standard error to null: Ray's C++ code always prints its log level there."""
     try:
         kept = os.dup(2)
     except OSError:
@@ -359,10 +359,10 @@ def _of(request: Any) -> Awaitable[Any]:
 
 
 class RayCluster(RayNodes):
-    """The models of a run, open on the nodes of a cluster."""
+    """The models of a run, opened on the nodes of a cluster."""
 
     def max_at_once(self, name: str) -> int | None:
-        """Return how many requests all workers together work on at a time; None is as many as come."""
+        """Return the maximum number of concurrent requests of all workers; None means no limit."""
         counts = [worker.at_once[name] for worker in self._workers]
         return None if None in counts else sum(count or 0 for count in counts)
 
@@ -375,7 +375,7 @@ class RayCluster(RayNodes):
     ) -> Completion:
         """Return the answer of the model `name`.
 
-        Raises `ModelError`, one worth a retry where a node was lost.
+        Raises `ModelError`, which is retryable if a node was lost.
         """
         answer = await self.asked(
             name, lambda actor: actor.complete.remote(name, list(messages), dict(parameters), json_schema)
@@ -383,21 +383,21 @@ class RayCluster(RayNodes):
         return cast("Completion", answer)
 
     async def embed(self, name: str, texts: Sequence[str]) -> Embeddings:
-        """Return the vectors that the model `name` makes of the texts; raises `ModelError` as `complete`."""
+        """Return the vectors of the texts by the model `name`; raises `ModelError` as `complete` does."""
         return cast("Embeddings", await self.asked(name, lambda actor: actor.embed.remote(name, list(texts))))
 
 
 async def connected_cluster(
     references: Sequence[ModelReference], address: str | None, most: int, *, from_project: bool = False
 ) -> RayCluster:
-    """Return the cluster at `address`, with `most` workers that have the models open; see `RayNodes.connect`.
+    """Connect to the cluster at `address` and open the models on up to `most` workers.
 
-    Raises as `RayNodes.connect`, `ModelError` where a model cannot be had on a node, and NotAllowedError
-    where a key may not be sent to the server of a model.
+    Raises the errors of `RayNodes.connect`, `ModelError` if a node cannot open a model, and NotAllowedError
+    if a key may not be sent to the server of a model.
     """
     for reference in references:
         check_grants(reference)
-    # The grants are the user's of this machine: a node has none, and asks for none.
+    # Grants are checked on this machine only; nodes do not have any.
     checked = [replace(reference, from_project=False) for reference in references]
     environment = {name: os.environ[name] for name in sent_variables(references)}
     cluster = RayCluster(ModelWorker, (checked, environment), most)
@@ -406,12 +406,12 @@ async def connected_cluster(
 
 
 def sent_variables(references: Iterable[ModelReference]) -> list[str]:
-    """Return the variables that the nodes need, as far as they are set."""
+    """Return the variables that are set and that the nodes need."""
     return sorted(name for name in variables_named_by(references) if name in os.environ)
 
 
 class RayModel:
-    """One of the models that the workers of a cluster have open."""
+    """A model that is opened on the workers of a cluster."""
 
     def __init__(self, cluster: RayCluster, name: str) -> None:
         self._cluster = cluster
@@ -419,7 +419,7 @@ class RayModel:
 
     @property
     def max_at_once(self) -> int | None:
-        """How many requests all workers together work on at a time; None is as many as come."""
+        """Maximum number of concurrent requests of all workers; None means no limit."""
         return self._cluster.max_at_once(self._name)
 
     async def complete(
@@ -429,12 +429,12 @@ class RayModel:
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
-        """Return the answer of the model on one of the nodes; a cancelled call is cancelled there too."""
+        """Return the answer of the model on one of the nodes; cancellation is passed on to the node."""
         return await self._cluster.complete(self._name, messages, parameters, json_schema)
 
     async def embed(self, texts: Sequence[str]) -> Embeddings:
-        """Return the vectors of the texts, made by the model on one of the nodes."""
+        """Return the vectors of the texts, computed by the model on one of the nodes."""
         return await self._cluster.embed(self._name, texts)
 
     async def close(self) -> None:
-        """Do nothing: the cluster holds the resources."""
+        """Do nothing; the cluster owns the resources."""

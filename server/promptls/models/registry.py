@@ -1,4 +1,4 @@
-"""Models by name: `provider:model`, or a name that the project gives to one."""
+"""Models by name: `provider:model`, or a name defined in the project."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from promptls.text.errors import UsageError
 from promptls.text.suggest import nearest
 
 PROVIDERS: dict[str, str] = {name: provider.summary for name, provider in TABLE.items()}
-"""The providers, with what each is."""
+"""The providers, with a description of each."""
 
 __all__ = ["PROVIDERS", "ModelReference", "check_model", "find_model", "open_model", "opened_model"]
 
@@ -27,10 +27,10 @@ __all__ = ["PROVIDERS", "ModelReference", "check_model", "find_model", "open_mod
 def find_model(
     name: str, models: Mapping[str, ModelSettings] | None = None, base: Path | None = None
 ) -> ModelReference:
-    """Return the model that `name` means: one of the project's `models`, else `provider:model`.
+    """Resolve a model's name: one of the project's `models`, else `provider:model`.
 
-    Paths of weights and of answers to replay are read from the folder `base`. Raises `UsageError` with the
-    nearest names for a model that is unknown. Nothing is opened or asked.
+    Paths of weights and of recorded answers are relative to the folder `base`. Raises `UsageError` with the
+    most similar names for an unknown model. Nothing is opened or sent.
     """
     named = models or {}
     if name in named:
@@ -50,9 +50,9 @@ def find_model(
 
 
 def provider_shadowed_by(name: str) -> str | None:
-    """Return the provider whose models have names like this one; a project may give none of them away.
+    """Return the provider whose model names have this form; projects must not redefine such names.
 
-    Whoever reads `openai:gpt-4.1-mini` in a plan must be able to rely on it.
+    Users must be able to rely on a name such as `openai:gpt-4.1-mini` in a plan.
     """
     provider, colon, _ = unicodedata.normalize("NFKC", name).partition(":")
     provider = provider.strip().casefold()
@@ -60,7 +60,7 @@ def provider_shadowed_by(name: str) -> str | None:
 
 
 def shadowing_message(name: str, provider: str) -> str:
-    """Return what is wrong with a project's model of that name."""
+    """Return the error message for a project's model of that name."""
     return f"a project's model cannot be called `{name}`: that is the name of a model of `{provider}`"
 
 
@@ -72,10 +72,10 @@ def open_model(
     timeout: float | None = None,
     opened: Callable[[ModelReference], Model] | None = None,
 ) -> SteadyModel:
-    """Return the model, ready to answer, with retries: an answer may take `timeout` seconds.
+    """Open the model, with rate limiting and retries; an answer may take `timeout` seconds.
 
-    `opened` opens it in another way than `opened_model`. Raises `ModelError` when its packages are not
-    installed or its key is not in the environment.
+    `opened` replaces `opened_model`. Raises `ModelError` if its packages are not
+    installed or its key is not set in the environment.
     """
     return SteadyModel(
         (opened or opened_model)(reference),
@@ -87,9 +87,9 @@ def open_model(
 
 
 def opened_model(reference: ModelReference) -> Model:
-    """Return the provider's own model, which is asked once for each call.
+    """Open the provider's model, without retries.
 
-    Raises `ModelError` as `open_model`, and NotAllowedError where its key may not be sent to its server.
+    Raises `ModelError` as `open_model` does, and NotAllowedError if its key may not be sent to its server.
     """
     check_grants(reference)
     route = TABLE[reference.provider].route
@@ -125,9 +125,9 @@ def opened_model(reference: ModelReference) -> Model:
 
 
 def check_model(reference: ModelReference) -> None:
-    """Raise `ModelError` when opening the model would; nothing is started or asked.
+    """Raise `ModelError` if opening the model would fail; nothing is started or sent.
 
-    The key of a model is not looked for while it may not be sent: a plan says so.
+    The key is not checked while sending it is not allowed; the plan reports that.
     """
     provider = TABLE[reference.provider]
     if provider.route == "local":
@@ -147,13 +147,13 @@ def check_model(reference: ModelReference) -> None:
 
 
 def address_of(reference: ModelReference) -> str:
-    """Return where a model of the `chat` route is asked; raises `ModelError` where nobody says it."""
+    """Return the address of a `chat` model; raises `ModelError` if it is not configured."""
     if reference.base_url is not None:
         return reference.base_url
     provider = TABLE[reference.provider]
     named = os.environ.get(provider.base_url_env, "").strip() if provider.base_url_env else ""
     if named and reference.provider == "azure":
-        # The address of the resource alone, as Azure's own tools have it in this variable.
+        # Azure's tools store only the address of the resource in this variable.
         named = named.rstrip("/")
         return named if named.endswith("/v1") else f"{named}/openai/v1"
     if named or provider.base_url:
@@ -210,7 +210,7 @@ def _unnamed(name: str) -> UsageError:
 
 
 def _located(provider: str, model: str, base: Path | None) -> str:
-    """Return the provider's name of the model; a path is made absolute."""
+    """Return the provider's name of the model; paths are made absolute."""
     is_path = provider == "replay" or (provider == "local" and model.lower().endswith(SUFFIX))
     if not is_path or base is None:
         return model

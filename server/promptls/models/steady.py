@@ -1,4 +1,4 @@
-"""A model that keeps to its provider's rate limit and retries failures that may pass."""
+"""Rate limiting, and retries of temporary failures."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 MINUTE = 60.0
 
-# The part of a minute's allowance that may go out at once: providers count shorter times than minutes too.
+# Burst size as a fraction of the limit per minute: providers also enforce limits over shorter periods.
 BURST = 20
 
 
 class Pace:
-    """What every request to one provider waits for.
+    """The rate limiter shared by all requests to a provider.
 
-    A minute's allowance is given out evenly after a first burst. Waiting is cancelled with its task.
+    After an initial burst, requests are spread evenly over the minute. Waiting is cancelled with its task.
     """
 
     def __init__(
@@ -43,17 +43,17 @@ class Pace:
         self._resume = 0.0
 
     async def turn(self, tokens: int) -> None:
-        """Wait until the next request, of about so many tokens, may be sent."""
+        """Wait until a request of about this many tokens may be sent."""
         if self._requests is not None:
             await self._requests.acquire()
         if self._tokens is not None and tokens > 0:
-            # A request larger than the burst goes out when the whole burst is free.
+            # A request larger than the burst is sent when the whole burst is available.
             await self._tokens.acquire(min(float(tokens), self._tokens.max_rate))
-        while (wait := self._resume - time.monotonic()) > 0:  # noqa: ASYNC110 - the end may be put off
+        while (wait := self._resume - time.monotonic()) > 0:  # noqa: ASYNC110 - the pause may be extended
             await asyncio.sleep(wait)
 
     def pause(self, seconds: float) -> None:
-        """No request goes out for so many seconds."""
+        """Hold back all requests for this many seconds."""
         self._resume = max(self._resume, time.monotonic() + seconds)
 
 
@@ -70,12 +70,12 @@ def _limiter(per_minute: float | None) -> AsyncLimiter | None:
     return AsyncLimiter(burst, MINUTE * burst / per_minute)
 
 
-# How often a request is sent at most, and the longest wait in seconds before it is sent again.
+# Maximum number of attempts per request, and the longest wait in seconds between attempts.
 MAX_ATTEMPTS = 5
 LONGEST_WAIT = 60.0
 FIRST_WAIT = 0.5
 
-# Characters that make about one token, where the tokens are only needed for the pace.
+# Approximate characters per token, for rate limiting only.
 CHARACTERS_A_TOKEN = 4
 
 
@@ -83,10 +83,10 @@ _Answer = TypeVar("_Answer")
 
 
 class Steadily:
-    """Asks at a provider's pace, up to five times; no secret that `mask` knows comes out of an error.
+    """Sends requests within the rate limit, with up to five attempts; `mask` removes secrets from errors.
 
-    One attempt may take `timeout` seconds, waiting for its turn not counted. An attempt that takes longer
-    is not repeated: the provider may have worked, and been paid, for it.
+    An attempt may take `timeout` seconds, excluding the wait for the rate limit. An attempt that takes longer
+    is not repeated, because the provider may charge for it.
     """
 
     def __init__(self, name: str, *, pace: Pace | None, mask: KeyMask, timeout: float | None = None) -> None:
@@ -102,11 +102,11 @@ class Steadily:
         tokens: int,
         before: Callable[[], None] | None = None,
     ) -> _Answer:
-        """Return what `attempt` gives, which takes about `tokens`.
+        """Return the result of `attempt`, which takes about `tokens`.
 
-        Raises `ModelError` when the last one fails.
+        Raises `ModelError` if the last attempt fails.
 
-        `before` is called once, when it is this request's turn and before it is sent; raises what it does.
+        `before` is called once, immediately before the first attempt; its exceptions are propagated.
         """
         from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
@@ -138,7 +138,7 @@ class Steadily:
             ) from None
         except ModelError as error:
             if error.retry_after is not None and error.retry_after <= LONGEST_WAIT:
-                # The provider is busy for everybody: who asks in the meantime only makes it worse.
+                # The provider is overloaded: further requests in the meantime would make it worse.
                 self._pace.pause(error.retry_after)
             raise
         self._has_answered = True
@@ -148,7 +148,7 @@ class Steadily:
         if not isinstance(error, ModelError) or not error.retryable:
             return False
         if error.unreachable and not self._has_answered:
-            # A server that was never there is hardly about to start.
+            # A server that was never reachable is unlikely to start now.
             return False
         return error.retry_after is None or error.retry_after <= LONGEST_WAIT
 
@@ -163,7 +163,7 @@ class Steadily:
 
 
 class SteadyModel:
-    """Asks `model` at `pace`, and again after what may pass; no secret that `mask` knows comes out of it."""
+    """Calls `model` within the rate limit, with retries; `mask` removes secrets from answers and errors."""
 
     def __init__(
         self, model: Model, name: str, *, pace: Pace | None, mask: KeyMask, timeout: float | None = None
@@ -186,9 +186,9 @@ class SteadyModel:
         json_schema: Mapping[str, Any] | None,
         before: Callable[[], None] | None = None,
     ) -> Completion:
-        """Return the model's answer; raises `ModelError` when the last attempt fails.
+        """Return the model's answer; raises `ModelError` if the last attempt fails.
 
-        `before` is called once, right before the first request is sent.
+        `before` is called once, immediately before the first request is sent.
         """
         completion = await self._steadily.ask(
             (lambda: likeliest_label(self._model, self._name, messages))
@@ -213,9 +213,9 @@ class SteadyModel:
         json_schema: Mapping[str, Any] | None,
         on_text: Callable[[str], None],
     ) -> Completion:
-        """Return the model's answer as `complete`; `on_text` gets its pieces as they arrive.
+        """Return the same answer as `complete`; `on_text` receives its chunks as they arrive.
 
-        A model that cannot send pieces sends one. What has been shown is not asked for a second time.
+        Models that cannot stream send a single chunk. There are no retries once a chunk was delivered.
         """
         if not isinstance(self._model, StreamingModel) or compares_labels(messages):
             completion = await self.complete(messages, parameters=parameters, json_schema=json_schema)
@@ -234,7 +234,7 @@ class SteadyModel:
 
 
 class _Words:
-    """Passes a text on in whole words, so that secrets in it are recognized."""
+    """Forwards text in whole words, so that secrets in it are recognized."""
 
     def __init__(self, mask: KeyMask, on_text: Callable[[str], None]) -> None:
         self._mask = mask
@@ -242,7 +242,7 @@ class _Words:
         self._rest = ""
 
     def add(self, piece: str) -> None:
-        """Pass on what is complete."""
+        """Forward the complete words."""
         text = self._rest + piece
         end = max(text.rfind(" "), text.rfind("\n")) + 1
         self._rest = text[end:]
@@ -250,7 +250,7 @@ class _Words:
             self._on_text(self._mask.mask(text[:end]))
 
     def close(self) -> None:
-        """Pass on the rest."""
+        """Forward the rest."""
         if self._rest:
             self._on_text(self._mask.mask(self._rest))
 
@@ -259,9 +259,9 @@ def _wait(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome is not None else None
     if isinstance(error, ModelError) and error.retry_after is not None:
         return error.retry_after
-    # Half of the time is chance, so that rows that failed together do not come back together.
+    # Half of the delay is random, so that requests that failed together are not retried together.
     longest = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (state.attempt_number - 1))
-    return float(longest * (0.5 + random.random() / 2))  # noqa: S311 - jitter is no secret
+    return float(longest * (0.5 + random.random() / 2))  # noqa: S311 - not used for cryptography
 
 
 async def _sleep(seconds: float) -> None:
@@ -269,7 +269,7 @@ async def _sleep(seconds: float) -> None:
 
 
 def _about_tokens(messages: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> int:
-    """Return tokens that the request takes of the allowance: the prompt's and those of the longest answer."""
+    """Estimate the tokens of a request for the rate limit: those of the prompt and the longest answer."""
     longest = parameters.get("max_tokens")
     characters = sum(len(str(message.get("content") or "")) for message in messages)
     return characters // CHARACTERS_A_TOKEN + (longest if isinstance(longest, int) else 0)

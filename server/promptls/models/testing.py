@@ -1,4 +1,4 @@
-"""Models for tests: one that echoes the last message, and one that replays the answers of a former run."""
+"""Models for tests: one that echoes the last message, and one that replays the answers of an earlier run."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from typing import Any
 from promptls.models.model import Completion, ModelError
 from promptls.security.files import open_text
 
-# Characters of a hash that are kept: enough to tell every row of a run from every other.
+# Length of truncated hashes: sufficient to distinguish the rows of a run.
 HASH_LENGTH = 16
 
 
 def digest_of(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Return the hash of rendered messages: equal when a model gets the same."""
+    """Return the hash of rendered messages."""
     canonical = json.dumps(list(messages), sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]
 
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """Answers at once, and costs nothing."""
+    """A free model that answers immediately with the last message."""
 
     name: str = "echo"
     max_at_once: int | None = None
@@ -38,7 +38,7 @@ class Echo:
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
-        """Return the content of the last message; parameters and schema are left alone."""
+        """Return the content of the last message; parameters and schema are ignored."""
         del parameters, json_schema
         text = str(messages[-1].get("content") or "") if messages else ""
         return Completion(
@@ -46,14 +46,14 @@ class Echo:
         )
 
     async def close(self) -> None:
-        """Do nothing: there is nothing to close."""
+        """Do nothing."""
 
 
 csv.field_size_limit(2**31 - 1)
 
 
 class Replay:
-    """Answers what was answered to the same messages before; where they were asked several times, in turn."""
+    """Replays recorded answers by their messages; several answers to the same messages are used in turn."""
 
     max_at_once: int | None = None
 
@@ -72,7 +72,7 @@ class Replay:
         parameters: Mapping[str, Any],
         json_schema: Mapping[str, Any] | None,
     ) -> Completion:
-        """Return the recorded answer; raises `ModelError` for messages that the file has no answer to."""
+        """Return the recorded answer; raises `ModelError` if there is none for these messages."""
         del parameters, json_schema
         digest = digest_of(messages)
         answers = self._answers.get(digest)
@@ -86,11 +86,11 @@ class Replay:
         return answers[turn % len(answers)]
 
     async def close(self) -> None:
-        """Do nothing: there is nothing to close."""
+        """Do nothing."""
 
 
 def check_recording(path: Path) -> None:
-    """Raise `ModelError` where there is no file to replay at `path`."""
+    """Raise `ModelError` if there is no recording at `path`."""
     if not path.is_file():
         raise ModelError(
             f"there is no file `{path}` to replay", "name the table of a run, or a `.jsonl` file"

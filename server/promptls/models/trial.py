@@ -1,4 +1,4 @@
-"""Whether a model is there, and whether it answers."""
+"""Checks whether a model is available and whether it answers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from promptls.text.format import plural
 
 QUESTION = [{"role": "user", "content": "Answer with the one word: yes"}]
 
-# Tokens of the answer to it, and seconds that it may take.
+# Token limit of its answer, and timeout in seconds.
 ANSWER_TOKENS = 16
 PATIENCE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """What is known of a model; `problem` and `remedy` say why it cannot be asked, and hold no secret.
+    """The state of a model; `problem` and `remedy` explain why it is unavailable, and contain no secrets.
 
-    Prices are US dollars for a million tokens. `answer`, `seconds` and tokens are those of a trial.
+    Prices are in US dollars per million tokens. `answer`, `seconds` and token counts are those of a trial.
     """
 
     name: str
@@ -31,7 +31,7 @@ class ModelState:
     model: str
     base_url: str | None
     key: str | None
-    """The name of the variable that the key is read from; None if none is needed."""
+    """The environment variable of the key; None if no key is needed."""
     ready: bool
     problem: str | None = None
     remedy: str | None = None
@@ -44,7 +44,7 @@ class ModelState:
 
 
 def state_of(reference: ModelReference) -> ModelState:
-    """Return what is known of the model without asking it."""
+    """Return the state of the model without sending a request."""
     from promptls.models.openai_compatible import without_secrets
 
     problem: UserError | None = None
@@ -79,7 +79,7 @@ def state_of(reference: ModelReference) -> ModelState:
 
 
 async def tried(reference: ModelReference, timeout: float = PATIENCE) -> ModelState:
-    """Return the state of the model after a question that costs next to nothing."""
+    """Return the state of the model after a minimal test request."""
     state = state_of(reference)
     if not state.ready:
         return state
