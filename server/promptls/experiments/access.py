@@ -1,4 +1,4 @@
-"""What a run may see of the environment, and what it sends where: known before the user's code is run."""
+"""The environment variables that a run may read and the servers that it uses, known before it starts."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from promptls.workspace.settings import ProjectFile, place_of_setting
 
 
 class KeyQuestion(NamedTuple):
-    """A grant that the user has not given yet, and where the project's settings ask for it."""
+    """A missing grant, and the location in the project's settings that requires it."""
 
     grant: KeyGrant
     place: FilePlace | None
 
     def words(self) -> str:
-        """Return the question."""
+        """Return the question's text."""
         what = what_is_asked(self.grant)
         verb, _, rest = what.partition(" ")
         begin = {"sending": "Send", "connecting": "Connect"}[verb]
@@ -45,33 +45,33 @@ class KeyQuestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The models that a run may ask, and the other things of the environment that it needs."""
+    """The models that a run may call, and the other parts of the environment that it needs."""
 
     project: ProjectFile
     references: tuple[ModelReference, ...]
     ray_address: str | None = None
-    """The address of a Ray cluster that the settings of the project name, if the run uses it."""
+    """The address of a Ray cluster from project settings, if the run uses it."""
     opens_models: bool = True
-    """Whether the run itself asks the models; otherwise a function of the user's may ask some of them."""
+    """Whether the run itself calls the models; otherwise, a user function may call some of them."""
 
     @property
     def environment(self) -> tuple[str, ...]:
-        """The variables that functions and metrics may read because the settings list them."""
+        """The variables that functions and metrics may read, as listed in the settings."""
         return readable_variables(self.project.settings.environment, self._of_models)
 
     @property
     def variables(self) -> frozenset[str]:
-        """All variables that the run may see beside harmless ones: none whose grant is missing."""
+        """All sensitive variables that the run may read, except those with missing grants."""
         return self._of_models | network_variables() | set(self.environment)
 
     @property
     def key_variables(self) -> frozenset[str]:
-        """The variables among them that an editor's store of keys may fill."""
+        """The subset of variables that an editor's key store may provide."""
         return self._of_models | set(self.environment)
 
     @property
     def named_variables(self) -> frozenset[str]:
-        """The variables that the models name, also those that the user has not allowed to be sent yet."""
+        """The variables that the models refer to, including those that the user has not allowed yet."""
         return variables_named_by(self.references)
 
     @property
@@ -79,7 +79,7 @@ class Access:
         return variables_named_by(each for each in self.references if is_allowed(each))
 
     def questions(self) -> list[KeyQuestion]:
-        """Return what the user has to allow before the run begins."""
+        """Return the grants that the user has to give before the run starts."""
         found: dict[KeyGrant, FilePlace | None] = {}
         for reference in self.references if self.opens_models else ():
             for grant in missing_grants(reference):
@@ -91,7 +91,7 @@ class Access:
         return [KeyQuestion(grant, place) for grant, place in found.items()]
 
     def check(self) -> None:
-        """Raise NotAllowedError where the user has not allowed what the run needs."""
+        """Raise NotAllowedError if the run needs a grant that the user has not given."""
         questions = self.questions()
         require([each.grant for each in questions], questions[0].place if questions else None)
 
@@ -104,7 +104,7 @@ class Access:
 
 
 def sends_of(references: Iterable[ModelReference], ray_address: str | None) -> list[dict[str, Any]]:
-    """Return what is sent where, as a plan tells it: `model`, `host`, `variable` and `allowed` of each."""
+    """Return what is sent where, for plans: `model`, `host`, `variable` and `allowed` of each destination."""
     found = [destination_of(each) for each in references]
     sends = [asdict(each) for each in found if each is not None]
     sends += [
@@ -116,7 +116,7 @@ def sends_of(references: Iterable[ModelReference], ray_address: str | None) -> l
 
 @contextmanager
 def limited_to(accesses: Iterable[Access], grants: Iterable[KeyGrant] = ()) -> Iterator[None]:
-    """Show this process only what the runs may see, and allow the grants, inside the `with` block."""
+    """Restrict the environment to what the runs may read, and allow the grants, within the `with` block."""
     with granting(grants):
         names = frozenset().union(*(each.variables for each in accesses))
         with restricted_environment(names):

@@ -1,8 +1,8 @@
-"""Answers that were paid for once, by model, parameters, messages, schema and repeat, and calls in flight.
+"""The cache of answers, by model, parameters, messages, schema and repeat, and calls in flight.
 
-They are in the store of the results folder, beside the messages of each answer, so that a run can show what
-was sent after the prompt has changed. Several processes may ask for the same answer at once: one of them
-makes the call. If the store cannot be written, a run goes on without its cache.
+Answers are in the store of the results folder, with their messages, so that a run can show what
+was sent even after the prompt has changed. If several processes request the same answer, one of them
+makes the call. If the store cannot be written, a run continues without the cache.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from promptls.text.errors import UserError
 from promptls.text.format import in_dollars, plural
 
 KEPT_DAYS: Final = 90
-"""Days after which an answer is forgotten."""
+"""Days after which a cached answer expires."""
 
-# Seconds between two looks whether another process has its answer, the first time and later on.
+# Initial and maximum interval in seconds for polling whether another process has received its answer.
 _FIRST_LOOK: Final = 0.02
 _LATER_LOOKS: Final = 0.25
 
 
 class AnswerCache:
-    """The answers of a results folder; if the store cannot be opened, there are none, and none are stored.
+    """The answers of a results folder; if the store cannot be opened, the cache is empty and stores nothing.
 
-    With `since`, in seconds of the system's clock, only answers that were given then or later count; new
-    ones replace older ones. Raises `UserError` if the store is damaged.
+    With `since`, a Unix timestamp, only answers received at that time or later are used; new
+    answers replace older ones. Raises `UserError` if the store is damaged.
     """
 
     def __init__(self, folder: Path, *, since: float | None = None) -> None:
@@ -58,7 +58,7 @@ class AnswerCache:
         return [] if self._store is None else [self._store]
 
     def get(self, key: bytes) -> Completion | None:
-        """Return the answer under `key`."""
+        """Return the answer with this key, if any."""
         rows = self._rows(
             "SELECT completion FROM answers WHERE key = ? AND made >= ?", (key, self.since or 0.0)
         )
@@ -70,7 +70,7 @@ class AnswerCache:
     def put(
         self, key: bytes, completion: Completion, digest: str, messages: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Store the answer, and the messages that it was given to under their `digest`."""
+        """Store the answer, and the messages that it answers under their `digest`."""
         text = json.dumps(asdict(completion), ensure_ascii=False)
         packed = zlib.compress(json.dumps(list(messages), ensure_ascii=False, default=str).encode(
             "utf-8", "surrogatepass"
@@ -83,11 +83,11 @@ class AnswerCache:
                 self._store.query("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (key, text, now))
                 self._store.query("INSERT OR IGNORE INTO prompts VALUES (?, ?, ?)", (digest, packed, now))
         except (sqlite3.Error, UnicodeError):
-            # A full disk is reported where the results are written.
+            # A full disk is reported when results are written.
             self.close()
 
     def messages(self, digest: str) -> list[dict[str, Any]] | None:
-        """Return the messages of this digest, as they were sent; None if they are unknown."""
+        """Return the messages with this digest, as they were sent; None if unknown."""
         rows = self._rows("SELECT messages FROM prompts WHERE digest = ?", (digest,))
         try:
             found = json.loads(zlib.decompress(rows[0][0]).decode("utf-8", "surrogatepass")) if rows else None
@@ -96,7 +96,7 @@ class AnswerCache:
         return found if isinstance(found, list) else None
 
     def claim(self, key: bytes) -> bool:
-        """Return whether this cache may ask for the answer: nobody who is alive does so yet."""
+        """Claim the answer; return False if another live process has claimed it."""
         if self._store is None:
             return True
         store = self._store
@@ -113,7 +113,7 @@ class AnswerCache:
         return claimed.rowcount == 1
 
     def release(self, key: bytes) -> None:
-        """Let others ask for the answer."""
+        """Release the claim on the answer."""
         if self._store is not None:
             with contextlib.suppress(OSError, sqlite3.Error):
                 self._store.query("DELETE FROM claims WHERE key = ? AND owner = ?", (key, self._store.owner))
@@ -135,7 +135,7 @@ class AnswerCache:
 
 @contextmanager
 def reading_answers(folder: Path) -> Iterator[AnswerCache | None]:
-    """Open the answers of a results folder; None if there are none, or their store is damaged."""
+    """Open the answers of a results folder; yield None if it has no store or the store is damaged."""
     cache = None
     if store_exists(folder):
         with contextlib.suppress(UserError):
@@ -148,10 +148,10 @@ def reading_answers(folder: Path) -> Iterator[AnswerCache | None]:
 
 
 class SharedAnswers:
-    """Answers from the cache; each missing one is asked for once, however many want it at the same time.
+    """Answers from the cache; concurrent requests for the same missing answer share one call.
 
-    Without a `cache`, everything is asked for. Another process that asks for the same answer is waited for,
-    but no longer than `patience` seconds: it may have been stopped.
+    Without a `cache`, every answer is requested. If another process requests the same answer, it is waited
+    for, but for at most `patience` seconds, as it may have been stopped.
     """
 
     def __init__(self, cache: AnswerCache | None, patience: float) -> None:
@@ -160,7 +160,7 @@ class SharedAnswers:
         self._in_flight: dict[bytes, asyncio.Event] = {}
 
     def has(self, key: bytes | None) -> bool:
-        """Return whether the answer is in the cache; None is the key of one that is never cached."""
+        """Return whether the answer is cached; the key None means that it is never cached."""
         return self._cache is not None and key is not None and self._cache.get(key) is not None
 
     async def answer(
@@ -171,9 +171,9 @@ class SharedAnswers:
         complete: Callable[[], Awaitable[Completion]],
         is_good: Callable[[Completion], bool] = lambda _completion: True,
     ) -> tuple[Completion, bool]:
-        """Return the answer to the messages, and whether it came from the cache; raises what `complete` does.
+        """Return the answer to the messages, and whether it was cached; raises the errors of `complete`.
 
-        A cached answer that is not good is asked for again.
+        Cached answers for which `is_good` is false are requested again.
         """
         if key is None or self._cache is None:
             return await complete(), False
@@ -182,12 +182,12 @@ class SharedAnswers:
         done = self._in_flight[key] = asyncio.Event()
         try:
             await self._claimed(key, self._cache)
-            # Looked up behind the claim: what another process was asking for is there now.
+            # Looked up after claiming, because another process may have stored it by now.
             cached = self._cache.get(key)
             if cached is not None and is_good(cached):
                 return cached, True
             completion = await complete()
-            # It is stored before it is scored: what was paid for survives whatever a metric does.
+            # Stored before scoring, so that a paid answer is not lost if a metric fails.
             self._cache.put(key, completion, digest, messages)
             return completion, False
         finally:
@@ -196,7 +196,7 @@ class SharedAnswers:
             done.set()
 
     async def _claimed(self, key: bytes, cache: AnswerCache) -> None:
-        """Wait until no other process asks for the answer, or that takes too long."""
+        """Wait until no other process requests the answer, or until the timeout."""
         give_up = time.monotonic() + self._patience
         look = _FIRST_LOOK
         while not cache.claim(key) and time.monotonic() < give_up:
@@ -205,14 +205,14 @@ class SharedAnswers:
 
 
 def is_worth_keeping(reference: ModelReference) -> bool:
-    """Return whether answers of the model take time or money."""
+    """Return whether the model's answers take time or money, and so should be cached."""
     return TABLE[reference.provider].route not in {"echo", "replay"}
 
 
 def key_prefix(
     reference: ModelReference, parameters: Mapping[str, Any], schema: Mapping[str, Any] | None
 ) -> bytes:
-    """Return what the keys of all answers that are asked for in one way begin with."""
+    """Return the common prefix of the keys of all answers with this model, parameters and schema."""
     named = [
         reference.provider,
         reference.model,
@@ -225,13 +225,13 @@ def key_prefix(
 
 
 def answer_key(prefix: bytes, messages: Iterable[Mapping[str, Any]], repeat: int) -> bytes:
-    """Return the key of one answer; each repeat has its own, so none is served from another's answer."""
+    """Return the key of an answer; it includes the repeat, so repeats do not share cached answers."""
     canonical = json.dumps([list(messages), repeat], sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(prefix + canonical.encode("utf-8", "surrogatepass")).digest()
 
 
 def _state_of(reference: ModelReference) -> list[int] | None:
-    """Time and size of weights in a file, which may be another model under the same name tomorrow."""
+    """Return the modification time and size of a weights file, which may be replaced."""
     path = Path(reference.model)
     if TABLE[reference.provider].route != "local" or not path.is_absolute():
         return None
@@ -243,21 +243,21 @@ def _state_of(reference: ModelReference) -> list[int] | None:
 
 
 CallNote: TypeAlias = Callable[[ModelReference, "bytes | None"], None]
-"""Told right before a call is made for a result: the model that is asked, and the key of its answer."""
+"""A callback immediately before a call for a result, with the model and the key of the answer."""
 
 ResultCallNote: TypeAlias = Callable[[int, str, int, str, "bytes | None"], None]
-"""The same with the row's number, the model and the repeat of the result, as `Journal.note_call` takes it."""
+"""The same callback with the result's row number, model and repeat; see `UnfinishedRun.note_call`."""
 
 SKIPPED_ERROR = (
     "the call was in flight when the run broke off, and may have been paid for; it was not made again"
 )
-"""The error of a row whose call is not made a second time."""
+"""The error of a row whose call is not repeated."""
 
 _SHOWN_ROWS = 8
 
 
 class CallInFlight(NamedTuple):
-    """One call: the row, model and repeat of its result, who was asked (a judge, perhaps), and the key."""
+    """A call: the row, model and repeat of its result, the called model or judge, and the key."""
 
     number: int
     model: str
@@ -267,14 +267,14 @@ class CallInFlight(NamedTuple):
 
     @classmethod
     def from_json(cls, value: Sequence[Any]) -> CallInFlight:
-        """Return the call that the store holds; raises TypeError and ValueError for what is none."""
+        """Deserialize a call from the store; raises TypeError and ValueError if it is invalid."""
         number, model, repeat, asked, key = value
         bytes.fromhex(str(key))
         return cls(int(number), str(model), int(repeat), str(asked), str(key))
 
 
 def call_note(note: ResultCallNote, number: int, model: str, repeat: int) -> CallNote:
-    """Return what is told of the calls for one result: those that leave this machine are noted."""
+    """Return the callback for the calls of one result; it records calls to models on other machines."""
 
     def tell(asked: ModelReference, key: bytes | None) -> None:
         if TABLE[asked.provider].route not in {"echo", "replay", "local"}:
@@ -286,9 +286,9 @@ def call_note(note: ResultCallNote, number: int, model: str, repeat: int) -> Cal
 def unsure_calls(
     calls: Iterable[CallInFlight], folder: Path, since: float | None = None
 ) -> tuple[CallInFlight, ...]:
-    """Return those of `calls` whose answers are not in the cache of the results' folder.
+    """Return the `calls` whose answers are not in the cache of the results folder.
 
-    `since` is as there.
+    `since` is as in `AnswerCache`.
     """
     calls = tuple(calls)
     if not calls:
@@ -303,9 +303,9 @@ def unsure_calls(
 def describe_unsure_calls(
     calls: Sequence[CallInFlight], ids: Mapping[int, str], cost: float | None, *, left: bool
 ) -> str | None:
-    """Return one sentence that names the calls by the ids of their rows; None if there are none.
+    """Return a sentence that lists the calls by the ids of their rows; None if there are none.
 
-    `cost` is about what they took, in US dollars; `left` says that they are not made again.
+    `cost` is their approximate cost in US dollars; `left` means that they are not repeated.
     """
     if not calls:
         return None

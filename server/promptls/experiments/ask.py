@@ -1,4 +1,4 @@
-"""Asking models about rows: opening the models, asking, checking and scoring each answer."""
+"""Running rows: opening the models, and requesting, checking and scoring each answer."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 
 class AnswerCheck:
-    """Looks at the answers of one experiment."""
+    """Checks the form of the answers of an experiment."""
 
     def __init__(self, *, is_json: bool, schema: Mapping[str, Any] | None) -> None:
         self._is_json = is_json or schema is not None
         self._schema = SchemaCheck(schema, RUN_SECONDS) if schema is not None else None
 
     def problem(self, answer: str) -> str | None:
-        """Return what is wrong with the answer, in words; None if nothing is, or nothing is demanded."""
+        """Return a description of what is wrong with the answer's form; None if it is valid."""
         if not self._is_json:
             return None
         try:
@@ -79,7 +79,7 @@ def _no_json(answer: str, error: ValueError) -> str:
 
 
 class Scored(NamedTuple):
-    """The scores of a response by metric, what its judges took, and whose judge gave no verdict."""
+    """The scores of a response by metric, the judges' usage, and the metrics without a verdict."""
 
     scores: dict[str, Score]
     account: RowAccount
@@ -87,12 +87,12 @@ class Scored(NamedTuple):
 
     @property
     def is_judged(self) -> bool:
-        """Whether any judge was asked."""
+        """Whether any judge was called."""
         return self.account.answered or self.account.failure is not None
 
 
 class Scorer:
-    """Scores with the metrics of a plan; no secret that `mask` knows comes out of a metric."""
+    """Scores with the metrics of a plan; `mask` removes secrets from results."""
 
     def __init__(self, plan: Plan, judges: Judges, mask: KeyMask) -> None:
         self._plan = plan
@@ -108,11 +108,11 @@ class Scorer:
         note: CallNote,
         again: Collection[str] | None = None,
     ) -> Scored:
-        """Return what all metrics say, or those that are asked `again`.
+        """Return the scores of all metrics, or only of those in `again`.
 
-        Those that ask judges are asked at once.
+        Metrics with judges are computed concurrently.
 
-        `note` is told of each call of a judge.
+        `note` is called before each call of a judge.
         """
         metrics = [each for each in self._plan.metrics if again is None or each.name in again]
         accounts: dict[str, RowAccount] = {}
@@ -127,7 +127,7 @@ class Scorer:
         total = RowAccount()
         for account in accounts.values():
             total.take(account)
-        # One that came to no question has its reasons in the row, and would have them again.
+        # A metric that failed before calling its judge would fail again for the same row.
         unscored = tuple(
             name
             for name, account in accounts.items()
@@ -144,14 +144,14 @@ class Scorer:
         asked: Mapping[str, Any] | None,
     ) -> Score:
         experiment = self._plan.experiment
-        # Each question to a judge has a limit of its own, and may wait for its turn.
+        # No timeout here: each judge request has its own, and may wait for the rate limit.
         limit = experiment.timeout if asked is None else None
         try:
             arguments = bound_arguments(metric, row.values, response, experiment.output_key, answer)
             result = await asyncio.wait_for(metric.ascore(**arguments, **(asked or {})), limit)
         except asyncio.TimeoutError:
             return Score(None, f"the metric took longer than {plural(experiment.timeout, 'second')}")
-        except Exception as error:  # noqa: BLE001 - a row that cannot be scored must not end the run
+        except Exception as error:  # noqa: BLE001 - a scoring error must not end the run
             return Score(None, self._mask.mask(f"{type(error).__name__}: {error}"))
         reason = None if result.reason is None else self._mask.mask(str(result.reason))
         value = _plain(result.value)
@@ -159,18 +159,18 @@ class Scorer:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that JSON can carry; numbers of other libraries become Python's."""
+    """Return a JSON-serializable value; numbers of other libraries are converted to Python numbers."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    # NumPy's scalars have this method, and nothing else does.
+    # Only NumPy scalars have this method.
     item = getattr(value, "item", None)
     return item() if callable(item) else str(value)
 
 
 class OpenModel(NamedTuple):
-    """A model of the run: `turns` limits how many requests it works on."""
+    """An open model of the run; `turns` limits its concurrent requests."""
 
     reference: ModelReference
     model: SteadyModel
@@ -180,7 +180,7 @@ class OpenModel(NamedTuple):
 
 
 class Asker:
-    """Holds the open models, and lets no model work on more requests than it says it can."""
+    """The open models of a run, with limits on the concurrent requests to each."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class Asker:
         mask: KeyMask,
         note: ResultCallNote,
     ) -> None:
-        """`note` is told of each call that may cost money, right before it is made."""
+        """`note` is called immediately before each call that may cost money."""
         self._plan = plan
         self._models = models
         self._scorer = Scorer(plan, judges, mask)
@@ -203,8 +203,8 @@ class Asker:
         self._judge_tokens = sum(asks.tokens for asks in plan.asks.values())
 
     def expected(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> Expected:
-        """Return what asking about a row that is not there will take, as far as that can be known."""
-        # Without judges, a row whose answer is kept is there.
+        """Return the estimated usage of requesting and scoring the answer to a row."""
+        # Without judges, rows with cached answers cost nothing.
         if self._plan.asks and self._is_kept(rendered, reference, repeat):
             return self.expected_again()
         price = self._models[reference.name].price
@@ -215,11 +215,11 @@ class Asker:
         return Expected(tokens, cost, 1 + self._judge_calls)
 
     def expected_again(self) -> Expected:
-        """Return what scoring a response will take at most, as far as that can be known."""
+        """Return the maximum estimated usage of scoring a response."""
         return Expected(self._judge_tokens, calls=self._judge_calls)
 
     def is_there(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> bool:
-        """Return whether the row needs no call: it does not render, or its answer is kept and not judged."""
+        """Return whether the row needs no call: it fails to render, or its answer is cached and unjudged."""
         if rendered.error is not None:
             return True
         return not self._plan.asks and self._is_kept(rendered, reference, repeat)
@@ -231,7 +231,7 @@ class Asker:
     async def ask(
         self, row: Row, rendered: RenderedRow, reference: ModelReference, repeat: int
     ) -> RowOutcome:
-        """Return what the asking came to; whatever goes wrong with the row is the result's `error`."""
+        """Request and score the answer to a row; any failure of the row is the result's `error`."""
         if rendered.error is not None:
             failed = self._failed(row, reference, repeat, rendered, rendered.error)
             return RowOutcome(failed)
@@ -283,12 +283,12 @@ class Asker:
     async def left(
         self, row: Row, rendered: RenderedRow, reference: ModelReference, repeat: int
     ) -> RowOutcome:
-        """Return the error of a row whose call may have been paid for, and is not made a second time."""
+        """Return the error result of a row whose call may have been charged and is not repeated."""
         failed = self._failed(row, reference, repeat, rendered, SKIPPED_ERROR)
         return RowOutcome(failed)
 
     async def score_again(self, row: Row, prior: RowResult) -> RowOutcome:
-        """Return the result of an earlier asking with the scores that it lacks; its model is not asked."""
+        """Return an earlier result with its missing scores added; its model is not called."""
         answer = _known(
             prior.seconds,
             (prior.input_tokens, prior.output_tokens),
@@ -321,7 +321,7 @@ class Asker:
     async def _answer(
         self, opened: OpenModel, row: Row, rendered: RenderedRow, repeat: int
     ) -> tuple[Completion, bool]:
-        """Return the model's answer, and whether it came out of the cache."""
+        """Return the model's answer, and whether it was cached."""
         experiment, reference = self._plan.experiment, opened.reference
         key = opened.keys.key(rendered, repeat) if opened.keys is not None else None
         note = call_note(self._note, row.number, reference.name, repeat)
@@ -358,7 +358,7 @@ def _known(
     cost: float | None,
     output_schema: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """Return what metrics may ask of an answer beside its text; see `metrics.binding.ANSWER_NAMES`."""
+    """Return an answer's properties that metrics can use; see `metrics.binding.ANSWER_NAMES`."""
     known = [count for count in counts if count is not None]
     return {
         "seconds": seconds,
@@ -370,9 +370,9 @@ def _known(
 
 @asynccontextmanager
 async def opened_models(plan: Plan, note: ResultCallNote) -> AsyncIterator[Asker]:
-    """Provide an asker for the plan's models: opens each once, and closes all at the end.
+    """Open the plan's models and yield an `Asker`; closes them at the end of the block.
 
-    `note` is told of each call that may cost money, right before it is made.
+    `note` is called immediately before each call that may cost money.
     """
     experiment = plan.experiment
     mask = key_mask([*experiment.models, *judging_references(plan.asks)])
@@ -412,7 +412,7 @@ async def _judges(
     stack: AsyncExitStack,
     cluster: RayCluster | None,
 ) -> Judges:
-    """Return what the metrics ask; a judge that is one of the models as well keeps to the same limits."""
+    """Open the judges and embedders; a judge that is also a model of the run shares its limits."""
     experiment = plan.experiment
     judges: dict[str, OpenJudge] = {}
     embedders: dict[str, OpenEmbedder] = {}
@@ -449,10 +449,10 @@ async def _judges(
 
 
 async def _cluster(plan: Plan, stack: AsyncExitStack) -> RayCluster | None:
-    """Return the cluster whose nodes hold the models, where the engine says so; judges and embedders as well.
+    """Connect to the cluster that runs the models, judges and embedders, if the engine is `ray`.
 
-    Retries, pace, cache and scores stay in this process, and so are the same for both engines. Embeddings
-    of the model on this machine are made here, where their texts are.
+    Retries, rate limits, cache and scoring stay in this process and are the same for both engines. Embeddings
+    by the local model are computed in this process too.
     """
     experiment = plan.experiment
     if experiment.engine == "local" or not plan.calls:
@@ -482,7 +482,7 @@ def _on_cluster(cluster: RayCluster, reference: ModelReference) -> RayModel:
 
 
 def _pace(experiment: Experiment, reference: ModelReference, paces: dict[str, Pace]) -> Pace:
-    """Return the model's rate limiter: its own, or the one it shares with the provider's other models."""
+    """Return the rate limiter of the model, or the one shared with the provider's other models."""
     name = reference.name if reference.name in experiment.rate_limits else reference.provider
     limit = experiment.rate_limits.get(name)
     if name not in paces:

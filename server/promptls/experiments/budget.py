@@ -1,4 +1,4 @@
-"""What a run may spend, and what it has spent."""
+"""The budget of a run, and what it has spent."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from promptls.text.format import in_dollars
 
 
 class BudgetSpentError(UserError):
-    """The run has stopped because its budget is spent; it can be resumed."""
+    """The run stopped because its budget is exhausted; it can be resumed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits in calls, tokens of prompts and answers, and US dollars; None is no limit."""
+    """Limits on calls, tokens of prompts and answers, and US dollars; None means no limit."""
 
     calls: int | None = None
     tokens: int | None = None
     cost: float | None = None
 
     def under(self, other: Budget) -> Budget:
-        """Return the limits of `other`, and where it has none, those of this one."""
+        """Return the limits of `other`, using those of this budget where `other` has none."""
         return Budget(
             other.calls if other.calls is not None else self.calls,
             other.tokens if other.tokens is not None else self.tokens,
@@ -34,7 +34,7 @@ NO_BUDGET = Budget()
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What one answer is expected to take, with the calls that judge it; known before they are made."""
+    """The estimated usage of an answer, including the calls that judge it."""
 
     tokens: int = 0
     cost: float = 0.0
@@ -42,10 +42,10 @@ class Expected:
 
 
 class Spending:
-    """Counts what is spent, and what is on its way to be.
+    """Tracks the spent budget and the reserved budget of calls in flight.
 
-    A call goes out only while what is spent, what is in flight and the call itself stay within the budget,
-    as far as can be known before: an answer whose length nobody limits may take the last call over it.
+    A call is allowed only if spent, reserved and expected usage together stay within the budget,
+    as far as it can be estimated: the last call may exceed it if the answer's length is not limited.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -55,10 +55,10 @@ class Spending:
         self.tokens = 0
         self.cost = 0.0
         self.reached: str | None = None
-        """The limit that stopped the run, in words; None while nothing has."""
+        """A description of the limit that stopped the run; None if no limit was reached."""
 
     def allows(self, expected: Expected) -> bool:
-        """Return whether one more call may be made; where it may, it counts as in flight."""
+        """Return whether one more call is within the budget, and if so reserve its usage."""
         budget = self._budget
         tokens = self.tokens + self._expected.tokens + expected.tokens
         cost = self.cost + self._expected.cost + expected.cost

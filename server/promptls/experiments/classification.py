@@ -1,6 +1,6 @@
 """Classification reports of a run: precision, recall and F1 of each class, and a confusion matrix.
 
-Definitions followed: `classification_report` of scikit-learn, with 0 where it divides by 0.
+Definitions are those of scikit-learn's `classification_report`, with 0 for divisions by 0.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from promptls.text.errors import FilePlace, UsageError
 from promptls.text.suggest import did_you_mean
 
 NO_ANSWER = "(no answer)"
-"""Stands in a confusion table for a response that names no class."""
+"""The label in a confusion matrix for responses that do not name a class."""
 OTHER = "(other)"
-"""Stands for the classes that are expected nowhere, behind the first of them."""
+"""The label for the remaining classes that are never expected."""
 
-# Classes that are expected nowhere and still have a line of their own: a model may answer anything.
+# How many classes that are never expected get their own line: a model may answer anything.
 MAX_UNEXPECTED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class ClassScore:
-    """How well one class is found: `support` rows are of it, `predicted` rows were said to be."""
+    """The scores of a class: `support` is the number of expected rows, `predicted` that of predicted rows."""
 
     name: str
     precision: float
@@ -41,7 +41,7 @@ class ClassScore:
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """An average over the classes; `name` is `micro`, `macro` (each class alike) or `weighted` by support."""
+    """An average over the classes; `name` is `micro`, `macro` (unweighted) or `weighted` (by support)."""
 
     name: str
     precision: float
@@ -51,12 +51,12 @@ class Average:
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """The report of one pair of columns.
+    """The classification report of a pair of columns.
 
-    `accuracy` is the share of the `rows` whose classes are exactly the expected ones. `names` are the
-    lines of `confusion` (what is expected) and its columns (what was said); it is empty where a row may
-    have several classes. `failed` rows have an error, `unlabelled` ones no expected class: neither counts.
-    `unanswered` rows count, as wrong.
+    `accuracy` is the proportion of the `rows` whose classes are exactly the expected ones. `names` are the
+    rows of `confusion` (expected) and its columns (predicted); it is empty if a row may
+    have several classes. `failed` rows have an error, `unlabelled` ones no expected class: both are excluded.
+    `unanswered` rows count as wrong.
     """
 
     expected: str
@@ -77,7 +77,7 @@ class Classification:
 def classify(
     rows: Iterable[tuple[frozenset[str], frozenset[str]]],
 ) -> Classification:
-    """Return the report of rows, each with its expected classes and those that were said."""
+    """Return the report of rows, each with its expected and predicted classes."""
     pairs = list(rows)
     support = Counter(name for expected, _ in pairs for name in expected)
     strangers = Counter(name for _, said in pairs for name in said if name not in support)
@@ -154,12 +154,12 @@ def _confusion(
     return shown, tuple(tuple(counts[expected, said] for said in shown) for expected in shown)
 
 
-# Where a table has more expected classes than this, the column is no label.
+# A column with more distinct expected classes than this is not treated as labels.
 MAX_CLASSES = 200
 
 
 class Columns(NamedTuple):
-    """Which column holds the expected classes, and which the predicted; `field` is one of its JSON."""
+    """The columns with the expected and the predicted classes; `field` is a key in predicted JSON."""
 
     expected: str
     predicted: str
@@ -173,11 +173,11 @@ def classifications(
     predicted: str | None = None,
     field: str | None = None,
 ) -> tuple[Classification, ...]:
-    """Return the reports of the run's table, by column and then by model where the run has several.
+    """Return the reports of the run's table, by column and, if the run has several models, by model.
 
-    Without `expected` and `predicted`, every column of the dataset that the answers have a key for, else
-    `expected`. `field` is a key of responses in JSON. Raises `UsageError` for a column that is not there, for
-    one that holds no classes, and where nothing can be reported.
+    By default, reports every dataset column for which the answers have a key, else
+    the column `expected`. `field` is a key of JSON responses. Raises `UsageError` for a missing column, for
+    a column without classes, and if nothing can be reported.
     """
     found = _chosen(run, expected, predicted, field)
     models: tuple[str | None, ...] = run.models if len(run.models) > 1 else (None,)
@@ -185,7 +185,7 @@ def classifications(
 
 
 def pairs_of(columns: Sequence[str]) -> list[Columns]:
-    """Return the pairs of expected and predicted columns, found by their names among `columns`."""
+    """Return the pairs of expected and predicted columns, matched by their names."""
     found = []
     for column in columns:
         key = column.removeprefix(PREDICTED_PREFIX)
@@ -280,9 +280,9 @@ def _said(text: str, field: str | None) -> str:
 
 
 def _classes(cell: str, known: frozenset[str] | None = None) -> frozenset[str]:
-    """Return the classes that a cell names: several are separated by `;`, as tables and datasets write them.
+    """Return the classes in a cell, which are separated by `;` in tables and datasets.
 
-    A text that a model wrote is only taken apart into classes that are `known`.
+    A model's text is split only if the resulting classes are `known`.
     """
     pieces = frozenset(piece.strip() for piece in _pieces(cell) if piece.strip())
     if known is None or pieces <= known or cell.lstrip().startswith(("[", '"')):

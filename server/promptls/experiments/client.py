@@ -1,6 +1,6 @@
-"""Running an experiment in a process of its own: what the language server calls.
+"""Running experiments in separate processes, for the language server.
 
-The server stays responsive, imports nothing of the user's, and survives the process's death.
+The server stays responsive, does not import user code, and survives crashes of the process.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from promptls.security.environment import minimal_environment, whole_environment
 from promptls.text.errors import FilePlace, UserError
 
 RUNS: Final = "promptls.experiments.process"
-"""The module that runs in the process of a run; other modules communicate in the same way."""
+"""The main module of the run process; other modules use the same protocol."""
 
-# Seconds that a cancelled process has for telling where its finished rows are.
+# Timeout in seconds for a cancelled process to report where its finished rows are.
 CANCEL_SECONDS = 1.0
 
-# Bytes that one event may have; the last one carries the manifest.
+# Maximum size of an event in bytes; the last event contains the manifest.
 LONGEST_EVENT = 256 * 1024 * 1024
 
-# Characters of a dead process's own messages that a failure quotes.
+# Maximum number of characters of a dead process's error output that an error quotes.
 QUOTED = 500
 
 
 async def plan_in_process(request: ProcessRequest, module: str = RUNS) -> Planned:
-    """Return what the run that `request` asks for would do and cost, and how many rows an edit has changed.
+    """Return the plan of the requested run: its actions and cost, and the number of rows changed by edits.
 
-    Every row is rendered, and no model is asked. Raises `UserError` as `run_in_process` does.
+    Every row is rendered, and no model is called. Raises `UserError` as `run_in_process` does.
     """
     planned: list[Planned] = []
 
@@ -67,13 +67,13 @@ async def run_in_process(
     ask_editor: AskEditor | None = None,
     module: str = RUNS,
 ) -> Finished:
-    """Return the end of the run that `request` asks for; every event before it goes to `on_event`.
+    """Perform the requested run and return its final event; all earlier events go to `on_event`.
 
-    A run that spends much begins when `may_spend` says so; without it, or with `yes` in the request, at once.
-    Where it says no, the call is cancelled as from outside. Models of the editor are asked with `ask_editor`,
-    which never raises. Cancelling the call ends the run at once;
-    `Stopped` then tells where the finished rows are. Raises `UserError` for whatever the run fails with, and
-    when its process dies: then with the place of the finished rows.
+    An expensive run starts only if `may_spend` returns True; without `may_spend`, or with `yes`, immediately.
+    If it returns False, the call is cancelled. Models of the editor are called with `ask_editor`,
+    which never raises. Cancelling the call stops the run immediately;
+    `Stopped` then reports where the finished rows are. Raises `UserError` if the run fails, and
+    if its process dies, with the location of the finished rows.
     """
     request = request if may_spend else replace(request, yes=True)
     finished = await _follow(module, request, on_event, may_spend, ask_editor)
@@ -101,7 +101,7 @@ async def _follow(
             stdout=asyncio.subprocess.PIPE,
             stderr=messages,
             limit=LONGEST_EVENT,
-            # `-m` puts the working folder first on the import path; in this one only promptls is found.
+            # `-m` puts the working directory first on the import path; this one contains only promptls.
             cwd=Path(promptls.__file__).parent.parent,
             env=minimal_environment(access.variables),
         )
@@ -115,7 +115,7 @@ async def _follow(
                 if request.only_plan:
                     return None
                 if event.question is not None and not request.yes and may_spend is not None:
-                    # The process takes a cancelled run for the end of it, and so does who waits for it.
+                    # A cancelled run ends the process, and cancels the waiting caller.
                     await run.send({"go": True} if await may_spend(event) else {"cancel": True})
         except _CancelledRunError:
             raise asyncio.CancelledError from None
@@ -127,7 +127,7 @@ async def _follow(
 
 
 class _CancelledRunError(Exception):
-    """The process says that its run was cancelled."""
+    """The process reported that its run was cancelled."""
 
 
 class _RunningProcess:
@@ -149,16 +149,16 @@ class _RunningProcess:
         self._path: str | None = None
 
     async def send(self, value: Any) -> None:
-        """One line to the process; a process that has died is noticed by its missing answer."""
+        """Send a line to the process; a dead process is detected when reading its answer."""
         assert self._process.stdin is not None
         with contextlib.suppress(ConnectionError):
             self._process.stdin.write(json.dumps(value).encode() + b"\n")
             await self._process.stdin.drain()
 
     async def follow(self) -> Finished | Planned:
-        """Return the plan, then the last event.
+        """Handle events until the last one, or the plan, and return it.
 
-        Raises `UserError` when the run fails or its process ends without one.
+        Raises `UserError` if the run fails or its process exits without a last event.
         """
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
@@ -179,7 +179,7 @@ class _RunningProcess:
         raise self._death(await self._process.wait())
 
     async def cancel(self) -> None:
-        """Ask the process to stop, and give it a moment to save its results."""
+        """Ask the process to stop, and wait briefly for it to save its results."""
         await self.send({"cancel": True})
         with contextlib.suppress(asyncio.TimeoutError, _CancelledRunError, UserError):
             await asyncio.wait_for(self._follow_to_the_end(), CANCEL_SECONDS)

@@ -1,4 +1,4 @@
-"""Comparing runs: row by row, with statistics, in plain language."""
+"""Comparison of runs: by row, with statistics, and described in plain language."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Verdict: TypeAlias = Literal["better", "worse", "undecided"]
 
 
 class Chance(NamedTuple):
-    """The corrected p, and for how many differences."""
+    """The corrected p-value, and the number of differences it is corrected for."""
 
     p_value: float
     compared: int
@@ -34,9 +34,9 @@ class Chance(NamedTuple):
 
 
 def unit_of(kind: str) -> str:
-    """Return what a difference of this kind of metric is counted in, with a space before it.
+    """Return the unit of differences of this kind of metric, with a leading space.
 
-    Nothing for numbers.
+    Empty for numbers.
     """
     return " points" if kind == "discrete" else ""
 
@@ -45,7 +45,7 @@ def in_words(kind: str, verdict: Verdict, found: Difference, chance: Chance, nam
     """Return the sentence about one metric of the run `name`."""
     unit = unit_of(kind)
     if verdict != "undecided":
-        # "Worse by 25" needs no sign, and neither does its interval.
+        # "Worse by 25" needs no sign; neither does its interval.
         sign = 1 if found.difference > 0 else -1
         low, high = sorted((sign * found.low, sign * found.high))
         interval = f"95 % interval {amount(kind, low)} to {amount(kind, high)}, {chance}"
@@ -62,7 +62,7 @@ def in_words(kind: str, verdict: Verdict, found: Difference, chance: Chance, nam
             "count, but of so many differences one like it may well be chance; run this comparison again "
             "on rows of its own"
         )
-    # The estimate is one for many rows: of a few, an exact test needs some more.
+    # The estimate assumes many rows; an exact test of few rows needs more.
     needed = "some more rows" if found.needed <= found.pairs else f"about {_rounded(found.needed)} rows"
     return (
         f"cannot be told apart at n = {found.pairs:,} ({seen}); {needed} "
@@ -71,9 +71,9 @@ def in_words(kind: str, verdict: Verdict, found: Difference, chance: Chance, nam
 
 
 def amount(kind: str, value: float, sign: str = "-") -> str:
-    """Return a difference for people, in points where it is one of shares; `sign` is that of a format.
+    """Format a difference, in percentage points for proportions; `sign` is a format's sign option.
 
-    One of less than a point keeps its first digit, so that it does not read as none.
+    Differences below one point are shown with one significant digit, so that they do not appear as zero.
     """
     if kind != "discrete":
         return f"{value:{sign}.3g}"
@@ -83,18 +83,18 @@ def amount(kind: str, value: float, sign: str = "-") -> str:
 
 
 def _rounded(rows: int) -> str:
-    """Return a number of rows with two digits, because it is an estimate."""
+    """Return an estimated number of rows, rounded to two digits."""
     digits = max(0, len(str(rows)) - 2)
     return f"{round(rows, -digits):,}"
 
 
 @dataclass(frozen=True, slots=True)
 class MetricComparison:
-    """One metric in two runs; `words` says what the difference means.
+    """The comparison of a metric in two runs; `words` describes the difference.
 
-    `p_value` is that of the difference, corrected for all `compared` differences that were looked at
-    together. The spreads say how far a repeat of a row is from the row's mean, as a standard
-    deviation; None without repeats.
+    `p_value` is corrected for the number of differences that were tested
+    together, `compared`. The spreads are standard deviations of a row's repeats from the row's
+    mean; None without repeats.
     """
 
     metric: str
@@ -109,7 +109,7 @@ class MetricComparison:
 
 
 class RowChange(NamedTuple):
-    """A row whose score is not the same in both runs."""
+    """A row whose score differs between the runs."""
 
     id: str
     metric: str
@@ -120,7 +120,7 @@ class RowChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs side by side; `notes` say what else differs between them, in words."""
+    """The comparison of two runs; `notes` describe other differences between them."""
 
     before: RunSummary
     after: RunSummary
@@ -134,7 +134,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """A metric in two runs, before it is known how many others it is looked at with."""
+    """A metric measured in two runs, before correction for multiple comparisons."""
 
     metric: MetricSummary
     difference: Difference
@@ -143,7 +143,7 @@ class _Measured:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two runs whose metrics were measured."""
+    """Two runs with their measured metrics."""
 
     before: RunSummary
     after: RunSummary
@@ -155,11 +155,11 @@ class _Pair:
 
 
 def compare_with(before: RunSummary, others: Sequence[RunSummary]) -> tuple[Comparison, ...]:
-    """Return the comparisons of one run with each of the others: every metric and row that both have.
+    """Compare a run with each of the others, over the metrics and rows that both have.
 
-    Rows belong together by their `id`, or by their number where the dataset has no ids. Raises
-    `UsageError` when the runs have no metric or no row in common. All p-values are corrected together:
-    of many differences that are looked at, one may well be there by chance.
+    Rows are matched by `id`, or by number if the dataset has no ids. Raises
+    `UsageError` if the runs have no common metric or no common row. All p-values are corrected together,
+    since one of many tested differences may be due to chance.
     """
     measured = [_measured(before, other) for other in others]
     p_values = iter(corrected([each.difference.p_value for pair in measured for each in pair.metrics]))
@@ -244,8 +244,8 @@ def _measured(before: RunSummary, after: RunSummary) -> _Pair:
 def write_combined(path: Path, runs: Sequence[RunSummary]) -> None:
     """Write the rows of the runs side by side as CSV, atomically; raises OSError.
 
-    Each row has one line. A column whose cells are the same in all runs is there once, any other once for
-    each run, under its name and the run's: `priority (triage_v1)`.
+    Each row is one line. A column that is equal in all runs is written once, any other column once for
+    each run, with the run's name: `priority (triage_v1)`.
     """
     tables = [_lines_by_row(run) for run in runs]
     rows = list(dict.fromkeys(key for lines in tables for key in lines))
@@ -285,9 +285,9 @@ def _distinct_names(runs: Sequence[RunSummary]) -> list[str]:
     return names if len(set(names)) == len(names) else [run.name for run in runs]
 
 
-# A row's id, its occurrence among rows of that id, and its model where both runs had the same models.
+# A row's id, its index among rows with that id, and its model if both runs used the same models.
 _Key = tuple[str, int, str]
-# Where the row's repeats stand in the table.
+# The positions of the row's repeats in the table.
 _Rows = Mapping[_Key, list[int]]
 
 
@@ -306,13 +306,13 @@ def _rows(run: RunSummary, *, by_model: bool) -> _Rows:
 
 
 class _Column:
-    """The scores of a metric in a run's table: of each row, whose repeats stand at `places`, the mean."""
+    """The scores of a metric in a run's table: the mean of each row's repeats, at the positions `places`."""
 
     def __init__(self, metric: MetricSummary, run: RunSummary, places: Sequence[Sequence[int]]) -> None:
         self._cells = scored_columns(run)[metric.name]
         self._places = places
         number = _number_of(metric)
-        # The same few texts stand in very many cells.
+        # Many cells contain the same few texts.
         self._numbers = {cell: number(cell) for cell in set(self._cells) if cell and number is not None}
         self.scores: list[float | None] = [
             self._numbers.get(self._cells[each[0]]) if len(each) == 1 else self._mean(each) for each in places
@@ -320,14 +320,14 @@ class _Column:
         """None for a row without a score, and for every row of a ranking."""
 
     def text(self, at: int) -> str:
-        """Return the score of a row as the table has it, those of its repeats in a line."""
+        """Return the score of a row as in the table, with those of its repeats joined."""
         places = self._places[at]
         if len(places) == 1:
             return self._cells[places[0]]
         return "/".join(dict.fromkeys(cell for place in places if (cell := self._cells[place])))
 
     def spread(self) -> float | None:
-        """Return how far repeats of a row are from the row's mean, as a standard deviation."""
+        """Return the standard deviation of repeats from their row's mean."""
         if all(len(each) == 1 for each in self._places):
             return None
         return pooled_spread([self._values(each) for each in self._places])
@@ -367,7 +367,7 @@ def _judged(measured: _Measured, p_value: float, compared: int, name: str) -> Me
 
 
 def _names(before: RunSummary, after: RunSummary) -> tuple[str, str]:
-    """Return names that tell the two runs apart: of the prompts, else of the models, else of the runs."""
+    """Return distinct names for the two runs: of the prompts, else of the models, else of the runs."""
     for old, new in (
         (prompt_stem(before.prompt), prompt_stem(after.prompt)),
         (" + ".join(before.models), " + ".join(after.models)),

@@ -1,4 +1,4 @@
-"""The experiment that a prompt and its project declare: its rows, models and metrics."""
+"""Resolving the experiment that a prompt and its project declare: rows, models and metrics."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def asked_rows(
     template: Template, prompt: Path, dataset: Path, meta_templates: Mapping[str, Any]
 ) -> EvaluationJob:
-    """Return the rows of the experiment's dataset, and those that the examples come from."""
+    """Return the test rows of the experiment's dataset, and the rows for in-context examples."""
     data = replace(evaluation_data(template, str(prompt)), test=str(dataset))
     return EvaluationJob(data, meta_templates=meta_templates)
 
@@ -46,7 +46,7 @@ _REFUSED_INFERENCERS = frozenset({"CLPInferencer", "LLInferencer"})
 
 
 def refuse_labels(evaluation: Evaluation, prompt: Path) -> None:
-    """Raise UsageError for an inferencer that needs more of a model than the perplexity of prompts."""
+    """Raise UsageError for an inferencer that needs more than the perplexity of prompts."""
     inferencer = evaluation.inferencer_class
     if inferencer in _REFUSED_INFERENCERS:
         raise UsageError(
@@ -78,11 +78,11 @@ def define_experiment(
     models: Sequence[str] = (),
     models_base: Path | None = None,
 ) -> Experiment:
-    """Return the experiment `name` of the prompt file, or its only (else its first) one where `name` is None.
+    """Return the experiment `name` of the prompt file; by default the first one.
 
-    `unsaved` holds texts of this and of included files that are not saved, by absolute path;
-    `models` take the place of the declared ones, and their paths are read from `models_base`, by default
-    the folder of the prompt. Raises `UsageError` when there is no such file, experiment, model or setting;
+    `unsaved` contains unsaved texts of this file and of included files, by absolute path;
+    `models` override the declared models, and their paths are relative to `models_base`, by default
+    the folder of the prompt. Raises `UsageError` if the file, experiment, model or setting does not exist;
     nothing is run.
     """
     prompt = prompt.absolute()
@@ -247,7 +247,7 @@ def _defaults(header: Header) -> dict[str, Any]:
 
 
 def _template(prompt: Path, text: str) -> Template:
-    """Return the file's meaning; raises `UsageError` at the first key of its declarations that is wrong."""
+    """Return the parsed template; raises `UsageError` for the first invalid key of its declarations."""
     template = Template(source_of(str(prompt), text))
     problems = template.declarations.problems
     if problems:

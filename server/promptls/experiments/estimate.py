@@ -1,7 +1,7 @@
-"""What the models and judges of a run would consume, estimated before it.
+"""Estimates of the usage of models and judges, made before a run.
 
-Metrics of ours and of Ragas score some rows for this, with the responses that are kept already and made-up
-ones in place of the others. Metrics of the user's are not run: what they do is theirs to begin.
+Built-in metrics and those of Ragas score a sample of rows for this, with cached responses or made-up
+ones. The user's own metrics are not run, since they may have side effects.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from promptls.models.providers import is_paid, price_of
 
 @dataclass(frozen=True, slots=True)
 class ModelEstimate:
-    """What asking one model would take: calls, tokens of their prompts, and US dollars.
+    """The estimated usage of a model: calls, prompt tokens, and US dollars.
 
-    `cached` answers are there already. `prompt_cost` is that of the prompts alone, `longest_cost` that with
-    answers of `max_tokens` each; None if no price or no longest answer is known. `paid` says whether
-    calls may cost anything.
+    `cached` answers need no call. `prompt_cost` is the cost of the prompts alone, `longest_cost` that with
+    answers of `max_tokens` each; None if the price or the maximum length is unknown. `paid` says whether
+    calls may cost money.
     """
 
     model: str
@@ -47,7 +47,7 @@ class ModelEstimate:
 def estimate_of(
     model: ModelReference, calls: int, cached: int, tokens: int, longest: object
 ) -> ModelEstimate:
-    """Return the estimate of so many calls and tokens of prompts; `longest` is the parameter `max_tokens`."""
+    """Return the estimate for these calls and prompt tokens; `longest` is the parameter `max_tokens`."""
     price = price_of(model)
     paid = is_paid(model)
     with_answers = None
@@ -58,22 +58,22 @@ def estimate_of(
 
 
 MAX_ROWS: Final = 24
-"""Rows that are scored to find out; those between them are taken to be alike."""
+"""Maximum number of sampled rows; the others are assumed to be similar."""
 
 _UNKNOWN_RESPONSE: Final = "This stands for a response of some sentences. " * 8
 
-# Of a made-up list: two, so that what is asked once for each item is asked more than once.
+# Length of made-up lists: two, so that requests per item occur more than once.
 _ITEMS: Final = 2
 
 Count = Callable[[Sequence[str]], Awaitable[Sequence[int]]]
-"""The tokens of each text."""
+"""Counts the tokens of each text."""
 Response = Callable[[int], str | None]
-"""The response that is kept for a row, by its place among the rows; None if there is none."""
+"""Returns the cached response of a row, by the row's index; None if there is none."""
 
 
 @dataclass(slots=True)
 class Asked:
-    """What one metric asks about one response, on average: calls, answers that are kept, and tokens."""
+    """The average usage of a metric per response: calls, cached answers, and tokens."""
 
     calls: float = 0.0
     cached: float = 0.0
@@ -91,7 +91,7 @@ async def measured(
     cache: AnswerCache | None,
     count: Count,
 ) -> dict[str, Asked]:
-    """Return what each metric that asks would ask about a response, by its name; no model is asked."""
+    """Measure the requests per response of each metric that uses models, by name; no model is called."""
     found = {}
     for metric in metrics:
         if (each := asks.get(metric.name)) is None:
@@ -105,7 +105,7 @@ async def measured(
 
 
 def with_measures(asks: Mapping[str, MetricAsks], found: Mapping[str, Asked]) -> dict[str, MetricAsks]:
-    """Return what metrics ask, with what was measured in place of what was taken for granted."""
+    """Return the usage of metrics, with defaults replaced by measured values."""
     return {
         name: each._replace(
             calls=math.ceil(found[name].calls + found[name].embedded),
@@ -120,7 +120,7 @@ def with_measures(asks: Mapping[str, MetricAsks], found: Mapping[str, Asked]) ->
 def judge_estimates(
     asks: Mapping[str, MetricAsks], found: Mapping[str, Asked], answers: int
 ) -> Iterator[ModelEstimate]:
-    """Yield what each judge and each embedder takes where so many responses are scored."""
+    """Yield the estimate of each judge and each embedder for scoring this many responses."""
     models: dict[str, ModelReference] = {}
     taken: dict[str, Counter[str]] = {}
     for name, each in asks.items():
@@ -174,7 +174,7 @@ async def _measured(
     if not scored:
         return Asked()
     if not judge.questions and not judge.cached and asks.judge is not None:
-        # Nothing came to a question: a package is missing, or what the rows hold.
+        # No request was made: a package is missing, or the rows lack required values.
         return Asked(asks.calls, 0.0, asks.calls * ABOUT_TOKENS)
     return Asked(
         len(judge.questions) / scored,
@@ -197,7 +197,7 @@ def _stand_in_response(experiment: Experiment, row: Row) -> str:
 
 @dataclass(slots=True)
 class _Judge:
-    """Notes its questions, and answers those that are kept as the judge did, others with what fits."""
+    """A judge that records requests, and returns cached answers or made-up ones that fit the schema."""
 
     reference: ModelReference | None
     cache: AnswerCache | None
@@ -230,7 +230,7 @@ class _Embedder:
 
 
 def fitting(schema: Mapping[str, Any]) -> Any:
-    """Return a value that fits a JSON Schema of the kind that pydantic makes."""
+    """Return a value that is valid for a JSON Schema generated by pydantic."""
     return _fitting(schema, schema, 0)
 
 

@@ -1,7 +1,7 @@
-"""Experiments over the examples of a prompt, and the latest result of an example.
+"""Experiments over the few-shot examples of a prompt, and the latest result of an example.
 
-An example gives its inputs, its output under the output key and, where that is a mapping, the output's own
-keys, as a dataset has the expected answer in columns. Metrics that need more than that are left out.
+An example provides its inputs, its output under the output key and, if that is a mapping, the output's
+keys, like the columns of a dataset. Metrics that need other columns are omitted.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.workspace.disk import source_of
 
 _TEXTS = frozenset({".csv", ".tsv"})
-"""Datasets whose values are texts: metrics made for them expect no others."""
+"""Dataset formats in which all values are texts, as their metrics expect."""
 
 
 def over_examples(experiment: Experiment, rows: str) -> tuple[Experiment, RowChoice]:
-    """Return the experiment over the examples that `rows` chooses, written to a file, and that choice.
+    """Write the examples selected by `rows` to a file; return the experiment over them, and the choice.
 
-    Raises `UsageError` for a prompt without examples, or without this one, and `UserError` where
+    Raises `UsageError` if the prompt has no examples or not this one, and `UserError` if
     they cannot be written.
     """
     template = Template(source_of(str(experiment.prompt), experiment.text))
@@ -67,7 +67,7 @@ def _row(example: Mapping[str, Any], number: int, output_key: str | None, *, as_
 
 
 def _text(value: Any) -> str:
-    """Return a value as a table has it: lists of plain values are joined with `;`."""
+    """Return a value as it appears in a table: lists of plain values are joined with `;`."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
@@ -105,7 +105,7 @@ _MAX_ROWS: Final = 5000
 
 
 class ExampleResult(NamedTuple):
-    """The line of a run's table, by its columns; `place` is its place in the table, from 1."""
+    """A line of a run's table, by column; `place` is its position in the table, counted from 1."""
 
     run: RunSummary
     cells: Mapping[str, str]
@@ -115,9 +115,9 @@ class ExampleResult(NamedTuple):
 def example_result(
     number: int, example: Mapping[str, Any], output_key: str | None, newest_first: Iterable[RunSummary]
 ) -> ExampleResult | None:
-    """Return the newest result of the example of this number, from 1, in the runs of an experiment, if any.
+    """Return the latest result of an example, by its number counted from 1, in an experiment's runs, if any.
 
-    A run of the examples counts as long as the example has the inputs that it had then.
+    A run over examples is only used if the example's inputs have not changed since.
     """
     inputs = {str(key): _cells(value) for key, value in example.items() if str(key) != output_key}
     if not inputs:
@@ -132,13 +132,13 @@ def example_result(
 
 
 class Table(NamedTuple):
-    """The first lines of a run's table, and what was looked up in them, by column and value."""
+    """The first lines of a run's table, and a lookup cache by column and value."""
 
     rows: tuple[dict[str, str], ...]
     by_value: dict[str, dict[str | None, list[int]]]
 
     def places(self, inputs: Mapping[str, tuple[str, ...]]) -> Iterator[int]:
-        """Yield the places, from 0, of the lines whose columns have one of these values each."""
+        """Yield the indices of the lines in which each column has one of the values."""
         first = next(iter(inputs))
         if first not in self.by_value:
             found = self.by_value[first] = {}
@@ -155,7 +155,7 @@ def _cell(cells: Mapping[str, str], column: str) -> str | None:
 
 
 def _cells(value: Any) -> tuple[str, ...]:
-    """Return the ways in which a table may have a value: as JSON, and lists also joined with `;`."""
+    """Return the possible representations of a value in a table: JSON, and for lists also joined with `;`."""
     if isinstance(value, str):
         return (value,)
     written = [json.dumps(value, ensure_ascii=False, default=str)]
@@ -165,9 +165,9 @@ def _cells(value: Any) -> tuple[str, ...]:
 
 
 def known_table(run: RunSummary) -> Table:
-    """Return the first 5000 lines of the run's table, read again when it has changed.
+    """Return the first 5000 lines of the run's table, cached until it changes.
 
-    None if it is gone.
+    None if the table no longer exists.
     """
     return _table(run.results)
 

@@ -1,4 +1,4 @@
-"""An experiment with all that a run of it needs to know."""
+"""The fully resolved experiment."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """Everything that a run needs to know; every path is absolute."""
+    """The resolved configuration of a run; all paths are absolute."""
 
     name: str
     prompt: Path
     text: str
-    """The prompt file's text, which may differ from what is saved."""
+    """The prompt file's text, which may be unsaved."""
     folder: Path
-    """Where the results go."""
+    """The results folder."""
     base: Path
-    """The folder that the paths of the dataset and the metrics are read from."""
+    """The folder that paths of datasets and metrics are relative to."""
     dataset: Path
     models: tuple[ModelReference, ...]
     metrics: tuple[str, ...]
@@ -41,49 +41,49 @@ class Experiment:
     input_keys: tuple[str, ...]
     input_defaults: Mapping[str, Any]
     unsaved: Mapping[str, str]
-    """Texts of included files that count in place of what is saved, by absolute path."""
+    """Unsaved texts of included files, by absolute path."""
     functions: Path | None
     encoding: str
     token_limit: int
     truncation_step: int | None
     rendering: RenderKind
     ragas_version: str | None
-    """The release of Ragas that the project's prompt objects are for."""
+    """The Ragas release of the project's prompt objects."""
     rendering_seconds: float
     rendering_megabytes: int
     evaluation: EvaluationJob | None = None
-    """Of an evaluation prompt, the rows and the meta templates."""
+    """The rows and meta templates of an evaluation prompt."""
     output_is_json: bool = False
-    """Whether an answer that is no JSON is a wrong one."""
+    """Whether answers must be JSON."""
     budget: Budget = NO_BUDGET
     rate_limits: Mapping[str, RateLimit] = field(default_factory=dict)
-    """By provider, or by the model's name."""
+    """Rate limits by provider or by model name."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    """The worst score that each metric may have."""
+    """The worst acceptable score, by metric."""
     named_metrics: Mapping[str, NamedMetric] = field(default_factory=dict)
     """The metrics with options that the prompt and the project declare, by name."""
     judge: str | None = None
-    """The model that judges where a metric names none."""
+    """The default judge of metrics."""
     judges: Mapping[str, ModelReference] = field(default_factory=dict)
-    """The models that judge, by the names that metrics and settings give them."""
+    """The judge models, by their names in metrics and settings."""
     embedders: Mapping[str, ModelReference] = field(default_factory=dict)
-    """The models that make embeddings, by the names that metrics give them."""
+    """The embedding models, by their names in metrics."""
     ask_above_cost: float = 1.0
-    """US dollars that a run may cost without a question."""
+    """Cost in US dollars above which a run requires confirmation."""
     ask_above_calls: int = 1000
-    """Calls of models without a known price that a run may make without a question."""
+    """Number of calls of models without a known price above which a run requires confirmation."""
     engine: Engine = "local"
-    """Where the models are asked from."""
+    """Where models are called from: `local` or `ray`."""
     ray_address: str | None = None
-    """Of the cluster, where the engine is `ray` and somebody says it."""
+    """The address of the cluster, if the engine is `ray` and an address is configured."""
     ray_from_project: bool = False
-    """Whether the settings of the project chose the address."""
+    """Whether the address comes from project settings."""
     environment: tuple[str, ...] = ()
-    """The variables that functions and metrics may read."""
+    """The environment variables that functions and metrics may read."""
 
 
 class RateLimit(NamedTuple):
-    """Requests and tokens that may go out in a minute; None is no limit."""
+    """Maximum requests and tokens per minute; None means no limit."""
 
     requests_per_minute: float | None
     tokens_per_minute: float | None
@@ -98,9 +98,9 @@ def adjusted(
     parameters: Mapping[str, Any] | None = None,
     budget: Budget | None = None,
 ) -> Experiment:
-    """Return the experiment with what the caller says in place of what is declared.
+    """Return the experiment with declared values overridden by the arguments.
 
-    None leaves it as it is.
+    Arguments that are None do not override anything.
     """
     return replace(
         experiment,
@@ -113,9 +113,9 @@ def adjusted(
 
 
 def with_engine(experiment: Experiment, engine: Engine | None, ray_address: str | None) -> Experiment:
-    """Return the experiment with this engine.
+    """Return the experiment with the engine replaced.
 
-    None leaves what is declared, but an address alone means `ray`.
+    None leaves the declared engine, but an address alone implies `ray`.
     """
     return replace(
         experiment,

@@ -1,4 +1,4 @@
-"""What a run executes or uses of a folder, and which folders decide, so that the user can be asked before."""
+"""The files and models of a folder that a run executes or uses, for the question whether to trust it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from promptls.workspace.settings import folder_to_trust
 
 
 def folders_of_run(request: RunRequest) -> tuple[Path, ...]:
-    """Return the folders that must be trusted: those of the prompt, the Python file and the former run.
+    """Return the folders that must be trusted: those of the prompt, the Python file and the earlier run.
 
-    Raises UsageError for a former run or a Python file that is not there.
+    Raises UsageError if an earlier run or a Python file does not exist.
     """
     return tuple(dict.fromkeys(map(folder_to_trust, files_of_run(request))))
 
 
 def code_of_run(request: RunRequest) -> FolderCode:
-    """Return the Python files and the models that the run takes from its folders.
+    """Return the Python files and the models in its folders that the run uses.
 
-    Raises UsageError and UserError for an experiment that cannot be run.
+    Raises UsageError and UserError if the experiment cannot be run.
     """
     code_defined = python_request(request)
     if code_defined is not None:
@@ -68,7 +68,7 @@ def _python_of(experiment: Experiment) -> Iterator[str]:
 
 
 def files_of_run(request: RunRequest) -> Iterator[Path]:
-    """Return the prompt, the Python file and the former run that the run is made from; raises UsageError."""
+    """Yield the prompt, the Python file and the earlier run that the request refers to; raises UsageError."""
     if request.prompt:
         yield Path(request.prompt)
     former = _former(request)
@@ -86,7 +86,7 @@ def _prompt_of(file: Path, header: Mapping[str, Any]) -> Path:
 
 
 def _former(request: RunRequest) -> tuple[Path, Mapping[str, Any]] | None:
-    """Return the file of the run that is continued or retried, and what it says of the run."""
+    """Return the file of the run that is resumed or retried, and its content."""
     if request.resume is not None:
         path = find_unfinished(request.resume).absolute()
         return path, read_header(path)

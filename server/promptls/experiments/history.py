@@ -1,4 +1,4 @@
-"""The finished runs of a prompt file, found by their manifests alone."""
+"""The finished runs of a prompt file, found by their manifests."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from promptls.workspace.settings import find_project
 
 SETTLED_NANOSECONDS = 1_000_000_000
 
-# Runs that are looked through for a complete one.
+# Maximum number of runs that are searched for a complete one.
 LOOKED_BACK = 100
 
 
 @dataclass(frozen=True, slots=True)
 class MetricSummary:
-    """A metric's score over a run.
+    """The score of a metric in a run.
 
-    `value` is the share of the good class (discrete), the mean (numeric) or None; `text` says it
-    for people: `75 %`. `unscored` rows have no score, because they failed or could not be scored.
+    `value` is the proportion of the good class (discrete), the mean (numeric) or None; `text` is its
+    display text: `75 %`. `unscored` rows have no score, because they failed or could not be scored.
     """
 
     name: str
@@ -54,10 +54,10 @@ class MetricSummary:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A finished run. `stale` says that the prompt, or a file that it includes, has changed since.
+    """A finished run. `stale` means that the prompt, or a file that it includes, has changed since.
 
-    `invalid` answers do not have the form that the prompt demands; `cached` ones are of earlier calls.
-    `cost` is what all of them cost when they were made, `paid` what this run spent, in US dollars.
+    `invalid` answers violate the form that the prompt requires; `cached` ones are from earlier calls.
+    `cost` is the original cost of all answers, `paid` the amount spent by this run, in US dollars.
     """
 
     name: str
@@ -80,18 +80,18 @@ class RunSummary:
     cached: int = 0
     paid: float | None = None
     rows_chosen: str | None = None
-    """Which rows of the dataset were run, as `row_choice.parse_rows` reads it; None for all."""
+    """The selected rows of the dataset, in the syntax of `row_choice.parse_rows`; None for all."""
     dataset_hash: str | None = None
     """The SHA-256 of the dataset's file; None if the rows came from a program."""
     by_model: Mapping[str, tuple[MetricSummary, ...]] = field(default_factory=dict)
 
     @property
     def is_complete(self) -> bool:
-        """Whether the run went over all rows of its dataset; only such runs are baselines and trends."""
+        """Whether the run covers all rows of its dataset, as required of baselines and trends."""
         return self.rows_chosen is None
 
     def is_comparable_with(self, other: RunSummary) -> bool:
-        """Return whether both are complete runs of the same experiment over the same data."""
+        """Return whether both runs are complete and use the same experiment and data."""
         return (
             self.is_complete
             and other.is_complete
@@ -103,7 +103,7 @@ class RunSummary:
         return self.by_model.get(model, self.metrics)
 
     def metric(self, name: str) -> MetricSummary | None:
-        """Return the score of the metric `name`, or None if the run has no such metric."""
+        """Return the score of the metric `name`, if the run has it."""
         return next((metric for metric in self.metrics if metric.name == name), None)
 
 
@@ -112,7 +112,7 @@ def last_run(
 ) -> RunSummary | None:
     """Return the latest finished run of the prompt, complete or partial, with its baseline as `previous`.
 
-    None without any. `unsaved` holds texts that count instead of what is saved, by absolute path.
+    None if there are no runs. `unsaved` contains unsaved texts by absolute path.
     """
     runs = runs_of(prompt, experiment=experiment, unsaved=unsaved)
     latest = next(runs, None)
@@ -120,9 +120,9 @@ def last_run(
 
 
 def with_baseline(run: RunSummary, older: Iterable[RunSummary]) -> RunSummary:
-    """Return the run with the first comparable one of `older` as `previous`; a partial run has none.
+    """Return the run with the first comparable run of `older` as `previous`; partial runs have none.
 
-    Of a long history, the first runs are looked through.
+    Only a limited number of runs is searched.
     """
     if not run.is_complete:
         return run
@@ -133,7 +133,7 @@ def with_baseline(run: RunSummary, older: Iterable[RunSummary]) -> RunSummary:
 def runs_of(
     prompt: Path, *, experiment: str | None = None, unsaved: Mapping[str, str] | None = None
 ) -> Iterator[RunSummary]:
-    """Yield every finished run of the prompt file, the newest first; a broken manifest is passed over."""
+    """Yield every finished run of the prompt file, latest first; damaged manifests are skipped."""
     prompt = prompt.absolute()
     for manifest in _manifests(results_folder(prompt), prompt_stem(prompt)):
         values = _read(manifest)
@@ -146,7 +146,7 @@ def runs_of(
 
 
 def read_run(manifest: Path) -> RunSummary:
-    """Return the run of one manifest; raises `UserError` when the file is none."""
+    """Return the run of a manifest; raises `UserError` if the file is not a manifest."""
     values = _read(manifest)
     summary = None if values is None else _summary_or_none(values, manifest, {})
     if summary is None:
@@ -155,9 +155,9 @@ def read_run(manifest: Path) -> RunSummary:
 
 
 def row_results(run: RunSummary) -> Iterator[dict[str, str]]:
-    """Yield the lines of the run's table, read one at a time; raises `UserError` when the table is gone.
+    """Yield the lines of the run's table lazily; raises `UserError` if the table does not exist.
 
-    Tables of a program's own `arun` lack the columns of a run; they are filled in.
+    Tables written by `arun` in a program lack some columns of a run, which are filled in.
     """
     model = run.models[0] if run.models else ""
     try:
@@ -191,14 +191,14 @@ _CLASSES: Final = (
     ("true", "false"),
     ("good", "okay", "bad"),
 )
-"""Classes of discrete metrics, the good one first."""
+"""Common classes of discrete metrics, the good one first."""
 
 
 def run_of_table(path: Path) -> RunSummary | None:
-    """Return the run of a table in CSV by what its columns look like; None if none looks like a score.
+    """Derive a run from the columns of a CSV table; None if no column looks like a score.
 
-    A column is a score if it is named like one, or has a column with reasons, and holds nothing but numbers
-    or the classes of one metric.
+    A column is a score if it is named like one or has a column with reasons, and contains only numbers
+    or classes of a single metric.
     """
     try:
         with open_text(path, errors="replace", newline="") as stream:
@@ -274,7 +274,7 @@ def _is_number(cell: str) -> bool:
 
 
 def dataset_of(run: RunSummary) -> tuple[Path, str] | None:
-    """Return the dataset that the run went over, and the SHA-256 digest that its file had then."""
+    """Return the run's dataset, and the SHA-256 digest of its file at the time of the run."""
     values = _read(run.manifest)
     named = values.get("dataset") if values else None
     if not isinstance(named, dict) or not isinstance(named.get("path"), str):
@@ -284,11 +284,11 @@ def dataset_of(run: RunSummary) -> tuple[Path, str] | None:
 
 
 def _manifests(folder: Path, stem: str) -> Iterable[Path]:
-    """Return the manifests of the runs of this stem, the newest first."""
+    """Return the manifests of the runs with this stem, latest first."""
     changed = folder_changed(folder)
     if changed is None:
         return ()
-    # Two changes within one tick of the file system's clock look like one.
+    # Changes within one tick of the file system's clock cannot be distinguished.
     is_settled = time.time_ns() - changed > SETTLED_NANOSECONDS
     names = (_kept_names if is_settled else _names)(str(folder), stem, changed)
     return (folder / name for name in names)
@@ -303,7 +303,7 @@ def _names(folder: str, stem: str, _changed: int) -> tuple[str, ...]:
 
 
 _kept_names = lru_cache(maxsize=64)(_names)
-"""The same, read again only when something in the folder was made, renamed or removed."""
+"""`_names`, cached until an entry of the folder is created, renamed or removed."""
 
 
 @kept_by_file(256)
@@ -323,7 +323,7 @@ def _prompt_of(values: Mapping[str, Any], manifest: Path) -> str:
 def _summary_or_none(
     values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, str]
 ) -> RunSummary | None:
-    """Return the run; None if a value is missing or mistyped: anybody can write a manifest."""
+    """Return the run; None if a value is missing or has the wrong type, as manifests are untrusted input."""
     try:
         summary = _summary(values, manifest, unsaved)
     except (LookupError, TypeError, ValueError, AttributeError):
@@ -368,7 +368,7 @@ def _summary(values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, st
 
 
 def metric_summary(values: Mapping[str, Any]) -> MetricSummary:
-    """Return the score of a metric as a manifest or a tally has it."""
+    """Return the score of a metric from its values in a manifest or a tally."""
     return MetricSummary(
         values["name"],
         values["kind"],
@@ -396,15 +396,15 @@ def _is_stale(files: Mapping[str, str], folder: Path, unsaved: Mapping[str, str]
     return False
 
 
-# Runs over some rows whose verdicts take the place of older ones.
+# Maximum number of partial runs whose verdicts override older ones.
 MAX_LATER = 5
 
 
 class LastRuns(NamedTuple):
-    """`scored` is the run whose scores count: the latest complete one, with its baseline as `previous`.
+    """The last runs; `scored` is the latest complete run, with its baseline as `previous`.
 
-    Without a complete run, it is the latest over some rows. `later` are newer partial runs, over some rows or
-    over the prompt's examples, the newest first. `scored` is None before the first run over rows.
+    Without a complete run, it is the latest partial one. `later` are more recent runs, over some rows or
+    over the prompt's examples, latest first. `scored` is None before the first run over rows.
     """
 
     scored: RunSummary | None
@@ -412,15 +412,15 @@ class LastRuns(NamedTuple):
 
     @property
     def newest_first(self) -> tuple[RunSummary, ...]:
-        """All of them, the newest first."""
+        """All of them, latest first."""
         return (*self.later, *([self.scored] if self.scored is not None else []))
 
 
 def last_runs(prompt: Path, experiment: str, *, unsaved: Mapping[str, str] | None = None) -> LastRuns:
     """Return the last runs of the prompt file's experiment.
 
-    Manifests are read until a complete run and its baseline are found, at most 100 for each. `unsaved` holds
-    texts that count instead of what is saved, by absolute path.
+    Manifests are read until a complete run and its baseline are found, at most 100 for each. `unsaved`
+    contains unsaved texts by absolute path.
     """
     runs = runs_of(prompt, experiment=experiment, unsaved=unsaved)
     later: list[RunSummary] = []
@@ -434,9 +434,9 @@ def last_runs(prompt: Path, experiment: str, *, unsaved: Mapping[str, str] | Non
 
 
 def run_before(run: RunSummary) -> RunSummary | None:
-    """Return the run before this one over the same rows of the same data: only its scores compare.
+    """Return the previous run over the same rows of the same data, whose scores are comparable.
 
-    Of a long history, the last runs are looked through.
+    Only a limited number of runs is searched.
     """
     rows = (run.rows_chosen, run.dataset_hash)
     return next(
@@ -450,12 +450,12 @@ def run_before(run: RunSummary) -> RunSummary | None:
 
 
 def find_run(word: str, *, complete: bool = False) -> RunSummary:
-    """Return the run named by its table, its manifest, its name, or its prompt file (the last run).
+    """Find a run by its table, its manifest, its name, or its prompt file (the last run).
 
-    The ending `.yml.j2` of a prompt may be left out. With `complete`, a prompt file means its latest complete
-    run, if there is one.
+    The extension `.yml.j2` of a prompt may be omitted. With `complete`, a prompt file means its latest
+    complete run, if any.
 
-    Raises `UsageError` when there is none, with the nearest name or what to do.
+    Raises `UsageError` if there is none, with the most similar name or a remedy.
     """
     path = Path(word)
     if path.suffix in {".csv", ".json"}:
@@ -476,7 +476,7 @@ def _last_complete(prompt: Path) -> RunSummary | None:
 
 
 def find_unfinished(word: str) -> Path:
-    """Return the path of the unfinished run meant by its path, its name or a prompt file: the newest one.
+    """Find an unfinished run by its path, its name or a prompt file (the latest one), and return its path.
 
     Raises `UsageError` if there is none.
     """

@@ -51,7 +51,7 @@ class EditorModel:
     max_at_once: int | None = None
 
     def __init__(self, name: str, model: str) -> None:
-        """`name` is the model's configured name, `model` is `<vendor>/<family>`; raises as `check_editor` does."""
+        """`name` is the configured name, `model` is `<vendor>/<family>`; raises as `check_editor` does."""
         check_editor(name)
         self._name = name
         self._model = model

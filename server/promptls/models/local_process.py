@@ -2,9 +2,9 @@
 
 It reads one JSON request per line from standard input, `{"messages", "parameters", "json_schema"}` or
 `{"prompt"}`, and writes one JSON answer per line to standard output: `{"ready": true}` first, then for each
-request the result of llama.cpp's chat completions, for a prompt `{"log_probabilities", "tokens"}`, or `{"error": {"message", "type"}}`.
-With `"stream": true` in a request, lines `{"piece": text}` precede its answer. The process exits when its
-input ends, even in the middle of an answer.
+request the result of llama.cpp's chat completions (for a prompt, `{"log_probabilities", "tokens"}`), or
+`{"error": {"message", "type"}}`. With `"stream": true` in a request, lines `{"piece": text}` precede its
+answer. The process exits when its input ends, even in the middle of an answer.
 """
 
 from __future__ import annotations
