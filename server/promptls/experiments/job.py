@@ -1,4 +1,4 @@
-"""A run whose results are stored as they come, and published as table and manifest at its end."""
+"""Running jobs: results are stored as they arrive, and published as a table and a manifest at the end."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from promptls.models.model import ModelError
 from promptls.text.errors import FilePlace, UserError
 
 _HOPELESS: Final = 5
-"""A run whose first results all fail for the same reason, which is not the rows', ends after so many."""
+"""Number of initial results after which a run is aborted if all fail for the same, row-independent reason."""
 _GONE: Final = 50
-"""After so many results in a row without any answer, the provider counts as gone."""
+"""Number of consecutive results without an answer after which the provider is considered unavailable."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowOutcome(Outcome):
     """The result of a row.
 
-    `failure` is the model's error, if that is why there is no answer, and `judge_failure` that of a judge if
-    none of a response's judges has answered; `judged` if one has.
+    `failure` is the model's error, if that is why there is no answer; `judge_failure` is a judge's error, if
+    none of the response's judges answered; `judged` is set if one did.
     """
 
     result: RowResult
@@ -45,39 +45,39 @@ class RowOutcome(Outcome):
 
 
 class Tasks(NamedTuple):
-    """The tasks of a run, and how many are performed at once."""
+    """The tasks of a run, and how many of them run concurrently."""
 
     tasks: Iterator[Task[RowOutcome]]
     at_once: int
 
 
 class Job(ABC):
-    """What a kind of run does with its rows. Nothing happens before `run_job`."""
+    """The row-specific part of a kind of run. Nothing is executed before `run_job`."""
 
     folder: Path
     """The results folder."""
     stem: str
-    """What the run is named after."""
+    """The stem of the run's name."""
     results: int
-    """How many results there will be."""
+    """The expected number of results."""
     budget: Budget
     metrics: Sequence[Metric]
     resumed: UnfinishedRun | None = None
-    """The run that is continued."""
+    """The run that is resumed."""
     carried: Iterable[RowResult] = ()
-    """Results that are taken over from another run."""
+    """Results that are copied from another run."""
     noun: str = "results"
     failing: int = 0
-    """Rows that cannot be rendered."""
+    """Number of rows that cannot be rendered."""
     input_tokens: int = 0
 
     @abstractmethod
     def header(self, started: datetime) -> Mapping[str, Any]:
-        """Return what the manifest says before the first row."""
+        """Return the manifest's content before the first row."""
 
     @abstractmethod
     def tasks(self, run: UnfinishedRun) -> AbstractAsyncContextManager[Tasks]:
-        """Open what the tasks need, and yield those whose results the run lacks."""
+        """Open the required resources, and yield the tasks whose results the run lacks."""
 
     @abstractmethod
     def write_table(self, path: Path, run: UnfinishedRun) -> None:
@@ -85,21 +85,22 @@ class Job(ABC):
 
     @abstractmethod
     def totals(self, run: UnfinishedRun) -> Totals:
-        """Return what all results come to."""
+        """Return the totals of all results."""
 
     @abstractmethod
     def check(self, outcome: RowOutcome) -> None:
-        """Raise UserError if the run cannot go on after this outcome, which is stored."""
+        """Raise UserError if the run cannot continue after this outcome, which has been stored."""
 
 
 async def run_job(job: Job, on_event: Callable[[Event], None], now: datetime | None = None) -> Finished:
     """Perform all tasks, and write table and manifest.
 
-    A row that fails is a result with an `error`. A cancelled run ends at once, reports `Stopped` and can be
-    resumed. Raises `BudgetSpentError` when the budget is spent, and `UserError` if nothing can be written, or
-    if a model answers no row at all: finished rows are stored then too, and the failure says how to resume.
+    A failed row is a result with an `error`. A cancelled run stops immediately, reports `Stopped` and can be
+    resumed. Raises `BudgetSpentError` if the budget is exhausted, and `UserError` if nothing can be written
+    or if a model answers no row at all: finished rows are stored in that case too, and the error says how to
+    resume.
     """
-    # Names carry the user's own time, as in the Ragas documents.
+    # Names contain the local time, as in the Ragas documentation.
     started = (now or datetime.now(timezone.utc)).astimezone()
     run = job.resumed or create_run(job.folder, job.stem, started, job.header(started))
     try:
@@ -153,7 +154,7 @@ async def _finished(job: Job, run: UnfinishedRun, on_event: Callable[[Event], No
 
 
 def _remove_leftovers(*paths: Path) -> None:
-    """Remove what an earlier end of this run, cut short by a kill, has left half written."""
+    """Remove partially written files that an earlier, killed process of this run has left."""
     for path in paths:
         for left in path.parent.glob(f".{path.name}-*"):
             with contextlib.suppress(OSError):
@@ -161,7 +162,7 @@ def _remove_leftovers(*paths: Path) -> None:
 
 
 class _Keeper:
-    """Stores outcomes and reports them; ends a run whose models do not answer."""
+    """Stores and reports outcomes; aborts a run whose models do not answer."""
 
     def __init__(
         self, job: Job, run: UnfinishedRun, on_event: Callable[[Event], None], concurrency: int

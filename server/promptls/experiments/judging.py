@@ -1,4 +1,4 @@
-"""Metrics that ask models: which models, what they were asked, and what it cost."""
+"""Metrics that use models: the models, their requests, and the cost."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     from promptls.settings.project import Project
 
 
-# Models of OpenAI that reason refuse to be given a temperature.
+# OpenAI's reasoning models reject the parameter `temperature`.
 _REASONING = re.compile(r"(.*/)?(o\d|gpt-5)")
 
 _DECORATORS = frozenset({"discrete_metric", "numeric_metric", "ranking_metric"})
-"""What may decorate a metric's function without changing what it takes."""
+"""Decorators of metric functions that do not change their parameters."""
 
 ABOUT_TOKENS = 400
-"""Tokens of a question to a judge, as far as anything is known of it before the response is there."""
+"""Assumed number of tokens of a judge request before the response is known."""
 
 
 class MetricAsks(NamedTuple):
-    """What one metric asks.
+    """The model usage of a metric.
 
-    `calls` is about how often it asks for one response, and `tokens` what its questions then have.
+    `calls` is the approximate number of requests per response, and `tokens` their total size.
     """
 
     judge: ModelReference | None
@@ -61,10 +61,10 @@ class MetricAsks(NamedTuple):
 
 @dataclass(slots=True)
 class JudgeAccount:
-    """What the judges of one response took.
+    """The usage of the judges of a response.
 
-    `calls` were made and `cached` answers were there; tokens and `cost` (US dollars, None if no price is
-    known) are those of all of them, `spent_tokens` and `paid` those of the calls.
+    `calls` were made and `cached` answers were reused; tokens and `cost` (US dollars, None if the price is
+    unknown) are those of all of them, `spent_tokens` and `paid` those of the calls only.
     """
 
     calls: int = 0
@@ -75,11 +75,11 @@ class JudgeAccount:
     spent_tokens: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Return what it came to, as JSON."""
+        """Return the usage as JSON."""
         return {name: getattr(self, name) for name in ("calls", "cached", "tokens", "cost", "paid")}
 
     def after(self, before: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return what it came to together with what was taken `before`, as JSON."""
+        """Return the sum of the usage and the usage `before`, as JSON."""
         both = self.to_json()
         for name, value in (before or {}).items():
             if value is not None:
@@ -87,7 +87,7 @@ class JudgeAccount:
         return both
 
     def add(self, *, cached: bool, tokens: int, cost: float | None) -> None:
-        """One answer more."""
+        """Add the usage of an answer."""
         self.spent_tokens += 0 if cached else tokens
         self.calls += not cached
         self.cached += cached
@@ -104,10 +104,10 @@ def judging_models(
     root: Path,
     base: Path,
 ) -> tuple[dict[str, ModelReference], dict[str, ModelReference]]:
-    """Return the models that judge for these metrics, and those that make embeddings, by their names.
+    """Return the judge models and the embedding models of these metrics, by name.
 
-    Paths count from the project's `root` for models that it names, else from `base`. Raises
-    `UsageError` for a model that is unknown.
+    Paths are relative to the project's `root` for models that it defines, else to `base`. Raises
+    `UsageError` for an unknown model.
     """
     chosen = [named[name] for name in metrics if name in named]
     judges = [settings.judge, *(metric.model for metric in chosen)]
@@ -124,9 +124,9 @@ def judging_models(
 
 
 def possible_models(experiment: Experiment) -> list[ModelReference]:
-    """Return the models that the experiment may ask, found by reading: no file of the user's is run.
+    """Return the models that the experiment may call, without executing user code.
 
-    A judge counts unless it is certain that no metric asks it.
+    A judge is included unless it is certain that no metric uses it.
     """
     chosen: list[ModelReference] = [*experiment.models]
     for name in experiment.metrics:
@@ -145,7 +145,7 @@ def _may_ask_judge(use: str, base: Path) -> bool:
         ready = BUILTIN_METRICS.get(use)
         return ready is None or JUDGE in asks_for(ready)
     for function in functions_in(str(base / file)) or ():
-        # Of a name that is assigned, the parameters are not known.
+        # The parameters of an assigned name are unknown.
         if function.name == attribute and function.parameters and set(function.decorators) <= _DECORATORS:
             return any(
                 each.name == JUDGE or each.kind not in {"any", "keyword"} for each in function.parameters
@@ -154,15 +154,15 @@ def _may_ask_judge(use: str, base: Path) -> bool:
 
 
 def judging_references(asks: Mapping[str, MetricAsks]) -> list[ModelReference]:
-    """Return the models that metrics ask."""
+    """Return the models that metrics use."""
     return [model for each in asks.values() for model in (each.judge, each.embedder) if model is not None]
 
 
 def asked_by(experiment: Experiment, metrics: Iterable[Metric]) -> dict[str, MetricAsks]:
-    """Return what the metrics ask, by their names, without those that ask nothing.
+    """Return the model usage of metrics by name, without metrics that do not use models.
 
-    Raises `UsageError` with what to set for one that has no judge, and `ModelError` for a model
-    that cannot be had; nothing is asked.
+    Raises `UsageError` with a remedy for a metric without a judge, and `ModelError` for a model
+    that is not available; nothing is sent.
     """
     found = {}
     for metric in metrics:
@@ -188,16 +188,16 @@ def judge_key(
     sample: int,
     repeat: int,
 ) -> bytes | None:
-    """Return the key of a judge's answer in the cache; None for a judge whose answers are not kept."""
+    """Return the cache key of a judge's answer; None if the judge's answers are not cached."""
     if not is_worth_keeping(reference):
         return None
-    # A response to a repeat is judged for itself, as a sample is.
+    # Each repeat is judged separately, as are samples.
     prefix = key_prefix(reference, judge_parameters(reference, sample), json_schema)
     return answer_key(prefix + f"judge {sample}".encode(), messages, repeat)
 
 
 def judge_parameters(reference: ModelReference, sample: int) -> dict[str, Any]:
-    """Return the request options: temperature 0 for the first sample, the model's own for further ones."""
+    """Return the request options: temperature 0 for the first sample, the model's default for the others."""
     if sample > 1 or _REASONING.match(reference.model):
         return dict(reference.parameters)
     return {"temperature": 0, **reference.parameters}
@@ -223,7 +223,7 @@ _Answer = TypeVar("_Answer")
 
 
 class OpenJudge(NamedTuple):
-    """A model that judges: `turns` limits how many requests it works on."""
+    """An open judge model; `turns` limits its concurrent requests."""
 
     reference: ModelReference
     model: SteadyModel
@@ -232,7 +232,7 @@ class OpenJudge(NamedTuple):
 
 
 class OpenEmbedder(NamedTuple):
-    """A model that makes embeddings."""
+    """An open embedding model."""
 
     reference: ModelReference
     model: SteadyEmbeddings
@@ -240,7 +240,7 @@ class OpenEmbedder(NamedTuple):
 
 
 class Judges:
-    """The open judges and embedders, by the names of their models."""
+    """The open judges and embedders, by model name."""
 
     def __init__(
         self, answers: SharedAnswers, judges: Mapping[str, OpenJudge], embedders: Mapping[str, OpenEmbedder]
@@ -252,10 +252,10 @@ class Judges:
     def of(
         self, asks: MetricAsks, repeat: int, account: RowAccount, note: CallNote, *, again: bool = False
     ) -> dict[str, Any]:
-        """Return the arguments of a metric that asks, for one response; what is asked goes to `account`.
+        """Return the model arguments of a metric for one response; usage is recorded in `account`.
 
-        `note` is told of each call before it is made.
-        Where it is asked `again`, kept answers that are no verdict do not count.
+        `note` is called before each call.
+        With `again`, cached answers without a verdict are ignored.
         """
         found: dict[str, Any] = {}
         if asks.judge is not None:
@@ -269,7 +269,7 @@ class Judges:
 
 @dataclass(slots=True)
 class RowAccount(JudgeAccount):
-    """What the judges of one response took, and why one of them did not answer."""
+    """The usage of the judges of a response, and the error of a judge that did not answer."""
 
     failure: ModelError | None = None
     answered: bool = False
@@ -324,7 +324,7 @@ class _RowJudge:
         return answer.text
 
     def _is_good(self, json_schema: Mapping[str, Any]) -> Callable[[Completion], bool]:
-        """Return which cached answers count: if a score is asked for again, only those that are a verdict."""
+        """Return a filter for cached answers: when scoring again, only verdicts are accepted."""
         if not self.again:
             return lambda _answer: True
 
@@ -372,7 +372,7 @@ class _RowEmbedder:
 
 
 async def _asked(account: RowAccount, answer: Awaitable[_Answer], who: str) -> _Answer:
-    """Return what is awaited, with a failure in the account; raises `UserError`, which says `who` failed."""
+    """Await the answer and record failures in the account; raises `UserError`, which says `who` failed."""
     try:
         found = await answer
     except ModelError as error:

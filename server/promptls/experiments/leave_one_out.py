@@ -1,7 +1,7 @@
-"""Which few-shot example earns its tokens: an experiment run with all examples, and without each in turn.
+"""Leave-one-out evaluation of few-shot examples: an experiment run with all examples, and without each one.
 
-Nothing of it is a run in the history. Answers come from the cache and go into it, so that what breaks off
-goes on where it was when it is asked for again.
+These runs are not part of the history. Answers are cached, so an interrupted evaluation
+continues where it stopped when it is repeated.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from promptls.text.format import in_dollars
 from promptls.workspace.disk import source_of, text_on_disk
 
 MAX_EXAMPLES = 40
-"""Examples that are left out in turn; each may cost as much as a run."""
+"""Maximum number of examples that are left out; each may cost as much as a run."""
 
 
 class Variant(NamedTuple):
-    """The experiment without one example: of the file at `path`, whose text it is a part of."""
+    """The experiment without one example, which is part of the file at `path`."""
 
     path: str
     text: str
@@ -52,7 +52,7 @@ class Variant(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """The experiment with all examples and without each, ready to be run, and the plan of all together."""
+    """The prepared experiment with all examples and without each one, and the combined plan."""
 
     whole: Prepared
     variants: tuple[Variant, ...]
@@ -61,9 +61,9 @@ class LeftOut(NamedTuple):
 
 @asynccontextmanager
 async def prepared_left_out(request: RunRequest) -> AsyncIterator[LeftOut]:
-    """Prepare `request` with and without each few-shot example of the prompt and of its includes.
+    """Prepare `request` with and without each few-shot example of the prompt and its included files.
 
-    Raises as `prepared`, and `UsageError` for a prompt that shows no examples.
+    Raises the errors of `prepared`, and `UsageError` for a prompt without examples.
     """
     async with AsyncExitStack() as stack:
         whole = await stack.enter_async_context(prepared(request))
@@ -102,9 +102,9 @@ async def prepared_left_out(request: RunRequest) -> AsyncIterator[LeftOut]:
 
 
 async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Finished:
-    """Run all of it and writes the report, which is the `manifest` of what is returned.
+    """Run all variants and write the report, which is also the `manifest` of the result.
 
-    A cancelled run tells `Stopped`; its answers are in the cache. Raises as `run_plan`.
+    A cancelled run reports `Stopped`; its answers are cached. Raises the errors of `run_plan`.
     """
     plans = [left.whole.plan, *(variant.prepared.plan for variant in left.variants)]
     experiment = left.whole.plan.experiment
@@ -113,7 +113,7 @@ async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Fini
 
     def tell(event: Event) -> None:
         if isinstance(event, RowFinished):
-            # What is left is as much as the rows of this run say of all that are to come.
+            # The remaining time is extrapolated from the rate of this run.
             left_rows = total - done - event.done
             seconds = left_rows / event.rate if event.rate else event.left
             on_event(replace(event, done=done + event.done, total=total, left=seconds))
@@ -124,7 +124,7 @@ async def run_left_out(left: LeftOut, on_event: Callable[[Event], None]) -> Fini
     with tempfile.TemporaryDirectory(prefix=TEMPORARY_PREFIX) as folder:
         runs: list[RunSummary] = []
         for plan in plans:
-            # The cache that the plan has open is that of the prompt's own results.
+            # The plan has opened the cache of the prompt's own results folder.
             aside = replace(plan, experiment=replace(plan.experiment, folder=Path(folder)))
             ended = await _run(aside, tell)
             runs.append(read_run(Path(ended.manifest_path)))
@@ -149,7 +149,7 @@ async def _run(plan: Plan, tell: Callable[[Event], None]) -> Finished:
     try:
         return await run_plan(plan, tell)
     except UserError as failure:
-        # What the run says of going on with it is not true of one that is kept nowhere.
+        # The run's advice to resume it does not apply, because this run is not stored.
         raise UserError(
             failure.message,
             FilePlace(plan.experiment.prompt),
@@ -165,7 +165,7 @@ def _text_of(path: str, experiment: Experiment) -> str | None:
 
 
 def _planned(whole: Prepared, variants: Sequence[Variant]) -> Planned:
-    """Return the plan of everything: a prompt that several runs send alike is asked once."""
+    """Return the combined plan: identical prompts of several runs are sent once."""
     base = whole.planned
     seen = set(whole.plan.digests)
     calls, cached, tokens = base.calls, base.cached, base.tokens
@@ -241,7 +241,7 @@ def _report(left: LeftOut, runs: Sequence[RunSummary]) -> dict[str, Any]:
 
 
 def _shown(plan: Plan, without: Plan) -> tuple[int, float]:
-    """In how many rows the example is shown, and the tokens that it takes there on the average."""
+    """Return the number of rows that show the example, and its average number of tokens."""
     before = {row.number: rendered for row, rendered in plan.rendered}
     saved = [
         before[row.number].tokens - rendered.tokens

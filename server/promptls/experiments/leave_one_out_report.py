@@ -1,4 +1,4 @@
-"""What is said of a few-shot example that was left out, and where the report is kept."""
+"""The report of a leave-one-out evaluation: its content and its file."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from promptls.experiments.manifest import prompt_stem
 from promptls.security.files import kept_by_file, read_text
 
 FORMAT = 1
-"""Grows when a reader of old reports would misread new ones."""
+"""The format version, incremented on incompatible changes."""
 
 Worth: TypeAlias = Literal["earns its tokens", "does harm", "undecided", "not shown"]
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleWorth:
-    """One example: where it stands, in how many rows it is shown, and what it is worth.
+    """The assessment of an example: its location, the number of rows that show it, and its value.
 
-    `file` is a path from the folder of the results, and `line` counts from 0. `tokens` are those that it
-    takes in a prompt that shows it, on the average. `digest` is that of its text, by which it is known
-    after edits of other places.
+    `file` is relative to the results folder, and `line` counts from 0. `tokens` is its average number
+    of tokens in a prompt that shows it. `digest` is the digest of its text, which identifies it
+    after edits elsewhere.
     """
 
     file: str
@@ -41,13 +41,13 @@ class ExampleWorth:
 
 
 def report_path(folder: Path, prompt: Path, experiment: str) -> Path:
-    """Return where, in the folder of the results, the last report on the prompt's examples is kept."""
+    """Return the path of the last report on the prompt's examples, in the results folder."""
     name = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in experiment)
     return folder / "leave_one_out" / f"{prompt_stem(prompt)}-{name}.json"
 
 
 def known_report(folder: Path, prompt: Path, experiment: str) -> Mapping[str, Any] | None:
-    """Return the last report on the prompt's examples, with absolute paths; None without one."""
+    """Return the last report on the prompt's examples, with absolute paths; None if there is none."""
     path = report_path(folder, prompt, experiment)
     report = _read(path, folder)
     return report if report is not None and report.get("prompt") == str(prompt) else None
@@ -73,7 +73,7 @@ def _read(path: Path, folder: Path) -> Mapping[str, Any] | None:
 
 
 def verdict_of(metrics: Sequence[MetricComparison], shown: int) -> Worth:
-    """Return what the comparisons of the run with all examples and the one without this one say together."""
+    """Return the overall verdict of the comparisons between the runs with and without an example."""
     if not shown:
         return "not shown"
     verdicts = {each.verdict for each in metrics}
@@ -87,7 +87,7 @@ def verdict_of(metrics: Sequence[MetricComparison], shown: int) -> Worth:
 def words_of(
     verdict: Worth, metrics: Sequence[MetricComparison], shown: int, rows: int, tokens: float
 ) -> str:
-    """Return the verdict with its reasons, in a sentence for people who know no statistics."""
+    """Return a sentence with the verdict and its reasons, for readers without knowledge of statistics."""
     if verdict == "not shown":
         return "is in none of the rendered prompts: leaving it out changes nothing"
     costs = f"costs {tokens:.0f} tokens in {shown} of {rows} prompts"

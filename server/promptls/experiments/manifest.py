@@ -24,24 +24,24 @@ from promptls.text.errors import FilePlace, UserError
 from promptls.workspace.settings import ProjectFile, find_project
 
 MAX_MANIFEST_BYTES = 200_000_000
-"""The size above which a manifest is not read."""
+"""The maximum size of a manifest; larger files are not read."""
 
 
 def results_folder(prompt: Path, project: ProjectFile | None = None) -> Path:
-    """Return the folder for results: in the project's root, or beside a prompt without a project."""
+    """Return the results folder: in the project's root, or next to a prompt without a project."""
     found = project or find_project(prompt)
     return (found.root if found.path is not None else prompt.absolute().parent) / "experiments"
 
 
 def prompt_stem(prompt: Path) -> str:
-    """Return the prompt file's name without its endings, which names its runs: `triage_v2`."""
+    """Return the prompt file's name without extensions, used to name its runs: `triage_v2`."""
     return re.sub(r"\.ya?ml(\.j2)?$|\.j2$", "", prompt.name)
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """`commit`, and `dirty`: whether files that git knows have changed since; None outside of git.
+    """Return `commit`, and `dirty`: whether tracked files have changed since; None outside of git.
 
-    `dirty` is None if git does not say in time, or only with a program that the repository names.
+    `dirty` is None if git times out, or would have to run a program configured by the repository.
     """
     try:
         commit = run_git(folder, "rev-parse", "HEAD").strip()
@@ -51,15 +51,15 @@ def git_state(folder: Path) -> dict[str, Any] | None:
 
 
 FORMAT = 1
-"""Grows when a reader of old manifests would misread new ones."""
+"""The format version, incremented on incompatible changes."""
 
 _SECRET_NAME = re.compile(r"key|secret|token$|password|authorization|credential", re.IGNORECASE)
 
 
 def started_manifest(plan: Plan, started: datetime, continues: str | None = None) -> dict[str, Any]:
-    """Return what is known of a run before its first row, all but its name `run`; no value of it is a secret.
+    """Return the manifest of a run before its first row, without its name `run`; it contains no secrets.
 
-    `continues` names the run whose good results this one has taken over.
+    `continues` is the name of the run whose good results this one reuses.
     """
     experiment = plan.experiment
     folder = experiment.folder
@@ -109,14 +109,14 @@ def started_manifest(plan: Plan, started: datetime, continues: str | None = None
 
 
 def prompt_hash(plan: Plan) -> str:
-    """Return the hash of the prompt's text and of the texts it includes, whatever their file names."""
+    """Return the hash of the prompt's text and of the texts it includes, regardless of file names."""
     own = str(plan.experiment.prompt)
     others = sorted(hash_of_text(_text_of(file, plan)) for file in plan.files if file != own)
     return hashlib.sha256("".join([hash_of_text(plan.experiment.text), *others]).encode()).hexdigest()
 
 
 def ended_manifest(begun: Mapping[str, Any], results: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the manifest of a run that has just ended with `results`, the summary of its totals."""
+    """Return the manifest of a run that has ended, with `results`, the summary of its totals."""
     ended = datetime.now(timezone.utc).astimezone()
     seconds = (ended - datetime.fromisoformat(begun["started"])).total_seconds()
     return {
@@ -135,7 +135,7 @@ def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def manifest_of(path: Path) -> dict[str, Any]:
-    """Return what the manifest at `path` holds; raises `UserError` where it is none."""
+    """Return the content of the manifest at `path`; raises `UserError` if it is not a manifest."""
     try:
         values = json.loads(read_text(path, limit=MAX_MANIFEST_BYTES))
     except (OSError, ValueError):
@@ -146,13 +146,13 @@ def manifest_of(path: Path) -> dict[str, Any]:
 
 
 def hash_of_text(text: str) -> str:
-    """Return the hash that a file's text is known by; line ends of any kind count the same."""
+    """Return the hash that identifies a file's text, regardless of line endings."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def relative(path: Path, folder: Path) -> str:
-    """`path` from the results' folder, with slashes, so that a moved project keeps its history."""
+    """Return `path` relative to the results folder, with slashes, so that a project can be moved."""
     try:
         return Path(os.path.relpath(path, folder)).as_posix()
     except ValueError:  # another drive
@@ -160,7 +160,7 @@ def relative(path: Path, folder: Path) -> str:
 
 
 def without_secrets(values: Mapping[Any, Any]) -> dict[Any, Any]:
-    """`values` with what looks like a secret by its name replaced."""
+    """Return `values` with those replaced whose names look like secrets."""
     return {
         name: "[secret]"
         if _SECRET_NAME.search(str(name))
@@ -172,7 +172,7 @@ def without_secrets(values: Mapping[Any, Any]) -> dict[Any, Any]:
 
 
 def described_metrics(plan: Plan) -> dict[str, Any]:
-    """Return what the scores depend on besides rows and responses, by metric, as JSON without secrets."""
+    """Return the inputs of scoring other than rows and responses, by metric, as JSON without secrets."""
     experiment = plan.experiment
     found = {}
     for written, metric in zip(experiment.metrics, plan.metrics, strict=True):
@@ -193,7 +193,7 @@ def described_metrics(plan: Plan) -> dict[str, Any]:
 
 
 def changed_scoring(plan: Plan, header: Mapping[str, Any]) -> dict[str, str]:
-    """Return which metrics differ from those of the run with this `header`, and how."""
+    """Return the metrics that differ from those of the run with this `header`, and how."""
     before = header["settings"].get("scoring") or {}
     return {
         name: f"the model that judges for the metric `{name}`"
@@ -226,7 +226,7 @@ def hash_of_file(path: Path) -> str:
 
 
 def described_model(reference: ModelReference) -> dict[str, Any]:
-    """Return the model as a manifest has it, without secrets."""
+    """Return the model's description for a manifest, without secrets."""
     from promptls.models.openai_compatible import without_secrets as url_without_secrets
 
     return {

@@ -1,6 +1,6 @@
-"""The loop of every run: tasks at once, within the budget, with their progress.
+"""The main loop of runs: concurrent tasks, within the budget, with progress.
 
-What a task does is its executor's: asking a model about a row of a prompt (`runner.py`), calling a Python
+Tasks are defined by the kinds of runs: calling a model with a row of a prompt (`runner.py`), calling a Python
 function with a row (`python/runner.py`), or synthesizing a row of a test set (`testset/synthesis.py`).
 """
 
@@ -17,12 +17,12 @@ from promptls.experiments.budget import Expected, Spending
 from promptls.experiments.run_protocol import RowFinished
 
 _RATE_ROWS: Final = 100
-"""Finished rows that the rate is taken from."""
+"""Number of most recently finished rows used to compute the rate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a task came to: how often models were asked, and the tokens and US dollars that were spent."""
+    """The result of a task: the number of calls, and the tokens and US dollars that were spent."""
 
     calls: int = 0
     tokens: int = 0
@@ -34,7 +34,7 @@ AnyOutcome = TypeVar("AnyOutcome", bound=Outcome)
 
 @dataclass(frozen=True, slots=True)
 class Task(Generic[AnyOutcome]):
-    """One thing to do. `expected` is what it may spend, asked when its turn comes; None for nothing."""
+    """A unit of work. `expected` estimates its usage when the task starts; None means no usage."""
 
     perform: Callable[[], Awaitable[AnyOutcome]]
     expected: Callable[[], Expected | None] = lambda: None
@@ -46,10 +46,10 @@ async def work_through(
     keep: Callable[[AnyOutcome], None],
     spending: Spending | None = None,
 ) -> None:
-    """Perform the tasks, `at_once` at a time, and pass each outcome to `keep`, in any order.
+    """Perform the tasks, up to `at_once` concurrently, and pass each outcome to `keep`, in any order.
 
-    No further task begins once `spending` does not allow it. If one raises or the caller is cancelled, all
-    end.
+    No further task is started once `spending` does not allow it. If a task raises or the caller is
+    cancelled, all tasks are cancelled.
     """
 
     async def work() -> None:
@@ -72,14 +72,14 @@ async def work_through(
 
 
 class Progress:
-    """Measures how fast rows are finished."""
+    """Measures the rate of finished rows."""
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
         self._ends: deque[float] = deque([self._began], _RATE_ROWS)
 
     def timed(self, event: RowFinished) -> RowFinished:
-        """Return the event, of a row that is finished now, with its times and the rate."""
+        """Return the event of a row that has just finished, with elapsed and remaining time and the rate."""
         now = time.perf_counter()
         rate = len(self._ends) / max(now - self._ends[0], 1e-9)
         self._ends.append(now)

@@ -1,4 +1,4 @@
-"""What a run would do, found out before any model is asked: it costs nothing."""
+"""The plan of a run: what it would do, determined without calling any model."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from promptls.text.errors import FilePlace, UsageError
 from promptls.text.suggest import did_you_mean
 
 IsThere = Callable[[int, str, int, str], bool]
-"""Whether a run has an answer already, by row number, name of the model, repeat and digest of the row."""
+"""Returns whether a run has an answer, by row number, model name, repeat and digest of the row."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailingRow:
-    """A row that does not render; `line` is its line in the dataset, from 0."""
+    """A row that does not render; `line` is its line in the dataset, counted from 0."""
 
     number: int
     line: int
@@ -39,10 +39,10 @@ class FailingRow:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An experiment that can be run: its rows are readable, its metrics loaded, its models there.
+    """An experiment that is ready to run: rows are readable, metrics loaded, and models available.
 
-    `rendered` are the chosen rows with their messages; `input_tokens` counts one asking of every row;
-    `over_limit` rows are cut to the token limit; `files` are the prompt's own and all that it includes.
+    `rendered` are the selected rows with their messages; `input_tokens` counts one request per row;
+    `over_limit` rows are truncated to the token limit; `files` are the prompt file and all that it includes.
     """
 
     experiment: Experiment
@@ -57,36 +57,36 @@ class Plan:
     estimates: tuple[ModelEstimate, ...]
     cache: AnswerCache | None
     asks: Mapping[str, MetricAsks] = field(default_factory=dict)
-    """What metrics ask, by their names."""
+    """The model usage of metrics, by name."""
 
     @property
     def rows(self) -> int:
-        """How many rows the run goes over."""
+        """The number of rows of the run."""
         return len(self.rendered)
 
     @property
     def results(self) -> int:
-        """How many results the run has: rows x models x repeats."""
+        """The number of results: rows x models x repeats."""
         return self.rows * len(self.experiment.models) * self.experiment.repeats
 
     @property
     def calls(self) -> int:
-        """How often a model is asked; what the cache answers does not count."""
+        """The number of model calls, excluding cached answers."""
         return sum(estimate.calls for estimate in self.estimates)
 
     @property
     def judging(self) -> int:
-        """How many of the calls are those of metrics that ask a judge or an embedder."""
+        """The number of calls by metrics to judges and embedders."""
         return sum(estimate.calls for estimate in self.estimates[len(self.experiment.models) :])
 
     @property
     def cached(self) -> int:
-        """How many answers are there already."""
+        """The number of cached answers."""
         return sum(estimate.cached for estimate in self.estimates)
 
     @property
     def digests(self) -> tuple[str, ...]:
-        """The hashes of the rendered rows, in order; empty for a row that fails."""
+        """The hashes of the rendered rows, in order; empty for failed rows."""
         return tuple(rendered.digest for _, rendered in self.rendered)
 
     def close(self) -> None:
@@ -104,16 +104,16 @@ async def plan_run(
     since: float | None = None,
     is_there: IsThere | None = None,
 ) -> Plan:
-    """Return the plan of a run over the chosen rows, the first so many, or all of them.
+    """Return the plan of a run over the selected rows, the first `rows` ones, or all of them.
 
     Every row is rendered.
 
-    An open `renderer` of the experiment is used where there is one. With `since`, in seconds of the
-    system's clock, older answers in the cache do not count; new ones go into it in any case. Askings
-    for which `is_there` says so are those of a resumed run: they are neither calls nor cached.
+    An open `renderer` of the experiment is used if passed. With `since`, a Unix
+    timestamp, older cached answers are ignored; new ones are cached in any case. Results
+    for which `is_there` returns True belong to a resumed run: they are neither calls nor cached.
 
-    Raises `UsageError` for what can never run (a missing file, metric or column) and `UserError` for
-    what cannot run now (a model that is not installed, a line that cannot be read).
+    Raises `UsageError` for errors in the request (a missing file, metric or column) and `UserError` for
+    errors in the environment (a model that is not installed, a line that cannot be read).
     """
     dataset = open_dataset(experiment.dataset)
     _check_columns(experiment, dataset)
@@ -185,7 +185,7 @@ async def plan_run(
 
 
 def parameters_of(experiment: Experiment, model: ModelReference, repeat: int) -> dict[str, Any]:
-    """Return what is sent beside the messages; with a seed, each repeat has the next one."""
+    """Return the request parameters; with a seed, each repeat uses the next seed."""
     parameters = {**model.parameters, **experiment.parameters}
     if isinstance(seed := parameters.get("seed"), int):
         parameters["seed"] = seed + repeat - 1
@@ -193,7 +193,7 @@ def parameters_of(experiment: Experiment, model: ModelReference, repeat: int) ->
 
 
 class AnswerKeys:
-    """The keys, in the cache, of the answers that one model gives in one experiment."""
+    """The cache keys of a model's answers in an experiment."""
 
     def __init__(self, experiment: Experiment, model: ModelReference) -> None:
         self._prefixes = [
@@ -207,7 +207,7 @@ class AnswerKeys:
 
 
 class _Counter:
-    """What asking one model takes, counted row by row."""
+    """Counts the usage of a model, row by row."""
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ class _Counter:
         if self._cache is None or self._keys is None:
             return False
         key = self._keys.key(rendered, repeat)
-        # The second of two rows that render alike is served by the first one's answer.
+        # Identically rendered rows share the first one's answer.
         if key in self._seen:
             return True
         self._seen.add(key)
@@ -250,11 +250,11 @@ class _Counter:
 
     @property
     def answers(self) -> int:
-        """How many answers are to be scored."""
+        """Return the number of answers to score."""
         return self._calls + self._cached
 
     def kept(self, rendered: RenderedRow) -> str | None:
-        """Return the first answer to a row that is in the cache."""
+        """Return the first cached answer to a row."""
         if self._cache is None or self._keys is None:
             return None
         kept = self._cache.get(self._keys.key(rendered, 1))

@@ -1,4 +1,4 @@
-"""From a request to a plan that can be run; the command line and the run process begin here."""
+"""Preparing a requested run: the entry point of the command line and of the run process."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from promptls.workspace.settings import find_project
 
 
 def changed_rows(rendered: Iterable[tuple[Row, RenderedRow]], before: RunSummary) -> int | None:
-    """Return how many of the rows render otherwise than in the run `before`.
+    """Return the number of rows that render differently from the run `before`.
 
-    Rows that it did not have count too.
+    Rows that were not part of that run are included.
 
-    None if the run's table is gone.
+    None if the run's table no longer exists.
     """
     try:
         known = {
@@ -55,9 +55,9 @@ def changed_rows(rendered: Iterable[tuple[Row, RenderedRow]], before: RunSummary
 
 
 def unsure_message(plan: Plan, calls: Sequence[CallInFlight], *, left: bool) -> str | None:
-    """Return one sentence that names the calls and about what they took; None if there are none.
+    """Return a sentence with the calls and their approximate cost; None if there are none.
 
-    `left` says that they are not made again.
+    `left` means that they are not repeated.
     """
     if not calls:
         return None
@@ -72,7 +72,7 @@ def unsure_message(plan: Plan, calls: Sequence[CallInFlight], *, left: bool) -> 
 
 
 def _cost(plan: Plan, call: CallInFlight, tokens: int) -> float | None:
-    """About what one call took, in US dollars; None if no price is known."""
+    """Return the approximate cost of a call in US dollars; None if the price is unknown."""
     for model in plan.experiment.models:
         if model.name == call.asked == call.model and is_paid(model):
             longest = parameters_of(plan.experiment, model, call.repeat).get("max_tokens")
@@ -84,7 +84,7 @@ def _cost(plan: Plan, call: CallInFlight, tokens: int) -> float | None:
 
 
 class Prepared(NamedTuple):
-    """A plan with what it continues, and what to report before it runs."""
+    """A plan, the run that it continues, and its report."""
 
     plan: Plan
     continued: Continued
@@ -93,9 +93,9 @@ class Prepared(NamedTuple):
 
 @asynccontextmanager
 async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> AsyncIterator[Prepared]:
-    """Provide `request` ready to run: the prompts are rendered, nothing is spent yet.
+    """Prepare `request`: the prompts are rendered, but nothing is spent yet.
 
-    An open `renderer` is used where there is one. Raises `UsageError` and `UserError` as
+    An open `renderer` is used if passed. Raises `UsageError` and `UserError` as
     `define_experiment` and `plan_run` do, and `UsageError` for a run that cannot be resumed.
     """
     if request.resume is not None:
@@ -127,20 +127,20 @@ async def prepared(request: RunRequest, renderer: RowRenderer | None = None) -> 
 
 
 class _Opened(NamedTuple):
-    """An experiment with the rows that it is to be run over, and the run that it continues."""
+    """An experiment, its selected rows, and the run that it continues."""
 
     experiment: Experiment
     choice: RowChoice | None
     resumed: UnfinishedRun | None = None
     retried: RunSummary | None = None
-    # A run that asks everything again, and is resumed, takes no answers from before it began.
+    # A run that ignores cached answers also ignores those from before its start when it is resumed.
     fresh_since: float | None = None
-    # Calls of the resumed run which may have been paid for, and whether they are left out.
+    # Calls of the resumed run that may have been charged, and whether they are skipped.
     unsure: tuple[CallInFlight, ...] = ()
     leaves_unsure: bool = False
 
     def continued(self, plan: Plan) -> Continued:
-        """Return what the run continues; raises `UsageError` where it would no longer be the same run."""
+        """Return the run that is continued; raises `UsageError` if its inputs have changed."""
         if self.resumed is not None:
             _check_same(plan, self.resumed)
             return Continued(resumed=self.resumed, left=self._left)
@@ -150,7 +150,7 @@ class _Opened(NamedTuple):
         return FROM_THE_START
 
     def is_there(self) -> IsThere | None:
-        """Return what says which askings need no answer, because the resumed run has it."""
+        """Return a predicate for results that the resumed run already has."""
         if (run := self.resumed) is not None:
             left = {call[:3] for call in self._left}
             return lambda number, model, repeat, _digest: (
@@ -167,7 +167,7 @@ class _Opened(NamedTuple):
 
 
 def requested_access(request: RunRequest) -> Access:
-    """Return what a run may see of the environment, and what it sends where; nothing of the user's is run.
+    """Return the variables that a run may read and the servers it uses; no user code is executed.
 
     Raises `UsageError` and `UserError` as `prepared` does.
     """
@@ -195,7 +195,7 @@ def _requested(request: RunRequest) -> Experiment:
 
 
 def planned(plan: Plan, before: RunSummary | None) -> Planned:
-    """Return what is told of a plan before it is run, with the question that somebody is to answer first."""
+    """Return the report of a plan, including the confirmation question, if any."""
     costs = [cost for each in plan.estimates if (cost := each.prompt_cost) is not None]
     longest = [cost for each in plan.estimates if (cost := each.longest_cost) is not None]
     first = plan.failing[0] if plan.failing else None
@@ -239,7 +239,7 @@ def _question(plan: Plan, cost: float | None) -> str | None:
 
 
 def _before(experiment: Experiment, choice: RowChoice | None) -> RunSummary | None:
-    """Return the latest complete run, or the latest over the same rows. Examples are compared with none."""
+    """Return the latest complete run, or the latest over the same rows; None for runs over examples."""
     if choice is not None and is_of_examples(choice.text):
         return None
     scored = last_runs(experiment.prompt, experiment.name).scored
@@ -257,7 +257,7 @@ def _new(request: RunRequest) -> _Opened:
 
 
 def _chosen(experiment: Experiment, rows: str) -> tuple[Experiment, RowChoice]:
-    """Return the experiment over these rows of its dataset, or over these examples of its prompt."""
+    """Return the experiment over the selected rows of its dataset or examples of its prompt."""
     return over_examples(experiment, rows) if is_of_examples(rows) else (experiment, parse_rows(rows))
 
 
@@ -315,12 +315,12 @@ def _rows_of(experiment: Experiment, header: Mapping[str, Any]) -> tuple[Experim
 
 
 def _of_manifest(request: RunRequest, header: Mapping[str, Any], folder: Path) -> Experiment:
-    """Return the experiment of a former run, with its models and settings."""
+    """Return the experiment of an earlier run, with its models and settings."""
     prompt = joined(folder, str(header["prompt"]))
     names = [str(model["name"]) for model in header["models"]]
     settings = header["settings"]
     experiment = _defined(request, prompt, str(header["experiment"]), names)
-    # A run on a cluster goes on there, unless somebody says otherwise.
+    # A run on a cluster is continued there by default.
     engine: Engine | None = request.engine or ("ray" if settings.get("engine") == "ray" else None)
     return adjusted(
         with_engine(experiment, engine, request.ray_address),

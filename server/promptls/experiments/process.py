@@ -1,11 +1,11 @@
 """The process of a run: `python -m promptls.experiments.process`, started by the language server.
 
-One JSON request on the first line of standard input, as `RunRequest` has it; JSON events on
-standard output, one a line: those of `promptls.experiments.run_protocol`, and last, when there is no
+It reads a JSON request, see `RunRequest`, from the first line of standard input, and writes JSON events to
+standard output, one per line: those of `promptls.experiments.run_protocol` and finally, instead of
 `Finished`, `{"event": "Failed", "message", "path", "line", "column", "remedy"}` or
-`{"event": "Cancelled"}`. After `Planned` with a question, the line `{"go": true}` lets the run begin.
-Models of the editor are asked for as `promptls.experiments.run_protocol` says.
-A line `{"cancel": true}`, or the end of standard input, ends the run at once with its finished rows kept.
+`{"event": "Cancelled"}`. After `Planned` with a question, the line `{"go": true}` starts the run.
+Models of the editor are called as described in `promptls.experiments.run_protocol`.
+A line `{"cancel": true}`, or the end of standard input, stops the run; finished rows remain stored.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ Tell: TypeAlias = Callable[[Mapping[str, Any]], None]
 """Writes one event."""
 
 GRACE_SECONDS: Final = 5.0
-"""How long a run may take to stop once whoever asked for it is gone."""
+"""Timeout in seconds for a run to stop after the client has disconnected."""
 
 MayGo: TypeAlias = Callable[[Planned], Awaitable[bool]]
-"""Tells of a plan, and says whether there is a run behind it, once its question is answered."""
+"""Reports a plan, waits for the answer to its question, and returns whether to run it."""
 
 
 def main(read: Callable[..., Request], run: Callable[[Request, Tell, MayGo], Awaitable[None]]) -> int:
-    """Run the one request, which `read` makes; returns 0 when it ended, 1 when it failed or is cancelled."""
+    """Run the request parsed by `read`; return 0 if it completed, 1 if it failed or was cancelled."""
     events = _own_output()
 
     def tell(value: Mapping[str, Any]) -> None:
@@ -55,8 +55,8 @@ def main(read: Callable[..., Request], run: Callable[[Request, Tell, MayGo], Awa
         request = read(**json.loads(sys.stdin.readline()))
         access = request.access()
         restrict_environment(access.variables)
-        # Here, and in no other process, the client's secrets are part of the environment: those alone that
-        # the run's models name.
+        # Only in this process are the client's secrets added to the environment, and only those that
+        # the run's models use.
         named = access.key_variables
         os.environ.update({name: value for name, value in request.secrets.items() if name in named})
         asyncio.run(_listening(request, tell, run))
@@ -113,7 +113,7 @@ async def _run(request: RunRequest, tell: Tell, may_go: MayGo) -> None:
                 await run_left_out(left, lambda event: tell(to_json(event)))
         return
     async with prepared(request) as (plan, continued, planned):
-        # Metrics may read files beside them by a relative path, as they can when the file itself is run.
+        # Metrics can open files relative to their own file, as when it is run as a script.
         os.chdir(plan.experiment.base)
         if await may_go(planned):
             await run_plan(plan, lambda event: tell(to_json(event)), continued=continued)
@@ -122,7 +122,7 @@ async def _run(request: RunRequest, tell: Tell, may_go: MayGo) -> None:
 def _listen(
     loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], hear: Callable[[Mapping[str, Any]], None]
 ) -> None:
-    # The loop is closed when the run has ended by itself.
+    # The loop is already closed if the run has completed.
     with contextlib.suppress(RuntimeError):
         for line in sys.stdin:
             said = json.loads(line)
@@ -132,15 +132,15 @@ def _listen(
         loop.call_soon_threadsafe(task.cancel)
     for _line in sys.stdin:
         pass
-    # A metric or a function that never returns must not outlive whoever asked. The journal has the rows.
+    # A metric or function that never returns must not outlive the client. The rows are stored.
     time.sleep(GRACE_SECONDS)
     leave(1)
 
 
 def _own_output() -> TextIO:
-    """Return a stream of its own for the events.
+    """Return a separate stream for the events.
 
-    What a metric or a library prints goes to the error stream.
+    The output of metrics and libraries is redirected to standard error.
     """
     own = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)

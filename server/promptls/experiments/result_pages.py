@@ -1,4 +1,4 @@
-"""The table of a finished run, queried in pages: a temporary SQLite copy, filtered and sorted."""
+"""Paginated queries of a run's table: filtered and sorted in a temporary SQLite copy."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from promptls.security.files import Stamp, open_text, stamp_of
 from promptls.text.errors import FilePlace, UsageError
 
 _MAX_COLUMNS: Final = 1_900
-"""SQLite's limit is 2,000; columns beyond these are not shown."""
+"""Maximum number of columns; SQLite's limit is 2,000. Further columns are not shown."""
 
 
 def table_of(run: RunSummary) -> ResultTable:
-    """Return the run's table, copied again only when it has changed; raises `UsageError` if it is gone."""
+    """Return the run's table, cached until it changes; raises `UsageError` if it does not exist."""
     try:
         return _table(run.results, stamp_of_table(run))
     except OSError:
@@ -32,7 +32,7 @@ def table_of(run: RunSummary) -> ResultTable:
 
 
 def stamp_of_table(run: RunSummary) -> Stamp:
-    """Return the stamp of the run's table; raises `UsageError` if it is gone."""
+    """Return the stamp of the run's table; raises `UsageError` if it does not exist."""
     stamp = stamp_of(run.results)
     if stamp is None:
         raise _gone(run)
@@ -44,15 +44,15 @@ def _gone(run: RunSummary) -> UsageError:
 
 
 def scored_columns(run: RunSummary) -> Mapping[str, Sequence[str]]:
-    """Return what identifies the row of each line, and its scores."""
+    """Return the columns that identify the row of each line, and the score columns."""
     names = ("id", "repeat", "model", "row_number", *(metric.name for metric in run.metrics))
     return table_of(run).columns_of(*names)
 
 
 class ResultTable:
-    """A table whose lines are numbered from 0 behind the header; may be used by several threads.
+    """A table whose lines are numbered from 0 after the header; it is thread-safe.
 
-    It is copied when its lines are first asked for; its columns are known at once.
+    It is copied when its lines are first accessed; its columns are read immediately.
     """
 
     def __init__(self, path: Path) -> None:
@@ -67,13 +67,13 @@ class ResultTable:
         return int(count)
 
     def lines(self, places: Sequence[int]) -> Iterator[dict[str, str]]:
-        """Yield the cells of the lines at these places."""
+        """Yield the cells of the lines with these indices."""
         for place in places:
             (found,) = self.query("SELECT * FROM lines WHERE place = ?", (place,))
             yield dict(zip(self.columns, found[1:], strict=True))
 
     def all_lines(self) -> Iterator[dict[str, str]]:
-        """Yield the cells of every line, in order; the file is read, and nothing is copied."""
+        """Yield the cells of every line, in order, directly from the file."""
         with open_text(self.path, errors="replace", newline="") as stream:
             rows = csv.reader(stream)
             next(rows, None)
@@ -81,20 +81,20 @@ class ResultTable:
                 yield dict(zip(self.columns, row, strict=False))
 
     def columns_of(self, *names: str) -> dict[str, Sequence[str]]:
-        """Return the cells of these columns, in the order of the lines; a missing column is empty."""
+        """Return the cells of these columns, in line order; missing columns are empty."""
         chosen = ", ".join(["place", *map(self.column, names)])
-        rows = self.query(f"SELECT {chosen} FROM lines ORDER BY place")  # noqa: S608 - names of our own
+        rows = self.query(f"SELECT {chosen} FROM lines ORDER BY place")  # noqa: S608 - generated names
         columns = list(zip(*rows, strict=True))[1:] or [()] * len(names)
         return dict(zip(names, columns, strict=True))
 
     def column(self, name: str) -> str:
-        """Return the SQL expression of a column; that of a missing one is empty."""
+        """Return the SQL expression of a column; an empty string literal for a missing one."""
         return f"c{self.columns.index(name)}" if name in self.columns else "''"
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Query the table `lines`, whose columns are `place`, `c0`, `c1` and so on.
 
-        `number(text)` is a number, and NULL for any other text; `casefold(text)` is for comparisons.
+        `number(text)` converts to a number, or NULL; `casefold(text)` is for case-insensitive comparisons.
         """
         with self._lock:
             if self._connection is None:
@@ -102,7 +102,7 @@ class ResultTable:
             return self._connection.execute(sql, values).fetchall()
 
     def _copied(self) -> sqlite3.Connection:
-        # A database without a name is a file of the system's that ends with the connection.
+        # A database without a name is a temporary file that is deleted with the connection.
         connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         connection.create_function("number", 1, _number, deterministic=True)
         connection.create_function("casefold", 1, str.casefold, deterministic=True)
@@ -115,7 +115,7 @@ class ResultTable:
         with open_text(self.path, errors="replace", newline="") as stream:
             rows = csv.reader(stream)
             connection.executemany(
-                f"INSERT INTO lines VALUES (?{', ?' * width})",  # noqa: S608 - marks alone
+                f"INSERT INTO lines VALUES (?{', ?' * width})",  # noqa: S608 - placeholders only
                 (
                     (place, *(row if len(row) == width else [*row, *[""] * width][:width]))
                     for place, row in enumerate(islice(rows, 1, None))
@@ -133,24 +133,24 @@ def _number(text: str) -> float | None:
 
 
 @lru_cache(maxsize=8)
-def _table(path: Path, stamp: Stamp) -> ResultTable:  # noqa: ARG001 - a part of the key
+def _table(path: Path, stamp: Stamp) -> ResultTable:  # noqa: ARG001 - part of the cache key
     return ResultTable(path)
 
 
 Kind = Literal["all", "good", "failing", "error", "problem"]
 
-# Rows that one page may have.
+# Maximum number of rows per page.
 LARGEST_PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class RowQuery:
-    """Which rows of a run, and in which order.
+    """A filter and an order for the rows of a run.
 
-    `kind`: those that every metric finds good, those that are not (`failing`), those without an answer
-    (`error`) or whose answer has the wrong form (`problem`). `search` is text that a cell has, in whatever
-    case; `equal` are cells with exactly this text, by column. `sort` is a column; numbers are sorted as
-    such, and rows without a value stand at the end.
+    `kind` selects rows that every metric considers good, rows that are not (`failing`), rows without an
+    answer (`error`), or rows whose answer has the wrong form (`problem`). `search` is text that a cell
+    contains, ignoring case; `equal` maps columns to exact cell texts. `sort` is a column; numbers are sorted
+    numerically, and rows without a value come last.
     """
 
     kind: Kind = "all"
@@ -164,7 +164,7 @@ ALL = RowQuery()
 
 
 def run_json(run: RunSummary) -> dict[str, Any]:
-    """Return the run as JSON: what its manifest sums up, with the columns of its table."""
+    """Return the run as JSON: the summary of its manifest, and the columns of its table."""
     previous = run.previous
     return {
         **asdict(run),
@@ -177,14 +177,14 @@ def run_json(run: RunSummary) -> dict[str, Any]:
 
 
 def table_columns(run: RunSummary) -> tuple[str, ...]:
-    """Return the columns of the run's table; raises `UsageError` where it is gone."""
+    """Return the columns of the run's table; raises `UsageError` if it does not exist."""
     return table_of(run).columns
 
 
 def found_places(run: RunSummary, query: RowQuery = ALL) -> Sequence[int]:
-    """Return the places in the table of the rows that `query` finds, in its order.
+    """Return the indices of the rows that match `query`, in its order.
 
-    Raises `UsageError` where the run's table is gone, and for a column that it does not have.
+    Raises `UsageError` if the run's table does not exist or lacks a column.
     """
     index = table_of(run)
     for column in (query.sort, *(column for column, _ in query.equal)):
@@ -194,7 +194,7 @@ def found_places(run: RunSummary, query: RowQuery = ALL) -> Sequence[int]:
 
 
 def rows_at(run: RunSummary, places: Sequence[int]) -> Iterator[dict[str, str]]:
-    """Return the cells of the rows at these places; raises `UsageError` where the table has no such row."""
+    """Yield the cells of the rows with these indices; raises `UsageError` if the table has no such row."""
     index = table_of(run)
     missing = next((place for place in places if not 0 <= place < len(index)), None)
     if missing is not None:
@@ -220,8 +220,8 @@ def paired_page(
 ) -> dict[str, Any]:
     """Return the rows of two runs side by side, in pages: `total`, and for each row `before` and `after`.
 
-    Rows belong together by id, its occurrence and repeat, and by model where both runs have the same ones;
-    one that only one run has is None in the other. With `differing`, only rows whose response or a score
+    Rows are matched by id, occurrence and repeat, and by model if both runs have the same models;
+    a row that is missing from a run is None. With `differing`, only rows whose response or a score
     differs.
     """
     pairs = paired_places(before, after, differing=differing)
@@ -235,7 +235,7 @@ def paired_page(
 def paired_places(
     before: RunSummary, after: RunSummary, *, differing: bool = False
 ) -> Sequence[tuple[int | None, int | None]]:
-    """Return the places in both tables of the rows that belong together, as `paired_page` has them."""
+    """Return the indices of matching rows in both tables; see `paired_page`."""
     by_model = set(before.models) == set(after.models)
     pairs = _pairs(table_of(before), table_of(after), by_model=by_model)
     if not differing:
@@ -246,7 +246,7 @@ def paired_places(
 
 
 def messages_of(run: RunSummary, rendered_hash: str) -> list[dict[str, Any]] | None:
-    """Return the messages of a row as they were sent; None if the cache does not know them any more."""
+    """Return the messages of a row as they were sent; None if they are no longer cached."""
     with reading_answers(run.results.parent) as cache:
         return None if cache is None else cache.messages(rendered_hash)
 
@@ -268,7 +268,7 @@ def _found(table: ResultTable, query: RowQuery, not_good: tuple[tuple[str, str],
 def _condition(
     table: ResultTable, query: RowQuery, not_good: tuple[tuple[str, str], ...]
 ) -> tuple[str, list[str]]:
-    """Return the condition of the rows, without the search, and its values."""
+    """Return the SQL condition for the rows, without the search, and its values."""
     conditions = [f"{table.column(column)} = ?" for column, _ in query.equal] or ["1"]
     values = [text for _, text in query.equal]
     if query.kind in {"error", "problem"}:
@@ -282,7 +282,7 @@ def _condition(
 
 
 def _order(table: ResultTable, query: RowQuery, where: str, values: Sequence[str]) -> str:
-    """Return what the found rows are sorted by: numbers as such, if all are; rows without a value last."""
+    """Return the SQL order: numeric if all values are numbers; rows without a value last."""
     column = table.column(query.sort or "")
     texts = f"SELECT 1 FROM lines WHERE {where} AND {column} <> '' AND number({column}) IS NULL LIMIT 1"  # noqa: S608 - as above
     key = "casefold" if table.query(texts, values) else "number"
@@ -312,7 +312,7 @@ def _pairs(before: ResultTable, after: ResultTable, *, by_model: bool) -> list[_
 
 
 def _asked(index: ResultTable, *, by_model: bool) -> list[tuple[str, str, str]]:
-    """Return what each line is the answer to: id, repeat and, `by_model`, the model."""
+    """Return the id, the repeat and, if `by_model`, the model of each line."""
     columns = index.columns_of("id", "repeat", "model")
     models = columns["model"] if by_model else [""] * len(columns["id"])
     return list(zip(columns["id"], columns["repeat"], models, strict=True))

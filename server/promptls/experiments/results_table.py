@@ -1,4 +1,4 @@
-"""The table of a run: a CSV file with a line for each result, written at its end and read back."""
+"""The table of a run: a CSV file with a line for each result, which is written when the run ends."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def write_table(path: Path, plan: Plan, run: UnfinishedRun) -> None:
 
     The columns: those of the dataset, `response`, `predicted_<key>` for each key of the JSON schema, each
     metric and its `_reason`, `error`, `problem` (what is wrong with the answer's form), `answer_note` (what
-    was changed in it when it arrived), tokens, seconds, cost, what the row was asked with, and what its
-    judges took. A column of the dataset that has one of these names is called `row_<name>`.
+    was changed in it on receipt), tokens, seconds, cost, the properties of the request, and the usage of its
+    judges. Columns of the dataset with one of these names are renamed to `row_<name>`.
     """
     predicted = predicted_keys(plan.experiment.json_schema)
     metrics = [metric.name for metric in plan.metrics]
@@ -51,7 +51,7 @@ def write_table(path: Path, plan: Plan, run: UnfinishedRun) -> None:
 
 
 def predicted_keys(schema: Mapping[str, Any] | None) -> list[str]:
-    """Return the keys of the answers that `schema` describes."""
+    """Return the top-level keys of answers that match `schema`."""
     properties = (schema or {}).get("properties")
     return list(properties) if isinstance(properties, dict) else []
 
@@ -81,7 +81,7 @@ def _own_columns(predicted: list[str], metrics: list[str]) -> list[str]:
 def plain_cells(
     result: RowResult, experiment: str, schema: Mapping[str, Any] | None, metrics: list[str]
 ) -> dict[str, str]:
-    """Return the result as the table will have it, without what its judges took."""
+    """Return the result's cells in the table, without the usage of its judges."""
     predicted = predicted_keys(schema)
     own = _own_columns(predicted, metrics)
     values = {
@@ -130,7 +130,7 @@ def _answer(response: str | None) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> str:
-    """Return a value as text: lists of plain values are joined with `;`, as datasets write them."""
+    """Return a value as text: lists of plain values are joined with `;`, as in datasets."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -141,10 +141,10 @@ def _cell(value: Any) -> str:
 
 
 def good_results(run: RunSummary, plan: Plan, again: Collection[str] = ()) -> Iterator[RowResult]:
-    """Yield the results of `run` without an error that a run of `plan` would come to again.
+    """Yield the results of `run` without an error that a run of `plan` would reproduce.
 
-    Scores that are not there, and those of the metrics `again`, are the result's `unscored` ones.
-    Those whose row renders otherwise by now, or that the plan does not ask for, are left out.
+    Missing scores, and those of the metrics `again`, are listed in the result's `unscored`.
+    Results whose row renders differently now, or that are not part of the plan, are skipped.
     """
     rows: dict[int, tuple[Row, str]] = {row.number: (row, rendered.digest) for row, rendered in plan.rendered}
     models = {model.name for model in plan.experiment.models}
@@ -190,7 +190,7 @@ def _result(cells: Mapping[str, str], row: Row, metrics: list[MetricSummary]) ->
         digest=cells["rendered_hash"],
         problem=cells.get("problem") or None,
         note=cells.get("answer_note") or None,
-        # Whoever made the answer, this run did not pay for it.
+        # This run did not pay for the answer.
         cached=True,
     )
 
@@ -202,7 +202,7 @@ def _score(cells: Mapping[str, str], metric: MetricSummary) -> Score:
 
 
 def score_value(text: str, metric: MetricSummary) -> Any:
-    """Return the value of a score that the table has as `text`; None if there was none."""
+    """Parse the text of a score in the table; None if there is no score."""
     if not text:
         return None
     if metric.kind == "numeric":
@@ -225,14 +225,14 @@ def _number(text: str) -> float | None:
 
 
 PYTHON_COLUMNS: Final = ("error", "model", "repeat", "row_number", "row_hash", "experiment_name")
-"""What stands behind the columns that the function gives."""
+"""The columns that follow those returned by the function."""
 
 
 def write_python_table(path: Path, run: UnfinishedRun, experiment: str) -> None:
     """Write the table of the run atomically; raises OSError.
 
     The columns are those of all rows in the order in which they first appear, then `OWN_COLUMNS`. The
-    results are read twice, and no more than one of them is in memory.
+    results are read twice, one at a time.
     """
     columns = dict.fromkeys(name for result in run.results() for name in result.values)
     header = list(dict.fromkeys([*(name for name in columns if name not in PYTHON_COLUMNS), *PYTHON_COLUMNS]))
@@ -245,7 +245,7 @@ def write_python_table(path: Path, run: UnfinishedRun, experiment: str) -> None:
 
 
 def python_cells(result: RowResult, experiment: str) -> dict[str, str]:
-    """Return the result as the table will have it."""
+    """Return the result's cells in the table."""
     cells = {**result.values, **_python_own_cells(result, experiment)}
     return {name: text_cell(value) for name, value in cells.items()}
 
@@ -262,7 +262,7 @@ def _python_own_cells(result: RowResult, experiment: str) -> dict[str, Any]:
 
 
 def good_rows(run: RunSummary) -> Iterator[RowResult]:
-    """Yield the results of the rows of a run that did not fail; every value but the scores is text."""
+    """Yield the results of a run that did not fail; all values except scores are text."""
     for cells in row_results(run):
         if cells["error"] or not cells["row_number"].isdigit():
             continue

@@ -1,7 +1,7 @@
-"""Which rows a run is over: all, the first ones, some by number, those of a condition, or examples.
+"""The selection of rows for a run: all, the first ones, by number, by a condition, or examples.
 
-A condition may come from the manifest of a run that somebody else made. It can call nothing that makes a long
-text of a short one, such as `"a" * 10**10`, `"a".center(10**10)` or `text | replace("", text)`.
+Conditions may come from untrusted manifests. They cannot call anything that creates a long
+text from a short one, such as `"a" * 10**10`, `"a".center(10**10)` or `text | replace("", text)`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAX_POWER: Final = 1_000
 
 
 class ConditionEnvironment(ImmutableSandboxedEnvironment):
-    """Knows the tests of Jinja, and the filters, methods and operators that look at values."""
+    """A Jinja environment limited to tests, and to filters, methods and operators that inspect values."""
 
     intercepted_binops = frozenset({"*", "**", "%"})
 
@@ -43,7 +43,7 @@ class ConditionEnvironment(ImmutableSandboxedEnvironment):
         self.globals = {"range": safe_range}
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        """Calculate with numbers alone: a text may be multiplied and formatted to any length."""
+        """Allow arithmetic on numbers only, since texts could be multiplied or formatted to any length."""
         for value in (left, right):
             if not isinstance(value, int | float):
                 raise SecurityError(f"`{operator}` is for numbers, not for {type(value).__name__}")
@@ -52,46 +52,46 @@ class ConditionEnvironment(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
     def is_safe_callable(self, obj: Any) -> bool:
-        """Return whether a condition may call this: `range`, and the methods that look at values."""
+        """Return whether a condition may call this: `range`, and methods that inspect values."""
         name = getattr(obj, "__name__", "")
         owner = getattr(obj, "__self__", None)
         return obj is safe_range or (isinstance(owner, str | list | dict) and name in _METHODS.split())
 
 
 ALL_EXAMPLES = "examples"
-"""The word for all examples of the prompt."""
+"""The keyword for all examples of the prompt."""
 
 _ONE = re.compile(r"example (\d{1,9})")
 
 
 def is_of_examples(rows: str | None) -> bool:
-    """Return whether this choice of rows is one of the prompt's examples."""
+    """Return whether this selection refers to the prompt's examples."""
     return rows == ALL_EXAMPLES or example_number(rows) is not None
 
 
 def example_number(rows: str | None) -> int | None:
-    """Return the number, from 1, of the one example that is chosen; None if it is not one."""
+    """Return the number (from 1) of the selected example; None if the selection is not a single example."""
     match = _ONE.fullmatch(rows or "")
     return int(match[1]) if match else None
 
 
 def one_example(number: int) -> str:
-    """Return the choice of the example of this number, from 1."""
+    """Return the selection of the example with this number, counted from 1."""
     return f"example {number}"
 
 
 FAILING = "failing"
-"""The word for the rows that the run before did not find good."""
+"""The keyword for the rows that failed in the previous run."""
 
 MAX_NUMBERS: Final = 1_000_000
-"""Rows that may be chosen by one range of numbers."""
+"""Maximum number of rows in a range."""
 
 _NUMBERS = re.compile(r"\d+(-\d+)?(\s*,\s*\d+(-\d+)?)*,?")
 
 
 @dataclass(frozen=True, slots=True)
 class RowChoice:
-    """Some rows of a dataset; `text` says which, as the user wrote it, and is empty for all of them."""
+    """A selection of rows of a dataset; `text` is the user's input, empty for all rows."""
 
     text: str = ""
     first: int | None = None
@@ -99,9 +99,9 @@ class RowChoice:
     expression: str | None = None
 
     def of(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Return the chosen ones of `rows`, in their order.
+        """Yield the selected `rows`, in order.
 
-        Raises `UsageError` for an expression that cannot be read or that no row can answer.
+        Raises `UsageError` for an expression that cannot be parsed or evaluated.
         """
         if self.first is not None:
             return islice(rows, self.first)
@@ -118,11 +118,11 @@ ALL_ROWS = RowChoice()
 
 
 def parse_rows(word: str) -> RowChoice:
-    """Return the choice that `word` writes.
+    """Parse a selection of rows.
 
     `20` is the first 20 rows, `3,7,10-20` are rows by number, and anything else is an expression over the
-    columns, in Jinja's words: `priority == "P0" and text | length > 200`. Raises `UsageError` for
-    none of them.
+    columns, in Jinja's syntax: `priority == "P0" and text | length > 200`. Raises `UsageError` for
+    anything else.
     """
     word = word.strip()
     if word.isascii() and word.isdigit():
@@ -136,20 +136,20 @@ def parse_rows(word: str) -> RowChoice:
 
 
 def numbered_rows(numbers: Iterable[int], text: str | None = None) -> RowChoice:
-    """Return the rows of these numbers, counted from 1; `text` by default lists them."""
+    """Return the selection of rows by number, counted from 1; `text` defaults to a list of the numbers."""
     chosen = frozenset(numbers)
     return RowChoice(text or as_ranges(chosen), numbers=chosen)
 
 
 def as_ranges(numbers: Iterable[int]) -> str:
-    """Return the numbers as `parse_rows` reads them: `3,7-9,`."""
+    """Return the numbers in the syntax of `parse_rows`: `3,7-9,`."""
     ranges: list[list[int]] = []
     for number in sorted(numbers):
         if ranges and number == ranges[-1][1] + 1:
             ranges[-1][1] = number
         else:
             ranges.append([number, number])
-    # The comma at the end tells one row by its number from the first so many.
+    # The trailing comma distinguishes a single row number from a count of first rows.
     return ",".join(f"{low}" if low == high else f"{low}-{high}" for low, high in ranges) + ","
 
 

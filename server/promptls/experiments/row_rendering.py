@@ -1,6 +1,6 @@
-"""Rendering a dataset's rows: the messages of each, its hash, and the file that holds them until the run.
+"""Rendering a dataset's rows: their messages, their hashes, and the temporary file that stores them.
 
-What was looked at is what is sent, no row is rendered twice, and no number of rows fills the memory.
+Rows are rendered once, so what is planned is what is sent, and rendered rows are not held in memory.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.worker import RenderWorker, limits_of
 from promptls.security.environment import visible_variables
 
-# Rows from which on it is worth starting further processes, and how many there are at most.
+# Number of rows from which additional processes are started, and the maximum number of processes.
 MANY = 200
 MAX_PROCESSES = 4
 
-# Rows and characters of them that go to a process in one message at most, and the rows of the first one.
+# Maximum rows and characters of a batch that is sent to a process, and the size of the first batch.
 MAX_ROWS = 256
 MAX_CHARACTERS = 200_000
 FIRST_ROWS = 8
 
-# Seconds that such a message should not take longer than: a run is cancelled between two of them.
+# Target duration of a batch in seconds: runs are cancelled between batches.
 BATCH_SECONDS = 0.1
 
 _NO_TEXTS = "labels are compared by the perplexity of texts, and the meta template lays them out as messages"
@@ -44,9 +44,9 @@ _NO_TEXTS = "labels are compared by the perplexity of texts, and the meta templa
 
 @dataclass(frozen=True, slots=True)
 class RenderedRow:
-    """What the model gets for a row, or `error` where the row does not render.
+    """The rendered messages of a row, or `error` if the row does not render.
 
-    `is_cut` says that the token limit left something out.
+    `is_cut` means that the prompt was truncated to the token limit.
     """
 
     messages: tuple[Mapping[str, Any], ...] = ()
@@ -58,7 +58,7 @@ class RenderedRow:
 
 
 class RowRenderer:
-    """Renders the rows of one experiment in processes of its own, which `close` ends."""
+    """Renders the rows of an experiment in separate processes, which `close` terminates."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
@@ -66,15 +66,15 @@ class RowRenderer:
         self._size = FIRST_ROWS
 
     async def render(self, row: Row) -> RenderedRow:
-        """Return the messages for `row`, cut to the token limit where there is one."""
+        """Return the messages for `row`, truncated to the token limit, if any."""
         return await self._render(row, self._workers[0])
 
     async def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the tokens of each text, in the experiment's encoding."""
+        """Return the number of tokens of each text, in the experiment's encoding."""
         return await self._workers[0].count(texts, self._experiment.encoding)
 
     async def render_all(self, rows: Iterable[Row]) -> AsyncIterator[tuple[Row, RenderedRow]]:
-        """Yield each row with its messages, in order; where there are many, several processes render them."""
+        """Yield each row with its messages, in order; many rows are rendered by several processes."""
         begun: deque[asyncio.Task[list[tuple[Row, RenderedRow]]]] = deque()
         batches = self._batches(rows)
         number = count = 0
@@ -86,7 +86,7 @@ class RowRenderer:
                 worker = self._workers[number % len(self._workers)]
                 number += 1
                 begun.append(asyncio.create_task(self._render_batch(batch, worker)))
-                # Two for each process: none of them waits for the next rows to come.
+                # Two batches per process, so that no process has to wait for its next batch.
                 if len(begun) >= 2 * len(self._workers):
                     for each in await begun.popleft():
                         yield each
@@ -98,7 +98,7 @@ class RowRenderer:
                 task.cancel()
 
     def _batches(self, rows: Iterable[Row]) -> Iterator[list[Row]]:
-        """Yield the rows, so many at a time as can be rendered in a short time and held in a small space."""
+        """Yield the rows in batches that are limited by rendering time and size."""
         batch: list[Row] = []
         characters = 0
         for row in rows:
@@ -115,7 +115,7 @@ class RowRenderer:
         if self._experiment.evaluation is None:
             rendered = await worker.render_rows(self._job({}), [self._data(row) for row in rows])
         if rendered is None:
-            # One of them takes too long or ends the process: alone, each row has what is its own.
+            # A row took too long or ended the process: rows are rendered separately to find which one.
             self._size = 1
             return [(row, await self._render(row, worker)) for row in rows]
         fitting = int(BATCH_SECONDS * len(rows) / max(rendered.seconds, 1e-6))
@@ -156,7 +156,7 @@ class RowRenderer:
             token_limit=experiment.token_limit,
             truncation_step=experiment.truncation_step,
             kind=experiment.rendering,
-            trusted=True,  # nothing is run without trust
+            trusted=True,  # code is only run in trusted folders
             ragas_version=experiment.ragas_version,
         )
 
@@ -165,10 +165,10 @@ class RowRenderer:
         await asyncio.gather(*(worker.close() for worker in self._workers))
 
     def _data(self, row: Row) -> dict[str, Any]:
-        """Return the declared inputs out of the row; all of it where nothing is declared.
+        """Return the declared inputs of the row; the whole row if no inputs are declared.
 
-        What is not declared stays out, so that an expected answer cannot slip into the prompt. In an
-        evaluation prompt it is masked.
+        Other columns are excluded, so that an expected answer cannot leak into the prompt. In an
+        evaluation prompt, it is masked.
         """
         experiment = self._experiment
         if not experiment.input_keys or experiment.evaluation is not None:
@@ -202,7 +202,7 @@ def _most_processes() -> int:
 async def row_renderer(
     experiment: Experiment, opened: RowRenderer | None = None
 ) -> AsyncIterator[RowRenderer]:
-    """Provide `opened` or, if it is None, a new renderer that is closed at the end of the block."""
+    """Yield `opened` or, if it is None, a new renderer that is closed at the end of the block."""
     renderer = opened or RowRenderer(experiment)
     try:
         yield renderer
@@ -212,15 +212,15 @@ async def row_renderer(
 
 
 class RenderedRows:
-    """A list of rows in a file without a name, which ends with the object."""
+    """A list of rows in a temporary file, which is deleted with the object."""
 
     def __init__(self) -> None:
         self._stream: Any = None
-        # Where there is no space for a file at all, everything stays in memory.
+        # If no temporary file can be created, everything stays in memory.
         with contextlib.suppress(OSError):
             self._stream = tempfile.TemporaryFile(buffering=0, prefix="promptls-")  # noqa: SIM115 - kept open
         self._offsets = array("Q")
-        # What a full disk does not take; the results need it more.
+        # Rows that do not fit on a full disk stay in memory.
         self._in_memory: dict[int, bytes] = {}
         self._end = 0
         self._hash = hashlib.sha256()
@@ -230,7 +230,7 @@ class RenderedRows:
 
     @property
     def hash(self) -> str:
-        """The hash of everything that was rendered, in order."""
+        """The hash of all rendered rows, in order."""
         return self._hash.hexdigest()
 
     def append(self, row: Row, rendered: RenderedRow) -> None:
@@ -252,11 +252,11 @@ class RenderedRows:
     def __getitem__(self, index: int) -> tuple[Row, RenderedRow]:
         packed = self._in_memory.get(index)
         if packed is None:
-            # Several runs may go over one list at once, so every step finds its own place.
+            # Several runs may iterate concurrently, so every step seeks to its own position.
             end = self._offsets[index + 1] if index + 1 < len(self._offsets) else self._end
             self._stream.seek(self._offsets[index])
             packed = self._stream.read(end - self._offsets[index])
-        number, line, values, rendered = pickle.loads(packed)  # noqa: S301 - this object wrote it
+        number, line, values, rendered = pickle.loads(packed)  # noqa: S301 - written by this object
         return Row(number, line, values), rendered
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""Every run of a results folder, also those that are running or did not finish, however many there are.
+"""The index of all runs of a results folder, including running and unfinished ones.
 
-What is known of finished runs is indexed in the store, and their manifests are read again only when they have
+Finished runs are indexed in the store, and their manifests are read again only if they have
 changed.
 """
 
@@ -30,15 +30,15 @@ _MANIFEST = re.compile(r"\d{8}-\d{6}-.+?\.json")
 
 @dataclass(frozen=True, slots=True)
 class KnownRun:
-    """A run as a list shows it.
+    """The summary of a run in a list.
 
-    `rows` results were planned, `done` are on disk; `failed` have no answer, `invalid` ones not the form
-    that the prompt demands; of a run that did not end these two are None. `scores` are in words, `values` in
-    numbers, by metric. `cost` and `paid` are US dollars. `path` is the table, or the path of an
-    unfinished run as `--resume` takes it; `continues` names the run whose failed rows this one asked again.
-    `prompt_hash` is that of the prompt's content with all that it includes, `text_hash` of its own file, and
-    `dataset_hash` of the dataset's file. A run is `complete` if it went over all rows of its dataset;
-    `chosen` are the rows of a partial one. `cached` answers are of earlier calls.
+    `rows` results were planned, `done` are stored; `failed` have no answer, `invalid` ones violate the form
+    that the prompt requires; both are None for unfinished runs. `scores` are texts, `values`
+    numbers, by metric. `cost` and `paid` are in US dollars. `path` is the table, or the path of an
+    unfinished run for `--resume`; `continues` is the name of the run whose failed rows this one retried.
+    `prompt_hash` is the hash of the prompt with all included files, `text_hash` that of its own file, and
+    `dataset_hash` that of the dataset's file. A run is `complete` if it covers all rows of its dataset;
+    `chosen` are the rows of a partial run. `cached` answers are from earlier calls.
     """
 
     name: str
@@ -77,10 +77,10 @@ def known_runs(
     same_text: str | None = None,
     most: int | None = None,
 ) -> list[KnownRun]:
-    """Return the runs of the results folder, the newest first, at most `most` of them.
+    """Return at most `most` runs of the results folder, latest first.
 
-    With `prompt`, those of that file; with `same_text`, those whose prompt file had this text, under whatever
-    name it was.
+    `prompt` limits them to that file, `same_text` to runs whose prompt file had this text, regardless of
+    its name.
     """
     wanted: dict[str, str] = {}
     if prompt is not None:
@@ -104,7 +104,7 @@ def _finished(folder: Path, wanted: Mapping[str, str], most: int | None) -> list
     try:
         store = Store(folder)
     except (UserError, OSError, sqlite3.Error):
-        # Nothing can be indexed here; the manifests are still there.
+        # The index cannot be written, but the manifests can be read.
         found = [run for name in dict(_manifests(folder)) if (run := _of_manifest(folder / name)) is not None]
         return [run for run in found if all(getattr(run, name) == value for name, value in wanted.items())]
     try:
@@ -162,7 +162,7 @@ def _update(store: Store, folder: Path) -> None:
 
 
 def _manifests(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the name of each manifest with its time and size."""
+    """Yield the name, modification time and size of each manifest."""
     for name in names_in(folder):
         if _MANIFEST.fullmatch(name):
             stamp = stamp_of(folder / name)
@@ -171,7 +171,7 @@ def _manifests(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 def _of_manifest(path: Path) -> KnownRun | None:
-    """Return the run of a manifest; None for a file that is not one."""
+    """Return the run of a manifest; None if the file is not a manifest."""
     try:
         values = manifest_of(path)
         totals = values["totals"]

@@ -1,7 +1,7 @@
 """Messages between a run's process and its parent: the request, events, and questions to the editor.
 
 The process writes `{"event": "AskEditor", "id", "model", "messages", "parameters"}` among its events, and
-`{"event": "LeaveEditor", "id"}` where it wants no answer any more. It reads `{"answer": …, "id"}`.
+`{"event": "LeaveEditor", "id"}` to cancel a request. It reads `{"answer": …, "id"}`.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 
 
 class ProcessRequest(Protocol):
-    """What every request to a process of its own says: a data class whose fields JSON can hold."""
+    """The interface of requests to separate processes: data classes with JSON-serializable fields."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def yes(self) -> bool:
-        """Whether nobody is asked before much is spent."""
+        """Whether expensive work starts without confirmation."""
 
     @property
     def only_plan(self) -> bool:
-        """Whether it ends with the plan."""
+        """Whether the process stops after the plan."""
 
     @property
     def editor(self) -> bool:
-        """Whether whoever starts the process can be asked for the models of the editor."""
+        """Whether the parent process provides the models of the editor."""
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """Variables for the environment of the process."""
+        """Additional environment variables of the process."""
 
     def access(self) -> Access:
-        """Return what it may see of the environment, and what it sends where.
+        """Return the variables that the process may read and the servers it uses.
 
-        Raises UserError as its plan does.
+        Raises the same UserErrors as its plan.
         """
 
 
@@ -59,18 +59,18 @@ def named_variables(request: ProcessRequest) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """One run: the absolute path of the prompt, and what takes the place of what is declared.
+    """A request for a run: the absolute path of the prompt, and overrides of declared values.
 
-    `rows` is as `row_choice.parse_rows` reads it, `failing`, or examples; None is all. `resume` names a run
-    to resume, `retry_errors` one whose failed rows are asked again; then `prompt` may be empty. With
-    `complete`, the rows that the run of `retry_errors` left out are asked too. `engine` is `local` or
-    `ray`, and `ray_address` that of the cluster. `fresh` asks models again although their answers are in
-    the cache. With `leave_unsure`, a resumed run makes no call that may have been paid for when it broke
-    off. Without `yes`, a run that spends much asks first; with `only_plan` it ends there. With
-    `leave_one_out` it goes over all rows with all few-shot examples, and without each. `unsaved` are texts
-    that count instead of what is saved, by absolute path. `secrets` are variables for the environment of
-    the run, such as keys; they are never written anywhere. `editor` says that whoever starts the run can be
-    asked for the models of the editor.
+    `rows` has the syntax of `row_choice.parse_rows`, or is `failing`, or examples; None means all. `resume`
+    is a run to resume, `retry_errors` one whose failed rows are retried; `prompt` may then be empty. With
+    `complete`, rows that are missing from the run of `retry_errors` are included. `engine` is `local` or
+    `ray`, and `ray_address` the address of the cluster. `fresh` ignores answers that are in
+    the cache. With `leave_unsure`, a resumed run skips calls that may have been charged when it was
+    interrupted. Without `yes`, an expensive run requires confirmation; with `only_plan`, it stops there. With
+    `leave_one_out`, it runs all rows with all few-shot examples, and without each one. `unsaved` are unsaved
+    texts by absolute path. `secrets` are environment variables of
+    the run, such as keys; they are never stored. `editor` means that the parent process
+    provides the models of the editor.
     """
 
     prompt: str = ""
@@ -100,9 +100,9 @@ class RunRequest:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def access(self) -> Access:
-        """Return what the run may see of the environment, and what it sends where.
+        """Return the variables that the run may read and the servers it uses.
 
-        Raises UserError as its plan does.
+        Raises the same UserErrors as its plan.
         """
         from promptls.experiments.prepare import requested_access
 
@@ -111,13 +111,13 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """Every row was rendered, and no model was asked yet.
+    """Event: every row was rendered, and no model was called yet.
 
-    `failing` rows cannot be rendered, `over_limit` ones are cut to the token limit. `calls` are to be made,
-    `cached` answers are there already; `tokens` are those of the prompts to be sent. Costs are US dollars:
-    that of the prompts alone, and that with the longest answers; None if no price or no longest answer is
-    known. `changed` rows render otherwise than in the run before, `before`; None without one. `question` is
-    what is to be asked before so much is spent, None if nobody need be asked.
+    `failing` rows cannot be rendered, `over_limit` ones are truncated to the token limit. `calls` will be
+    made, `cached` answers are reused; `tokens` are those of the prompts to be sent. Costs are in US dollars:
+    that of the prompts alone, and that with answers of maximum length; None if the price or that length is
+    unknown. `changed` rows render differently from the previous run, `before`; None without one. `question`
+    is the required confirmation, None if none is required.
     """
 
     experiment: str
@@ -134,22 +134,22 @@ class Planned:
     before: str | None
     question: str | None
     judging: int = 0
-    """How many of the calls are those of metrics."""
+    """The number of calls by metrics."""
     unsure: str | None = None
-    """Of a resumed run, which calls may have been paid for already; None if none may."""
+    """The calls of a resumed run that may have been charged already; None if there are none."""
     sends: Sequence[Mapping[str, Any]] = ()
-    """What is sent to which server: `model`, `host`, `variable` (None without a key), and `allowed`."""
+    """What is sent where: `model`, `host`, `variable` (None without a key), and `allowed`."""
     environment: Sequence[str] = ()
     """The variables that functions and metrics may read because the settings list them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The run begins, and `total` results are expected.
+    """Event: the run starts, and `total` results are expected.
 
-    `path` identifies the run, as `--resume` takes it; empty if it cannot be resumed. `done` results are there
-    already, if the run continues another one. `metrics` have `name`, `kind` and `allowed_values`,
-    as a manifest has them.
+    `path` identifies the run for `--resume`; empty if it cannot be resumed. `done` results exist
+    already if the run continues another one. `metrics` have `name`, `kind` and `allowed_values`,
+    as in a manifest.
     """
 
     run: str
@@ -163,10 +163,10 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class RowFinished:
-    """One result more is on disk.
+    """Event: another result was stored.
 
-    `seconds` have gone by, and about `left` seconds are to come; `rate` is results a second, of late.
-    `problem` says what is wrong with the answer's form.
+    `seconds` have elapsed, and about `left` seconds remain; `rate` is the recent rate in results per second.
+    `problem` describes what is wrong with the answer's form.
     """
 
     id: str
@@ -184,7 +184,7 @@ class RowFinished:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The run was cancelled, or its budget is spent (`why` says which); `path` is as in `Started`."""
+    """Event: the run was cancelled or its budget is exhausted, as `why` says; `path` is as in `Started`."""
 
     done: int
     total: int
@@ -194,7 +194,7 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The run has ended; `manifest` is what its manifest file holds."""
+    """Event: the run has completed; `manifest` is the content of its manifest file."""
 
     results: str
     manifest_path: str
@@ -210,21 +210,21 @@ _KINDS: dict[str, type[Event]] = {
 
 
 def to_json(event: Event) -> dict[str, Any]:
-    """Return the event as JSON, its kind under `event`."""
+    """Return the event as JSON, with its kind under `event`."""
     return {"event": type(event).__name__, **asdict(event)}
 
 
 def from_json(value: Mapping[str, Any]) -> Event:
-    """Return the event that `to_json` wrote."""
+    """Deserialize an event written by `to_json`."""
     return _KINDS[value["event"]](**{key: item for key, item in value.items() if key != "event"})
 
 
 QUESTIONS: Final = frozenset({"AskEditor", "LeaveEditor"})
-"""The events that the editor is asked with."""
+"""The events that are requests to the editor."""
 
 
 class EditorLink:
-    """The end in the process of a run: questions that wait for their answers."""
+    """The run process's side of the editor protocol: pending requests."""
 
     def __init__(self, tell: Callable[[Mapping[str, Any]], None]) -> None:
         self._tell = tell
@@ -232,7 +232,7 @@ class EditorLink:
         self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
 
     async def ask(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the editor's answer; a cancelled call lets the editor stop its work."""
+        """Return the editor's answer; cancelling the call cancels the request in the editor."""
         number = next(self._numbers)
         waiting: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[number] = waiting
@@ -246,14 +246,14 @@ class EditorLink:
             del self._waiting[number]
 
     def answered(self, line: Mapping[str, Any]) -> None:
-        """Take an answer; one that nobody waits for any more is left."""
+        """Process an answer; answers to cancelled requests are ignored."""
         waiting = self._waiting.get(line["id"])
         if waiting is not None and not waiting.done():
             waiting.set_result(line["answer"])
 
 
 class EditorAnswers:
-    """The end of whoever started the process: questions that the editor works on."""
+    """The parent's side of the editor protocol: requests that the editor is processing."""
 
     def __init__(self, ask: AskEditor | None, send: Callable[[Any], Awaitable[None]]) -> None:
         self._ask = ask
@@ -261,7 +261,7 @@ class EditorAnswers:
         self._asked: dict[int, asyncio.Task[None]] = {}
 
     def hear(self, event: Mapping[str, Any]) -> None:
-        """Take one of the `QUESTIONS`."""
+        """Process one of the `QUESTIONS`."""
         number = event["id"]
         if event["event"] == "AskEditor":
             question = {name: event[name] for name in ("model", "messages", "parameters")}
@@ -270,7 +270,7 @@ class EditorAnswers:
             asked.cancel()
 
     def close(self) -> None:
-        """No question is worked on any more."""
+        """Cancel all requests."""
         for asked in self._asked.values():
             asked.cancel()
         self._asked.clear()

@@ -1,4 +1,4 @@
-"""Running a plan: every model is asked about every row, and the responses are scored."""
+"""Running a plan: every model is called with every row, and the responses are scored."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from promptls.models.model import ModelReference
 
 
 class Continued(NamedTuple):
-    """What a run continues: an unfinished run, or good results of another one.
+    """The run that is continued: an unfinished run, or good results of a different run.
 
-    `left` are calls that may have been paid for when the run broke off, and are not made again: their rows
+    `left` are calls that may have been charged when the run was interrupted and are not repeated: their rows
     get an error.
     """
 
@@ -49,7 +49,7 @@ async def run_plan(
     continued: Continued = FROM_THE_START,
     now: datetime | None = None,
 ) -> Finished:
-    """Ask every model about every row, score the responses, and write table and manifest; see `run_job`."""
+    """Call every model with every row, score the responses, and write table and manifest; see `run_job`."""
     return await run_job(PromptJob(plan, continued), on_event, now)
 
 
@@ -71,31 +71,31 @@ class PromptJob(Job):
         self.input_tokens = plan.input_tokens
 
     def header(self, started: datetime) -> Mapping[str, Any]:
-        """As in Job."""
+        """See `Job`."""
         return started_manifest(self._plan, started, self._continues)
 
     @asynccontextmanager
     async def tasks(self, run: UnfinishedRun) -> AsyncIterator[Tasks]:
-        """As in Job."""
+        """See `Job`."""
         cache = self._plan.cache
-        # Usually the store of the run itself; a run that is stored elsewhere uses the prompt's answers too.
+        # Usually the run's own store; runs that are stored elsewhere use the prompt's cached answers too.
         stores = [] if cache is None else cache.stores
         async with opened_models(self._plan, run.note_call) as asker, synced(*stores):
             yield Tasks(self._tasks(run, asker), self._plan.experiment.concurrency)
 
     def write_table(self, path: Path, run: UnfinishedRun) -> None:
-        """As in Job."""
+        """See `Job`."""
         write_table(path, self._plan, run)
 
     def totals(self, run: UnfinishedRun) -> Totals:
-        """As in Job."""
+        """See `Job`."""
         totals = Totals(self._plan.metrics, [model.name for model in self._plan.experiment.models])
         for result in run.results():
             totals.add(result)
         return totals
 
     def check(self, outcome: RowOutcome) -> None:
-        """As in Job: whatever goes wrong with a row is its error."""
+        """Accept every outcome: any failure of a row is its error."""
 
     def _tasks(self, run: UnfinishedRun, asker: Asker) -> Iterator[Task[RowOutcome]]:
         experiment = self._plan.experiment

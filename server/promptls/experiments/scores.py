@@ -14,7 +14,7 @@ from promptls.metrics.metric import Kind, Metric
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What one metric says of one response; a value of None means that it could not say."""
+    """The score of a response by a metric; `value` is None if it could not be scored."""
 
     value: Any
     reason: str | None = None
@@ -22,12 +22,12 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """One line of a run: a row, the model that was asked, and the response or the `error`.
+    """A result of a run: a row, the model, and the response or the `error`.
 
-    `number` counts the row from 1, `line` is its line in the dataset from 0, `repeat` counts
-    from 1. `seconds` is the model's time. `cost` is in US dollars, None if no price is known.
-    `problem` says what is wrong with the form of the response, where a form is demanded. `cached` says that
-    the response, with its tokens, seconds and cost, is that of an earlier call.
+    `number` is the row's number from 1, `line` is its line in the dataset from 0, `repeat` counts
+    from 1. `seconds` is the duration of the call. `cost` is in US dollars, None if the price is unknown.
+    `problem` describes what is wrong with the form of the response, if one is required. `cached` means that
+    the response, with its tokens, seconds and cost, is from an earlier call.
     """
 
     id: str
@@ -47,12 +47,12 @@ class RowResult:
     digest: str = ""
     problem: str | None = None
     note: str | None = None
-    """What was changed in the answer when it arrived."""
+    """What was changed in the answer on receipt."""
     cached: bool = False
     judging: Mapping[str, Any] | None = None
-    """What the judges of the response took, as `JudgeAccount` counts it; None if none was asked."""
+    """The usage of the response's judges, see `JudgeAccount`; None if none was called."""
     unscored: Sequence[str] = ()
-    """The metrics whose judge gave no verdict, which a run that goes on asks again."""
+    """The metrics whose judge gave no verdict; a resumed run scores them again."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON."""
@@ -64,7 +64,7 @@ class RowResult:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RowResult:
-        """Return the result that `to_json` wrote."""
+        """Deserialize a result written by `to_json`."""
         scores = {name: Score(**score) for name, score in value["scores"].items()}
         return cls(**{**value, "scores": scores})
 
@@ -73,7 +73,7 @@ _FIELDS = tuple(field.name for field in fields(RowResult))
 
 
 def described_metric(metric: Metric) -> dict[str, Any]:
-    """Return what a manifest says of a metric beside its score."""
+    """Return the description of a metric for a manifest, without its score."""
     allowed = metric.allowed_values
     return {
         "name": metric.name,
@@ -83,7 +83,7 @@ def described_metric(metric: Metric) -> dict[str, Any]:
 
 
 class Tally:
-    """Counts the scores of one metric."""
+    """Aggregates the scores of a metric."""
 
     def __init__(self, metric: Metric) -> None:
         self._metric = metric
@@ -93,7 +93,7 @@ class Tally:
         self._unscored = 0
 
     def add(self, score: Score | None) -> None:
-        """One row more; None for a row that the metric was not asked about, because it failed."""
+        """Add the score of a row; None for failed rows, which were not scored."""
         if score is None or score.value is None:
             self._unscored += 1
             return
@@ -106,8 +106,8 @@ class Tally:
     def summary(self) -> dict[str, Any]:
         """Return the score as plain data.
 
-        `value` is the share of the good class (discrete) or the mean (numeric), over the rows that
-        have a score; None for rankings and where no row has one.
+        `value` is the proportion of the good class (discrete) or the mean (numeric) over the rows that
+        have a score; None for rankings, and if no row has a score.
         """
         kind = self._metric.kind
         allowed = self._metric.allowed_values
@@ -128,10 +128,10 @@ class Tally:
 
 
 class Totals:
-    """The tallies of every metric, tokens, cost and failures, of the whole run and of each model.
+    """Totals of metrics, tokens, cost and failures, for the whole run and for each model.
 
-    `cost` is what the answers cost when they were made, `paid` what this run spent on those not cached;
-    `invalid` answers do not have the form that the prompt demands.
+    `cost` is the original cost of the answers, `paid` the amount that this run spent on uncached ones;
+    `invalid` answers violate the form that the prompt requires.
     """
 
     def __init__(self, metrics: Sequence[Metric], models: Sequence[str]) -> None:
@@ -139,12 +139,12 @@ class Totals:
         self._of_model = {model: _Total(metrics) for model in models}
 
     def add(self, result: RowResult) -> None:
-        """One result more."""
+        """Add a result."""
         self._whole.add(result)
         self._of_model[result.model].add(result)
 
     def summary(self) -> dict[str, Any]:
-        """`metrics` and `totals` of the run, and under `by_model` the same of each of several models."""
+        """Return `metrics` and `totals` of the run and, if it has several models, the same `by_model`."""
         summary = self._whole.summary()
         if len(self._of_model) > 1:
             summary["by_model"] = {model: total.summary() for model, total in self._of_model.items()}
@@ -209,12 +209,12 @@ class _Total:
 
 
 def good_class(kind: Kind, allowed: Any) -> str | None:
-    """Return the class of a discrete metric whose share is the score: the first of the allowed values."""
+    """Return the class of a discrete metric whose proportion is the score: the first allowed value."""
     return str(allowed[0]) if kind == "discrete" and isinstance(allowed, list | tuple) and allowed else None
 
 
 def score_text(summary: Mapping[str, Any]) -> str:
-    """Return the score for people: `75 %` for classes, `0.83` for numbers, `no score` where there is none."""
+    """Format the score for display: `75 %` for classes, `0.83` for numbers, `no score` if there is none."""
     value = summary["value"]
     if value is None or math.isnan(value):
         return "no score" if not summary["scored"] else f"{summary['scored']} rankings"

@@ -1,4 +1,4 @@
-"""Ask a model once with a rendered prompt; the last answers are stored with the results of runs."""
+"""Single requests with a rendered prompt; the last answers are stored with the results of runs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from promptls.security.files import read_text
 from promptls.text.errors import FilePlace, UserError
 
 MAX_STORED: Final = 20
-"""How many answers of a prompt are stored."""
+"""Number of stored answers per prompt."""
 _FOLDER: Final = "answers"
 
 
 @dataclass(frozen=True, slots=True)
 class SingleAnswer:
-    """An answer to a prompt with one sample. `cost` is in US dollars, None if no price is known."""
+    """An answer to a prompt with a sample. `cost` is in US dollars, None if the price is unknown."""
 
     sample: str
     model: str
@@ -52,7 +52,7 @@ async def ask_once(
     timeout: float,
     on_text: Callable[[str], None] | None = None,
 ) -> SingleAnswer:
-    """Return the answer; raises `ModelError`. `on_text` gets the pieces of its text as they arrive."""
+    """Request an answer; raises `ModelError`. `on_text` receives chunks of its text as they arrive."""
     model = open_model(reference, timeout=timeout)
     began = time.perf_counter()
     try:
@@ -79,7 +79,7 @@ async def ask_once(
 
 
 def stored_answers(prompt: Path) -> list[SingleAnswer]:
-    """Return the last answers of a prompt, the newest last. Raises `UserError` if they cannot be read."""
+    """Return the stored answers of a prompt, latest last. Raises `UserError` if they cannot be read."""
     file = _file(prompt)
     try:
         return [SingleAnswer(**each) for each in json.loads(read_text(file))]
@@ -92,12 +92,12 @@ def stored_answers(prompt: Path) -> list[SingleAnswer]:
 
 
 def last_answer(prompt: Path, sample: str) -> SingleAnswer | None:
-    """Return the newest stored answer to a prompt with the sample."""
+    """Return the latest stored answer to a prompt with the sample."""
     return next((each for each in reversed(stored_answers(prompt)) if each.sample == sample), None)
 
 
 def store_answer(prompt: Path, answer: SingleAnswer) -> Path:
-    """Store an answer beside the results of the prompt's runs; return the file. Raises `OSError`."""
+    """Store an answer next to the results of the prompt's runs; return the file. Raises `OSError`."""
     file = _file(prompt)
     file.parent.mkdir(parents=True, exist_ok=True)
     answers = [*stored_answers(prompt), answer][-MAX_STORED:]

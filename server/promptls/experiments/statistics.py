@@ -1,6 +1,6 @@
-"""Whether two paired series differ, and by how much: bootstrap, McNemar, permutation, t-test.
+"""Statistics of paired differences: bootstrap, McNemar, permutation and t-test.
 
-Needs scipy, which is imported at the first call.
+Requires scipy, which is imported on first use.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ CONFIDENCE = 0.95
 POWER = 0.8
 RESAMPLES = 10_000
 
-# With more distinct differences than this, resampling takes long and gives what the normal
-# distribution gives at once.
+# With more distinct differences than this, resampling is slow and agrees with the normal
+# approximation.
 MANY = 2_000
 
-# Resampled values that are in memory at once.
+# Maximum number of resampled values in memory.
 _BATCH = 2_000_000
 
-# Of so few differences, all 2 ** n ways to turn them round are looked at.
+# Up to this number of differences, all 2 ** n sign combinations are enumerated.
 _EXACT = int(math.log2(RESAMPLES - 1))
 
-# The same runs give the same interval and the same p, however often they are compared.
+# A fixed seed, so that comparing the same runs gives the same interval and p-value.
 _SEED = 20260101
 
 
@@ -40,9 +40,9 @@ Test: TypeAlias = Literal["McNemar's exact test", "permutation test", "paired t-
 class Difference:
     """The mean of `after - before` over `pairs` rows, with its 95 % interval from `low` to `high`.
 
-    `p_value` is the chance of a difference this large, or larger, if there were none; `test` says
-    how it was found. `needed` is how many rows would show a difference of this size with 80 %
-    power; None if none was seen.
+    `p_value` is the probability of a difference this large, or larger, under the null hypothesis; `test` is
+    the test's name. `needed` is the number of rows that would show a difference of this size with 80 %
+    power; None if there is no difference.
     """
 
     pairs: int
@@ -57,15 +57,15 @@ class Difference:
 
 
 def is_clear(p_value: float) -> bool:
-    """Return whether chance is a poor explanation of a difference with this p."""
+    """Return whether a difference with this p-value is significant."""
     return p_value < 1 - CONFIDENCE
 
 
 def corrected(p_values: Sequence[float]) -> list[float]:
-    """Return the p-values for as many differences looked at together, in their order.
+    """Return the p-values corrected for multiple comparisons, in order.
 
     Source: Holm, A simple sequentially rejective multiple test procedure (1979): the smallest is
-    multiplied by their number, the next by one less, and none falls below one before it.
+    multiplied by their number, the next by one less, and so on; the results are made monotonic.
     """
     found = [0.0] * len(p_values)
     highest = 0.0
@@ -76,7 +76,7 @@ def corrected(p_values: Sequence[float]) -> list[float]:
 
 
 def pooled_spread(groups: Sequence[Sequence[float]]) -> float | None:
-    """Return the standard deviation of a value around the mean of its group, over all groups of two or more.
+    """Return the pooled standard deviation of values from their group's mean, over groups of two or more.
 
     None if no group has two values.
     """
@@ -89,9 +89,9 @@ def pooled_spread(groups: Sequence[Sequence[float]]) -> float | None:
 
 
 def paired_difference(before: Sequence[float], after: Sequence[float], *, two_valued: bool) -> Difference:
-    """Return the difference of two series of equal length whose values belong together in pairs.
+    """Return the difference of two paired series of equal length.
 
-    `two_valued` series hold 0 and 1. Raises ValueError for empty series, `UserError` without scipy.
+    `two_valued` series contain 0 and 1. Raises ValueError for empty series, `UserError` without scipy.
     """
     if not before or len(before) != len(after):
         raise ValueError("two series of the same length, not empty, are needed")
@@ -119,7 +119,7 @@ def paired_difference(before: Sequence[float], after: Sequence[float], *, two_va
 
 
 def _libraries() -> tuple[Any, Any]:
-    """Numpy and `scipy.special`: its `stats` take a second to import, which few comparisons need."""
+    """Return numpy and `scipy.special`; `scipy.stats` takes a second to import and is rarely needed."""
     try:
         import numpy as np
         from scipy import special
@@ -131,10 +131,10 @@ def _libraries() -> tuple[Any, Any]:
 
 
 def _interval(values: np.ndarray[Any, Any], counts: np.ndarray[Any, Any]) -> tuple[float, float]:
-    """Return the percentile bootstrap interval of the mean of `values`, each of which comes `counts` times.
+    """Return the percentile bootstrap interval of the mean of `values`, each of which occurs `counts` times.
 
-    Resampling n values with replacement is drawing how often each distinct value comes: a
-    multinomial draw, which stays small where few values are distinct.
+    Resampling n values with replacement is equivalent to drawing the count of each distinct value: a
+    multinomial draw, which is small if there are few distinct values.
     """
     import numpy as np
 
@@ -161,19 +161,19 @@ def _t_test(differences: np.ndarray[Any, Any], special: Any) -> tuple[float, flo
 
 
 def _mcnemar(differences: np.ndarray[Any, Any], special: Any) -> float:
-    """Only the rows that changed count: without a difference, half of them would have got better."""
+    """Return the p-value of McNemar's test: under the null hypothesis, half of the changed rows improved."""
     better = int((differences > 0).sum())
     worse = int((differences < 0).sum())
-    # A fair coin's distribution is symmetric: the other tail is as long.
+    # The distribution is symmetric under the null hypothesis, so both tails are equal.
     return min(1.0, 2 * float(special.bdtr(min(better, worse), better + worse, 0.5)))
 
 
 def _permutation(differences: np.ndarray[Any, Any]) -> float:
-    """Without a difference, each pair could as well stand the other way round; equal pairs say nothing."""
+    """Return the p-value of a permutation test, which swaps the values of pairs; equal pairs are ignored."""
     import numpy as np
 
     moved = differences[differences != 0]
-    if len(moved) < 2:  # noqa: PLR2004 - one pair is as far away whichever way round it stands
+    if len(moved) < 2:  # noqa: PLR2004 - swapping a single pair does not change the distance
         return 1.0
     if len(moved) > _EXACT:
         return _drawn_permutation(moved)
@@ -193,17 +193,17 @@ def _permutation(differences: np.ndarray[Any, Any]) -> float:
 
 
 def _drawn_permutation(moved: np.ndarray[Any, Any]) -> float:
-    """Return the p-value from drawn signs, as scipy's `permutation_test` has it from pairs drawn one by one.
+    """Return the p-value from random signs, like scipy's `permutation_test`, which draws pairs individually.
 
-    Of n differences of one size, how many keep their sign is a binomial draw: so the work grows with
-    the different sizes, and not with the rows.
+    The number of n equal differences that keep their sign is a binomial draw, so the work grows with
+    the number of distinct sizes, not with the number of rows.
     """
     import numpy as np
 
     generator = np.random.default_rng(_SEED)
     sizes, counts = np.unique(np.abs(moved), return_counts=True)
     observed = float(moved.sum())
-    # Sums of the same numbers in another order are not quite the same.
+    # Tolerance for rounding: sums of the same numbers depend on their order.
     close = 1e-9 * float(sizes @ counts)
     batch = max(1, _BATCH // len(sizes))
     drawn = RESAMPLES - 1
@@ -217,7 +217,7 @@ def _drawn_permutation(moved: np.ndarray[Any, Any]) -> float:
 
 
 def _needed_rows(differences: np.ndarray[Any, Any], special: Any) -> int | None:
-    """Return rows for a paired test at this difference and spread: the usual normal approximation."""
+    """Return the number of rows needed by a paired test, using the normal approximation."""
     mean = float(differences.mean())
     if mean == 0:
         return None

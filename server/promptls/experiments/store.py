@@ -1,8 +1,8 @@
 """The SQLite file of a results folder: answers, unfinished runs, and an index of the finished ones.
 
-It is `experiments/.cache/results.sqlite`, in WAL mode, and may be used by several processes at once, any of
-which may be killed at any moment. The table (CSV) and the manifest (JSON) of a finished run are published
-beside it and do not depend on it.
+It is `experiments/.cache/results.sqlite`, in WAL mode, and can be used by several processes concurrently,
+any of which may be killed at any time. The table (CSV) and the manifest (JSON) of a finished run are published
+next to it and do not depend on it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FILE: Final = "results.sqlite"
 LOCK_SUFFIX: Final = ".lock"
 FORMAT: Final = 2
 BUSY_SECONDS: Final = 10.0
-"""Seconds that one process waits for another that is writing."""
+"""Timeout in seconds for waiting for another process that is writing."""
 SYNC_SECONDS: Final = 1.0
 _OWNER: Final = re.compile(r"[0-9a-f]{32}")
 _APPLICATION: Final = 0x70726C73  # "prls"
@@ -61,8 +61,8 @@ CREATE TABLE finished (
 class Store:
     """An open connection; belongs to one thread.
 
-    Raises `UserError` if the file is damaged or another program's, OSError and `sqlite3.OperationalError` if
-    it cannot be created or opened.
+    Raises `UserError` if the file is damaged or belongs to another program, OSError and
+    `sqlite3.OperationalError` if it cannot be created or opened.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -79,48 +79,48 @@ class Store:
         self._connection = _connected(self.path)
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """Execute one statement; outside `transaction` it is one of its own."""
+        """Execute a statement; outside `transaction`, it is a transaction by itself."""
         return self._connection.execute(sql, values)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the block as one transaction, which is on disk at its end."""
+        """Run the block as a transaction, which is committed at its end."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
             self._connection.execute("COMMIT")
         except BaseException:
-            # SQLite has rolled back itself after some errors, such as a full disk.
+            # After some errors, such as a full disk, SQLite has already rolled back.
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             raise
 
     @property
     def owner(self) -> str:
-        """The name under which this store claims calls and runs; others can see whether it is alive."""
+        """The name under which this store claims calls and runs; other processes can check its liveness."""
         if self._owner is None:
             self._remove_dead_locks()
             self._owner = _Owner(self.path.parent)
         return self._owner.name
 
     def is_alive(self, owner: str) -> bool:
-        """Return whether the process that has claimed something under this name still has its store open."""
+        """Return whether the process with this owner name still has its store open."""
         return _OWNER.fullmatch(owner) is not None and _is_locked(
             self.path.with_name(f"{owner}{LOCK_SUFFIX}")
         )
 
     def sync(self) -> None:
-        """Make what was written so far survive a power cut; may be called in another thread."""
+        """Flush writes to disk, so that they survive a power failure; may be called from any thread."""
         with contextlib.suppress(OSError), self.path.with_name(f"{FILE}-wal").open("r+b") as log:
             os.fsync(log.fileno())
 
     def vacuum(self) -> None:
-        """Give the space of deleted rows back to the file system."""
+        """Return the space of deleted rows to the file system."""
         with contextlib.suppress(sqlite3.Error):
             self._connection.execute("PRAGMA incremental_vacuum").fetchall()
 
     def close(self) -> None:
-        """Close the file, and give up what was claimed."""
+        """Close the file and release all claims."""
         with contextlib.suppress(sqlite3.Error):
             if self._owner is not None:
                 self.query("DELETE FROM claims WHERE owner = ?", (self._owner.name,))
@@ -130,7 +130,7 @@ class Store:
             self._owner = None
 
     def _remove_dead_locks(self) -> None:
-        """Remove what killed processes have left; files younger than a minute may not be locked yet."""
+        """Remove lock files of killed processes; files younger than a minute may not be locked yet."""
         before = time.time() - 60
         for path in self.path.parent.glob(f"*{LOCK_SUFFIX}"):
             with contextlib.suppress(OSError):
@@ -144,7 +144,7 @@ def store_exists(folder: Path) -> bool:
 
 
 def message_of(error: sqlite3.Error | OSError) -> str:
-    """Return what went wrong with a write, as a part of a sentence."""
+    """Return the reason of a failed write, for use within a sentence."""
     if isinstance(error, OSError):
         return (error.strerror or str(error)).lower()
     if "full" in str(error):
@@ -154,10 +154,10 @@ def message_of(error: sqlite3.Error | OSError) -> str:
 
 @asynccontextmanager
 async def synced(*stores: Store, every: float = SYNC_SECONDS) -> AsyncIterator[None]:
-    """Call `sync` of the stores every so many seconds while the block runs.
+    """Call `sync` of the stores periodically while the block runs.
 
-    A killed process loses nothing that it has written. Only a power cut can take what the system has not
-    brought to the disk yet; waiting for that after each row would slow a run down.
+    A killed process does not lose anything that it has written. Only a power failure can lose data that the
+    system has not flushed yet; flushing after each row would slow down the run.
     """
 
     async def sync() -> None:
@@ -176,7 +176,7 @@ async def synced(*stores: Store, every: float = SYNC_SECONDS) -> AsyncIterator[N
 
 
 def make_cache_folder(folder: Path) -> None:
-    """Create the folder, which git ignores; raises OSError, also for a symbolic link."""
+    """Create the folder, with a `.gitignore`; raises OSError, also if it is a symbolic link."""
     make_private_folder(folder)
     if folder.is_symlink():
         raise OSError(f"`{folder}` is a symbolic link")
@@ -187,7 +187,7 @@ def make_cache_folder(folder: Path) -> None:
 
 
 class _Owner:
-    """A file that is locked while this process works; the system frees it however the process ends."""
+    """A file that is locked while this process runs; the system releases the lock when the process exits."""
 
     def __init__(self, folder: Path) -> None:
         self.name = uuid.uuid4().hex
@@ -196,7 +196,7 @@ class _Owner:
         _lock(self._stream)
 
     def close(self) -> None:
-        # Windows removes no open file.
+        # Windows cannot remove open files.
         with contextlib.suppress(PermissionError):
             self._path.unlink(missing_ok=True)
         self._stream.close()
@@ -212,7 +212,7 @@ def _is_locked(path: Path) -> bool:
 
 
 def _lock(stream: IO[bytes]) -> bool:
-    """Lock the file for this process; return False if another has it."""
+    """Lock the file for this process; return False if another process has locked it."""
     import portalocker
 
     try:
@@ -220,7 +220,7 @@ def _lock(stream: IO[bytes]) -> bool:
     except portalocker.AlreadyLocked:
         return False
     except portalocker.LockException:
-        # A file system without locks must not keep a run from starting.
+        # A file system without locks must not prevent a run.
         return True
     return True
 
@@ -243,7 +243,7 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
-    # In this order: another process may create the tables at this moment, all at once.
+    # The order matters: another process may be creating the tables in a transaction at this moment.
     is_empty = connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -254,9 +254,9 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     elif version != FORMAT:
         raise _foreign(path, "another version of promptls has written it")
     elif _schema(connection) != _own_schema():
-        # A view or a trigger of a foreign file could compute for ever, or answer in place of a model.
+        # Views or triggers of an untrusted file could run forever, or forge answers.
         raise _foreign(path, "its tables are not those of promptls")
-    # What is committed survives the death of the process at once; a power cut may take what follows `sync`.
+    # Commits survive the process's death immediately; a power failure may lose those since the last `sync`.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
 
@@ -286,7 +286,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
     give_up = time.monotonic() + BUSY_SECONDS
-    # SQLite does not wait here for another process that does the same.
+    # SQLite does not wait here if another process does the same.
     while not _has_write_ahead_log(connection, is_last=time.monotonic() > give_up):
         time.sleep(0.02)
 

@@ -1,4 +1,4 @@
-"""Scores that a run must reach, as its experiment, a command or a test demands, and their JUnit report."""
+"""Thresholds for scores, declared by an experiment, a command or a test, and the JUnit report."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from promptls.text.suggest import did_you_mean
 
 
 class Threshold(NamedTuple):
-    """The worst score that a metric may have: of the share of the good class, or of the mean.
+    """The worst acceptable score of a metric: a proportion of the good class, or a mean.
 
-    It is the least, or the most where less is better.
+    It is a minimum, or a maximum if lower is better.
     """
 
     metric: str
@@ -29,14 +29,14 @@ class Threshold(NamedTuple):
         return found.value > self.bound if found.lower_is_better else found.value < self.bound
 
     def partial_message(self, run: RunSummary) -> str:
-        """Return why a partial run is not held to the threshold, with its score."""
+        """Return why the threshold does not apply to a partial run, with its score."""
         return (
             f"{run.name}: {self.metric} is {self._score(run)} over rows {run.rows_chosen}; "
             "thresholds hold for complete runs only"
         )
 
     def words(self, run: RunSummary) -> str:
-        """Return what is to be said where it is missed."""
+        """Return the message for a missed threshold."""
         found = run.metric(self.metric)
         score = self._score(run)
         limit = "most" if found is not None and found.lower_is_better else "least"
@@ -51,13 +51,13 @@ class Threshold(NamedTuple):
 
 
 def thresholds_of(declared: Mapping[str, float], others: Iterable[Threshold] = ()) -> list[Threshold]:
-    """Return the declared thresholds, and others, which take the place of those of the same metric."""
+    """Return the declared thresholds, and `others`, which override those of the same metric."""
     chosen = {**declared, **{each.metric: each.bound for each in others}}
     return [Threshold(metric, bound) for metric, bound in chosen.items()]
 
 
 def check_thresholds(thresholds: Iterable[Threshold], metrics: list[str]) -> None:
-    """Raise `UsageError` for a threshold of a metric that is not one of these."""
+    """Raise `UsageError` for a threshold of an unknown metric."""
     for each in thresholds:
         if each.metric not in metrics:
             raise UsageError(
@@ -66,15 +66,15 @@ def check_thresholds(thresholds: Iterable[Threshold], metrics: list[str]) -> Non
             )
 
 
-# Characters of an answer that a failed case shows.
+# Maximum length of an answer in a failed case.
 SHOWN = 2000
 
 
 def render(judged: Iterable[tuple[RunSummary, Sequence[Threshold]]]) -> str:
-    """Return the report as XML, of runs each with its thresholds.
+    """Return the JUnit report of runs and their thresholds, as XML.
 
-    A row without an answer is an error. Where thresholds are set, they alone decide, each a case of its own,
-    and a row that scores badly passes with the reason as output; without any, such a row is a failure.
+    A row without an answer is an error. If thresholds are set, each is a test case and only they can fail,
+    and a row with a bad score passes with the reason as output; without thresholds, such a row is a failure.
     """
     root = Element("testsuites", name="promptls")
     for run, thresholds in judged:
@@ -135,7 +135,7 @@ def _name(cells: Mapping[str, str]) -> str:
 
 
 def _said(run: RunSummary, cells: Mapping[str, str]) -> Iterator[str]:
-    """Yield what is wrong with the answer: its form, and the discrete metrics that do not find it good."""
+    """Yield what is wrong with the answer: its form, and bad scores of discrete metrics."""
     if cells.get("problem"):
         yield str(cells["problem"])
     for metric in run.metrics:

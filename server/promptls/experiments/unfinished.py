@@ -1,8 +1,8 @@
-"""Runs that have not finished: every result is in the store of the results folder as soon as it is there.
+"""Unfinished runs: every result is stored in the results folder's store immediately.
 
-A run that finishes writes its table and manifest from there and is removed from the store; one that is
-cancelled or killed stays, and can be resumed. It is identified by its path: that of its table, without the
-ending. Only one process at a time works on a run.
+When a run finishes, its table and manifest are written from the store and it is removed; a run that is
+cancelled or killed remains, and can be resumed. It is identified by its path: that of its table, without the
+extension. Only one process at a time can work on a run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.file_names import file_name_problem
 
 Header: TypeAlias = dict[str, Any]
-"""What is known of a run before its first row: its manifest without results."""
+"""The manifest of a run before its first row, without results."""
 
 
 class UnwrittenError(UserError):
@@ -31,7 +31,7 @@ class UnwrittenError(UserError):
 
 
 class UnfinishedRun:
-    """A run that this process works on."""
+    """A run that this process has claimed."""
 
     def __init__(self, store: Store, folder: Path, run: int, header: Header) -> None:
         self.store = store
@@ -48,7 +48,7 @@ class UnfinishedRun:
 
     @property
     def calls_in_flight(self) -> list[CallInFlight]:
-        """The calls that were begun, and whose results are missing."""
+        """The calls that were started, and whose results are missing."""
         rows = self.store.query(
             "SELECT call, number, model, repeat FROM calls WHERE run = ? ORDER BY rowid", (self._run,)
         )
@@ -58,12 +58,12 @@ class UnfinishedRun:
         try:
             return CallInFlight.from_json(json.loads(call))
         except (ValueError, TypeError):
-            # Damaged: that the call was made is still known.
+            # The entry is damaged, but it still proves that the call was made.
             name = next((name for name, index in self._models.items() if index == model), "")
             return CallInFlight(number, name, repeat, name, "")
 
     def forget_damaged(self) -> None:
-        """Remove the results that cannot be read any more, so that each is asked for again."""
+        """Remove damaged results, so that they are requested again."""
         rows = self.store.query("SELECT id, result FROM results WHERE run = ?", (self._run,)).fetchall()
         damaged = [(number,) for number, result in rows if not _is_readable(result)]
         with self._explained():
@@ -72,9 +72,9 @@ class UnfinishedRun:
         self.count -= len(damaged)
 
     def note_call(self, number: int, model: str, repeat: int, asked: str, key: bytes | None) -> None:
-        """Store that this call is about to be made; raises `UserError` if that is impossible.
+        """Record that this call is about to be made; raises `UserError` if that fails.
 
-        `asked` is the model itself or a judge of its answer, and `key` that of the answer in the cache.
+        `asked` is the called model, or a judge of its answer, and `key` is the cache key of the answer.
         """
         call = CallInFlight(number, model, repeat, asked, key.hex() if key else "")
         with self._explained():
@@ -84,13 +84,13 @@ class UnfinishedRun:
             )
 
     def append(self, result: RowResult) -> None:
-        """Store the result in place of an earlier one; raises `UserError` if that is impossible."""
+        """Store the result, replacing an earlier one; raises `UserError` if that fails."""
         state = "failed" if result.error is not None else "unscored" if result.unscored else "good"
         text = json.dumps(result.to_json(), ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
         place = (self._run, *self._place(result.number, result.model, result.repeat))
         with self._explained(), self.store.transaction():
             replaced = self.store.query(f"DELETE FROM results WHERE {_OF_RESULT}", place)  # noqa: S608 - a constant
-            # The identifier rises with every write, which readers who follow the run rely on.
+            # The identifier increases with every write, which `RunFollower` relies on.
             self.store.query(
                 "INSERT INTO results (run, number, model, repeat, state, result) VALUES (?, ?, ?, ?, ?, ?)",
                 (*place, state, text),
@@ -99,17 +99,17 @@ class UnfinishedRun:
         self.count += 1 - replaced.rowcount
 
     def has_answer(self, number: int, model: str, repeat: int) -> bool:
-        """Return whether there is a result without an error, and with all of its scores."""
+        """Return whether there is a result without an error and with all of its scores."""
         found = self._result("good", number, model, repeat)
         return found is not None
 
     def unscored(self, number: int, model: str, repeat: int) -> RowResult | None:
-        """Return the result that has a response and lacks scores."""
+        """Return the result if it has a response but lacks scores."""
         found = self._result("unscored", number, model, repeat)
         return None if found is None else RowResult.from_json(json.loads(found))
 
     def forget_failed(self) -> None:
-        """Remove the results with an error, so that each is asked for again."""
+        """Remove results with an error, so that they are requested again."""
         with self._explained():
             removed = self.store.query("DELETE FROM results WHERE run = ? AND state = 'failed'", (self._run,))
         self.count -= removed.rowcount
@@ -122,18 +122,18 @@ class UnfinishedRun:
         return (RowResult.from_json(json.loads(result)) for (result,) in rows)
 
     def close(self) -> None:
-        """Leave the run to whoever resumes it."""
+        """Release the run, so that it can be resumed."""
         self.store.close()
 
     def remove(self) -> None:
-        """Remove the run from the store, once its table and manifest are written."""
+        """Remove the run from the store, after its table and manifest were written."""
         with contextlib.suppress(sqlite3.Error):
             self.store.query("DELETE FROM runs WHERE id = ?", (self._run,))
             self.store.vacuum()
         self.store.close()
 
     def unwritten(self, error: sqlite3.Error | OSError) -> UnwrittenError:
-        """Return the failure of a write."""
+        """Return the error for a failed write."""
         return UnwrittenError(
             f"the results cannot be written: {message_of(error)}",
             FilePlace(getattr(error, "filename", None) or self.store.path),
@@ -171,7 +171,7 @@ _OF_RESULT = "run = ? AND number = ? AND model = ? AND repeat = ?"
 
 
 class RunState(NamedTuple):
-    """A run that has not finished: `done` results are stored; `is_running` if a process works on it.
+    """An unfinished run: `done` results are stored; `is_running` is set if a process works on it.
 
     The header is empty if it is damaged.
     """
@@ -183,7 +183,7 @@ class RunState(NamedTuple):
 
 
 def planned_results(header: Header) -> int | None:
-    """Return how many results the run is to have."""
+    """Return the planned number of results."""
     try:
         rows, repeats = header["rendered"]["rows"], header["settings"]["repeats"]
         return int(rows) * len(header["models"]) * int(repeats)
@@ -192,9 +192,9 @@ def planned_results(header: Header) -> int | None:
 
 
 def create_run(folder: Path, stem: str, now: datetime, header: Mapping[str, Any]) -> UnfinishedRun:
-    """Start a run `<YYYYMMDD-HHMMSS>-<stem>`, under a name that no run in `folder` has.
+    """Start a run `<YYYYMMDD-HHMMSS>-<stem>`, under a name that is unique in `folder`.
 
-    Two runs that start in the same second get different names.
+    Runs that start in the same second get different names.
     """
     begin = f"{now:%Y%m%d-%H%M%S}-{stem}"
     try:
@@ -224,7 +224,7 @@ def create_run(folder: Path, stem: str, now: datetime, header: Mapping[str, Any]
 
 
 def reopen_run(path: Path) -> UnfinishedRun:
-    """Take over a run that did not finish; raises `UsageError` while another process works on it."""
+    """Claim an unfinished run; raises `UsageError` while another process works on it."""
     try:
         store = Store(path.parent)
         try:
@@ -249,7 +249,7 @@ def _check_idle(store: Store, owner: str, path: Path) -> None:
 
 
 def unfinished_runs(folder: Path) -> list[RunState]:
-    """Return the unfinished runs of a results folder by name; none if its store cannot be read."""
+    """Return the unfinished runs of a results folder by name; empty if its store cannot be read."""
     if not store_exists(folder):
         return []
     try:
@@ -265,7 +265,7 @@ def unfinished_runs(folder: Path) -> list[RunState]:
         return [
             RunState(folder / name, _header(header) or {}, done, store.is_alive(owner))
             for name, header, owner, done in rows
-            # A run that was killed between its last file and its end has finished.
+            # A run that was killed after writing its last file has finished.
             if file_name_problem(name) is None and not is_file(folder / f"{name}.json")
         ]
     except (sqlite3.Error, ValueError, TypeError):
@@ -284,14 +284,14 @@ def read_header(path: Path) -> Header:
 
 
 class RunFollower:
-    """Reads the results of a run that another process works on; belongs to one thread at a time."""
+    """Reads the results of a run that another process works on; not thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._last = 0
 
     def new_results(self) -> tuple[Header | None, list[RowResult]]:
-        """Return the header and the results since the last call; nothing if the run is gone."""
+        """Return the header and the results since the last call; empty if the run no longer exists."""
         if not store_exists(self._path.parent):
             return None, []
         try:

@@ -1,4 +1,4 @@
-"""What runs say of rows: passed, failed or errored, and why."""
+"""Verdicts on rows: passed, failed or errored, and why."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_REASON: Final = 200
 class FailedRow(NamedTuple):
     """A result that is not good: its row's number in the dataset, from 1, why, and the cells of its line.
 
-    `is_error` says that there is no answer at all; otherwise a metric gave it a score that is not good.
+    `is_error` means that there is no answer; otherwise, a metric gave a bad score.
     """
 
     number: int
@@ -34,13 +34,13 @@ class FailedRow(NamedTuple):
     is_error: bool
     cells: Mapping[str, str]
     place: int
-    """The result's place in the run's table, from 1."""
+    """The result's position in the run's table, counted from 1."""
 
 
 def failed_rows(run: RunSummary) -> tuple[FailedRow, ...]:
-    """Return the first 200 results of the run that are not good, in the table's order.
+    """Return the first 200 results of the run that are not good, in table order.
 
-    None if that is gone.
+    Empty if the table no longer exists.
     """
     stamp = stamp_of(run.results)
     if stamp is None:
@@ -58,9 +58,9 @@ def failed_rows(run: RunSummary) -> tuple[FailedRow, ...]:
 
 
 def standing_failures(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunSummary, FailedRow]]:
-    """Yield what the runs of one experiment say against rows, each row's newest result alone, with its run.
+    """Yield the rows of an experiment whose latest result is not good, each with its run.
 
-    Runs of a prompt that has changed since, and those over the prompt's examples, say nothing.
+    Runs of a prompt that has changed since, and runs over the prompt's examples, are ignored.
     """
     covered: set[int] = set()
     for run in newest_first:
@@ -73,9 +73,9 @@ def standing_failures(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunS
 
 
 def failing_numbers(newest_first: Iterable[RunSummary]) -> frozenset[int]:
-    """Return the numbers, from 1, of the rows whose latest result in these runs is not good.
+    """Return the numbers, counted from 1, of rows whose latest result in these runs is not good.
 
-    Raises `UserError` where the table of a run is gone.
+    Raises `UserError` if the table of a run no longer exists.
     """
     found: set[int] = set()
     covered: set[int] = set()
@@ -88,7 +88,7 @@ def failing_numbers(newest_first: Iterable[RunSummary]) -> frozenset[int]:
 
 @kept_by_file(32)
 def _numbers(table: Path) -> frozenset[int]:
-    """Return the numbers of the rows that a run has results of."""
+    """Return the numbers of the rows that have results in a run."""
     with open_text(table, newline="") as stream:
         return frozenset(
             int(cells["row_number"])
@@ -99,11 +99,11 @@ def _numbers(table: Path) -> frozenset[int]:
 
 _MAX_KNOWN: Final = 32
 _KNOWN: Final[dict[tuple[Path, Stamp], tuple[FailedRow, ...]]] = {}
-"""What was found in each table, by its path and stamp."""
+"""Cached failed rows of tables, by path and stamp."""
 
 
 def unchanged_dataset(run: RunSummary) -> Path | None:
-    """Return the dataset that the run went over, or None if it is another one by now."""
+    """Return the run's dataset, or None if it has changed since."""
     named = dataset_of(run)
     if named is None:
         return None
@@ -124,7 +124,7 @@ def _digest(path: Path) -> str:
 
 
 class Judged(Protocol):
-    """What is known of a run whose results are judged: its models and its metrics."""
+    """The properties of a run that verdicts need: its models and its metrics."""
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -132,13 +132,13 @@ class Judged(Protocol):
 
     @property
     def metrics(self) -> tuple[MetricSummary, ...]:
-        """The metrics; of a run that goes on, without scores."""
+        """The metrics, without scores while the run is active."""
 
 
 def objection(run: Judged, cells: Mapping[str, str]) -> str | None:
-    """Return what is wrong with a line of a run's table: its error, or a score that is not good.
+    """Return what is wrong with a line of a run's table: its error, or a bad score.
 
-    None for none.
+    None if nothing is wrong.
     """
     model = f" with `{cells.get('model')}`" if len(run.models) > 1 else ""
     error = cells.get("error")
@@ -157,7 +157,7 @@ def _failed(run: RunSummary, most: int | None) -> Iterator[FailedRow]:
 
 
 def _objection(metric: MetricSummary, cells: Mapping[str, Any]) -> str | None:
-    """Return what a metric says against a result; None if it is good, or scores without a good class."""
+    """Return a metric's objection to a result; None if it is good, or the metric has no good class."""
     good = good_class("discrete", metric.allowed_values) if metric.kind == "discrete" else None
     score = cells.get(metric.name)
     if good is None or not score or score == good:
@@ -172,7 +172,7 @@ def _short(text: str) -> str:
 
 
 def failing_choice(prompt: Path, experiment: str) -> RowChoice:
-    """Return the rows whose newest result is not good; raises `UsageError` where no run says so of any."""
+    """Return the rows whose latest result is not good; raises `UsageError` if there are none."""
     before = last_runs(prompt, experiment)
     if before.scored is None:
         raise UsageError(
@@ -194,11 +194,11 @@ _RANK: tuple[State, ...] = ("passed", "failed", "errored")
 
 
 class RowVerdict(NamedTuple):
-    """The verdict on one row, from all its results in a run; `number` counts from 1.
+    """The verdict on a row, from all its results in a run; `number` counts from 1.
 
-    A row is `passed` where no metric speaks against it, and `errored` where there is no answer. `expected` is
-    what the dataset expects where a column says it, in the form of `actual`; `seconds` are those of the
-    answers together.
+    A row is `passed` if no metric objects to it, and `errored` if there is no answer. `expected` is
+    the dataset's expected value, if any, in the form of `actual`; `seconds` is the total duration of the
+    answers.
     """
 
     number: int
@@ -210,11 +210,11 @@ class RowVerdict(NamedTuple):
 
 
 def row_verdicts(run: RunSummary) -> tuple[RowVerdict, ...]:
-    """Return the verdict on each row of the run, in the table's order.
+    """Return the verdict on each row of the run, in table order.
 
-    Raises `UserError` where the table is gone.
+    Raises `UserError` if the table no longer exists.
 
-    Of several results of a row (models, repeats) the worst one counts.
+    If a row has several results (models, repeats), the worst one is used.
     """
     found: dict[int, RowVerdict] = {}
     for cells in row_results(run):
@@ -227,7 +227,7 @@ def row_verdicts(run: RunSummary) -> tuple[RowVerdict, ...]:
 
 
 def newest_verdicts(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunSummary, RowVerdict]]:
-    """Yield the newest verdict on each row in these runs of one experiment, with its run."""
+    """Yield the latest verdict on each row in these runs of an experiment, with its run."""
     seen: set[int] = set()
     for run in newest_first:
         for verdict in row_verdicts(run):
@@ -237,7 +237,7 @@ def newest_verdicts(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunSum
 
 
 def verdict_of(run: Judged, number: int, cells: Mapping[str, str]) -> RowVerdict:
-    """Return the verdict on one result, whose line of the run's table is `cells`."""
+    """Return the verdict on a result, whose line of the run's table is `cells`."""
     message = objection(run, cells)
     state: State = "passed" if message is None else "errored" if cells.get("error") else "failed"
     expected, actual = _sides(cells)
@@ -249,7 +249,7 @@ def verdict_of(run: Judged, number: int, cells: Mapping[str, str]) -> RowVerdict
 
 
 def together(one: RowVerdict, other: RowVerdict) -> RowVerdict:
-    """Return the verdict on a row with two results: the worse one, with all that is said."""
+    """Combine the verdicts of two results of a row: the worse verdict, with the reasons of both."""
     worse = max(one, other, key=lambda verdict: _RANK.index(verdict.state))
     messages = dict.fromkeys(message for message in (one.message, other.message) if message)
     seconds = [each for each in (one.seconds, other.seconds) if each is not None]
@@ -257,7 +257,7 @@ def together(one: RowVerdict, other: RowVerdict) -> RowVerdict:
 
 
 def _sides(cells: Mapping[str, str]) -> tuple[str | None, str]:
-    """Return what was expected and what came, in one form, so that they can be laid side by side."""
+    """Return the expected and the actual value, in the same form, so that they can be compared."""
     keys = [
         column.removeprefix(PREDICTED_PREFIX)
         for column in cells
@@ -283,19 +283,19 @@ class _Run(NamedTuple):
 
 
 class LiveVerdicts:
-    """Follows a run; belongs to one thread at a time."""
+    """Follows the verdicts of an active run; not thread-safe."""
 
     def __init__(self, path: Path, metrics: Sequence[Mapping[str, Any]]) -> None:
-        """Prepare to follow the run of this path; `metrics` are those that `Started` names."""
+        """Follow the run with this path; `metrics` are those of the event `Started`."""
         self._follower = RunFollower(path)
         self._run = _Run((), tuple(map(_without_scores, metrics)))
         self._header: Mapping[str, Any] = {}
         self._known: dict[int, RowVerdict] = {}
 
     def fresh(self) -> list[RowVerdict]:
-        """Return the verdicts that are new or changed since the last call; none if the run is gone.
+        """Return new and changed verdicts since the last call; empty if the run no longer exists.
 
-        Of several results of a row (models, repeats) the worst one so far counts.
+        If a row has several results (models, repeats), the worst one so far is used.
         """
         changed: dict[int, RowVerdict] = {}
         header, results = self._follower.new_results()

@@ -1,6 +1,6 @@
-"""Experiments defined by a Python function: the decorator, its calls, and their results.
+"""Experiments defined by a Python function: the decorator, calling the function, and the results.
 
-Only the process of a run does so, never the language server.
+Functions are only executed in the process of a run, never in the language server.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from promptls.text.format import plural
 
 
 def loaded_module(path: Path) -> ModuleType:
-    """Return the module of the file at `path`, which is run once; raises UserError where it cannot be.
+    """Import the file at `path` as a module, once; raises UserError if that fails.
 
-    What stands beside the file is imported by its plain name, as when the file is run.
+    Modules next to the file can be imported by name, as when the file is run as a script.
     """
     name = f"_promptls_experiment_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
     if name in sys.modules:
@@ -56,7 +56,7 @@ def loaded_module(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # a user's file may raise anything
+    except (Exception, SystemExit) as error:  # user code may raise anything
         del sys.modules[name]
         missing = isinstance(error, ModuleNotFoundError) and error.name
         raise UserError(
@@ -70,7 +70,7 @@ def loaded_module(path: Path) -> ModuleType:
 
 
 def value_of(module: ModuleType, name: str, path: Path) -> Any:
-    """Return what the module calls `name`; raises UsageError where that is nothing."""
+    """Return the module's attribute `name`; raises UsageError if it does not exist."""
     if not hasattr(module, name):
         raise UsageError(f"the file has no `{name}`", FilePlace(path), "save it, and run again")
     return getattr(module, name)
@@ -85,7 +85,7 @@ def _line_in(path: Path, error: BaseException) -> int | None:
 
 
 class FunctionOutcome(NamedTuple):
-    """What came of a row: a mapping, or an instance of the experiment's model; on an error, the row."""
+    """The outcome of a row: a mapping, or an instance of the experiment's model; on an error, the row."""
 
     result: Any
     error: str | None
@@ -93,17 +93,17 @@ class FunctionOutcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RowFunction:
-    """The function with everything that is the same for each row."""
+    """The function, with everything that does not depend on the row."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     named: Mapping[str, Any]
     model: type[BaseModel] | None
     timeout: float | None
-    """Seconds that one call may take; None for no limit."""
+    """Timeout of a call in seconds; None for no limit."""
 
     async def call(self, row: Any) -> FunctionOutcome:
-        """Return the outcome; an exception of the function is an error, a cancellation is not caught."""
+        """Call the function; exceptions become errors, while cancellation is propagated."""
         given = dict(row) if isinstance(row, Mapping) else row
         try:
             value = await asyncio.wait_for(self._value(given), self.timeout)
@@ -112,7 +112,7 @@ class RowFunction:
             if str(error) or self.timeout is None:
                 return failed_row(row, key_mask().mask(f"TimeoutError: {error}"))
             return failed_row(row, f"it took longer than {plural(self.timeout, 'second')}")
-        except Exception as error:  # noqa: BLE001 - a row that fails must not end the run
+        except Exception as error:  # noqa: BLE001 - a failed row must not end the run
             return failed_row(row, key_mask().mask(f"{type(error).__name__}: {error}"))
 
     async def _value(self, row: Any) -> Any:
@@ -122,7 +122,7 @@ class RowFunction:
         return await value if inspect.isawaitable(value) else value
 
     def _checked(self, value: Any) -> Any:
-        """Return the value as a row of the results; raises TypeError, or what the model raises."""
+        """Validate the value as a row of the results; raises TypeError, or the model's errors."""
         if isinstance(value, BaseModel) and (self.model is None or isinstance(value, self.model)):
             return value if self.model is not None else value.model_dump()
         if not isinstance(value, Mapping):
@@ -131,14 +131,14 @@ class RowFunction:
 
 
 def failed_row(row: Any, message: str) -> FunctionOutcome:
-    """Return the outcome of a row that has only an error: the row with the error in its own column."""
+    """Return the outcome of a failed row: the row with the error in the column `error`."""
     values = row.model_dump() if isinstance(row, BaseModel) else dict(row)
     column = "error" if "error" not in values else "experiment_error"
     return FunctionOutcome({**values, column: message}, message)
 
 
 _EVERY: float = 0.1
-"""Seconds between two lines of progress."""
+"""Interval of progress updates in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class _IndexedOutcome(Outcome):
 
 
 class FunctionRun:
-    """One run, from its first row to its last."""
+    """A run of a function over a dataset."""
 
     def __init__(
         self,
@@ -157,7 +157,7 @@ class FunctionRun:
         journal: Path | None = None,
         progress: TextIO | None = None,
     ) -> None:
-        """`journal` is where each finished row is written at once, `progress` where a line tells of them."""
+        """Finished rows are written to `journal` immediately; a progress line is written to `progress`."""
         self._function = function
         self._concurrency = concurrency
         self._journal = journal
@@ -168,11 +168,11 @@ class FunctionRun:
 
     @property
     def outcomes(self) -> list[FunctionOutcome]:
-        """What is finished, in the order of the dataset."""
+        """The finished outcomes, in dataset order."""
         return [self._outcomes[index] for index in sorted(self._outcomes)]
 
     async def work(self, dataset: Iterable[Any]) -> None:
-        """Every row has its outcome; raises what the dataset raises, and OSError of the journal."""
+        """Process all rows; raises the errors of the dataset, and OSError of the journal."""
         total = len(dataset) if isinstance(dataset, Sized) else None
         at_once = self._concurrency if total is None else min(self._concurrency, total)
         tasks = (Task(partial(self._call, index, row)) for index, row in enumerate(dataset))
@@ -220,7 +220,7 @@ class FunctionRun:
 
 
 def progress_stream() -> TextIO | None:
-    """Return the error stream, where somebody looks at it."""
+    """Return standard error if it is a terminal."""
     return sys.stderr if sys.stderr is not None and sys.stderr.isatty() else None
 
 
@@ -228,7 +228,7 @@ _STAMPED: Final = re.compile(r"\d{8}-\d{6}-")
 
 
 class ExperimentResults(DataTable):
-    """One row for each row of the dataset, in its order. See `DataTable`."""
+    """The results: one row for each row of the dataset, in order. See `DataTable`."""
 
     _keeps_results: ClassVar[bool] = True
 
@@ -236,23 +236,23 @@ class ExperimentResults(DataTable):
         """Create an empty table."""
         super().__init__(name, backend, *more, **options)
         self.errors: tuple[tuple[int, str], ...] = ()
-        """Of each row that failed its index, from 0, and why."""
+        """The index, from 0, and the error of each failed row."""
 
     def take(self, outcomes: Sequence[FunctionOutcome]) -> None:
-        """Have these results in place of all others."""
+        """Replace all rows by these outcomes."""
         self._rows = [outcome.result for outcome in outcomes]
         self.errors = tuple(
             (index, outcome.error) for index, outcome in enumerate(outcomes) if outcome.error is not None
         )
 
     def save_as(self, name: str) -> None:
-        """Keep the results under `name`, or, where there are others, under it with a number."""
+        """Store the results under `name`, with a number appended if the name is taken."""
         self.name = free_name(self.backend, name)
         self.save()
 
 
 def free_name(backend: Backend, name: str) -> str:
-    """Return the name, or with `-2`, `-3` … behind it where results have it already."""
+    """Return the name, with a suffix `-2`, `-3` … if results with that name exist."""
     number, candidate = 1, name
     while not _claimed(backend, candidate):
         number += 1
@@ -261,9 +261,9 @@ def free_name(backend: Backend, name: str) -> str:
 
 
 def _claimed(backend: Backend, name: str) -> bool:
-    """Return whether the name was free.
+    """Claim the name; return whether it was free.
 
-    Of a file then nobody else can have it, also not at the same moment.
+    For files, this is atomic: concurrent processes cannot claim the same name.
     """
     if not isinstance(backend, LocalBackend):
         return name not in backend.list_experiments()
@@ -277,9 +277,9 @@ def _claimed(backend: Backend, name: str) -> bool:
 
 
 def results_name(given: str | None, rows: Iterable[Any], function: str, prefix: str, now: datetime) -> str:
-    """Return the name of the results: the given one, the rows' common `experiment_name`, or the function's.
+    """Return the name of the results: the passed one, the rows' common `experiment_name`, or the function's.
 
-    It begins with the time of the run, unless it begins with one already.
+    The time of the run is prepended, unless the name already begins with a time.
     """
     name = given or _common_name(rows) or function
     name = as_file_name(f"{prefix}-{name}" if prefix else name)
@@ -293,12 +293,12 @@ def _common_name(rows: Iterable[Any]) -> str | None:
 
 
 DEFAULT_CONCURRENCY: Final = 16
-"""Rows of an asynchronous function that are worked on at once."""
+"""Number of rows that are processed concurrently by an asynchronous function."""
 _OPTIONS: Final = ("concurrency", "timeout", "progress")
 
 
 class ExperimentFunction:
-    """A function under `@experiment()`. It can still be awaited with one row."""
+    """A function decorated with `@experiment()`. It can still be called with a single row and awaited."""
 
     __name__: str
 
@@ -317,7 +317,7 @@ class ExperimentFunction:
         functools.update_wrapper(self, function)
 
     async def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Return what the function gives, awaited."""
+        """Call the function and return its awaited result."""
         value = self.func(*arguments, **named)
         return await value if inspect.isawaitable(value) else value
 
@@ -329,23 +329,23 @@ class ExperimentFunction:
         *arguments: Any,
         **named: Any,
     ) -> ExperimentResults:
-        """Call the function with each row of the dataset, and keep what it gives.
+        """Call the function with each row of the dataset, and store the results.
 
-        All further arguments go to each call. `concurrency` is how many rows are worked on at once (16
-        for an asynchronous function, 1 for another, which runs in a thread), `timeout` how many seconds
-        one may take, and `progress=False` silences the line on the error stream; a function that has
-        parameters of these names gets them instead.
+        All further arguments are passed to each call. `concurrency` is the number of concurrent calls (16
+        for an asynchronous function, 1 for a synchronous one, which runs in a thread), `timeout` limits
+        a call in seconds, and `progress=False` disables progress output; a function that has
+        parameters with these names receives them instead.
 
-        The results are saved in the back end `backend`, else in the experiment's own, else in that of
-        the dataset, under `YYYYMMDD-HHMMSS-<name>`, where a name that begins with such a time stays as
-        it is. Without a name it is the `experiment_name` that all rows have, or the function's. A manifest
-        stands beside tables in CSV, so that `promptls compare` and others know their metrics.
+        The results are saved in `backend`, else in the experiment's back end, else in that of
+        the dataset, under `YYYYMMDD-HHMMSS-<name>`; a name that begins with such a time is used
+        unchanged. The name defaults to the rows' common `experiment_name`, or the function's name. A manifest
+        is written next to CSV tables, so that `promptls compare` and others know their metrics.
 
-        Each row of the dataset is one of the results, at the same place. Where the function raises,
-        takes too long or gives no mapping, the result is the row itself with the reason under `error`.
-        When the run is cancelled or the program is interrupted, the rows that are finished are saved;
-        files of a local back end also hold them while the run goes on, in `<name>.unfinished.jsonl`.
-        Raises UserError where the results cannot be saved.
+        There is one result per row of the dataset, in the same order. If the function raises,
+        times out or does not return a mapping, the result is the row itself with the reason in `error`.
+        If the run is cancelled or the program is interrupted, finished rows are saved;
+        local back ends also store them during the run, in `<name>.unfinished.jsonl`.
+        Raises UserError if the results cannot be saved.
         """
         now = datetime.now(timezone.utc).astimezone()
         options = self._own_options(named)
@@ -364,7 +364,7 @@ class ExperimentFunction:
         try:
             await run.work(dataset)
         except UserError:
-            raise  # a dataset that is not there is an OSError too
+            raise  # a missing dataset raises an OSError too
         except OSError as error:
             raise _unwritten(error, journal) from error
         finally:
@@ -377,11 +377,11 @@ class ExperimentFunction:
         return results
 
     def run(self, dataset: Iterable[Any], *arguments: Any, **named: Any) -> ExperimentResults:
-        """Return the same as `arun`, for programs without an event loop."""
+        """Run `arun` synchronously."""
         return asyncio.run(self.arun(dataset, *arguments, **named))
 
     def _own_options(self, named: dict[str, Any]) -> dict[str, Any]:
-        """Return the options of the run, taken out of the named arguments that go to the function."""
+        """Remove the run's options from the keyword arguments for the function, and return them."""
         parameters = inspect.signature(self.func).parameters
         return {key: named.pop(key) for key in _OPTIONS if key in named and key not in parameters}
 
@@ -409,13 +409,13 @@ def experiment(
     name_prefix: str = "",
     **options: Any,
 ) -> ExperimentFunction | Callable[[Callable[..., Any]], ExperimentFunction]:
-    """Return a decorator for functions of a row, which makes experiments of them.
+    """Return a decorator that turns functions of a row into experiments.
 
     See `ExperimentFunction.arun`.
 
-    `experiment_model` is the pydantic model of the results, and `backend` where they are kept, with its
-    `options`, such as `root_dir`. `name_prefix` stands in front of the results' names. Without arguments
-    the parentheses may be left out.
+    `experiment_model` is the pydantic model of the results, and `backend` is where they are stored, with its
+    `options`, such as `root_dir`. `name_prefix` is prepended to the names of results. Without arguments,
+    the parentheses can be omitted.
     """
     if inspect.isroutine(experiment_model):
         return ExperimentFunction(experiment_model)
@@ -430,7 +430,7 @@ def experiment(
 def _write_manifest(
     results: ExperimentResults, function: RowFunction, dataset: Any, run: FunctionRun, started: datetime
 ) -> None:
-    """Write the manifest beside the table of a complete run; raises UserError."""
+    """Write the manifest next to the table of a complete run; raises UserError."""
     if run.is_complete and isinstance(results.backend, LocalBackend) and results.backend.format == "csv":
         from promptls.experiments.python.program_manifest import Called, write_program_manifest
 
@@ -443,7 +443,7 @@ def _write_manifest(
 
 
 def _journal(backend: Backend, name: str) -> Path | None:
-    """Return where finished rows are while the run goes on; None for back ends that are no folder."""
+    """Return the file for finished rows during the run; None for back ends without a folder."""
     if not isinstance(backend, LocalBackend):
         return None
     path = backend.path_of(name, "experiments")

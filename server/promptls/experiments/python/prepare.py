@@ -1,4 +1,4 @@
-"""From a request for a code-defined experiment to a run that can start or resume."""
+"""Preparing a requested code-defined experiment to be started or resumed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def digest_of_row(row: Row) -> str:
 
 
 class FileRows:
-    """The rows of a file as mappings, read again each time; raises UserError at what cannot be read."""
+    """The rows of a file as mappings, read on each iteration; raises UserError for unreadable rows."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -68,16 +68,16 @@ class FileRows:
 
 
 class PythonRows:
-    """The chosen rows of whatever the experiment's file gives as its dataset."""
+    """The selected rows of the dataset that the experiment's file provides."""
 
     def __init__(self, rows: Iterable[Any], choice: RowChoice = ALL_ROWS) -> None:
-        # What can be gone over only once is kept, since rows are counted before any is asked.
+        # Iterators are stored in a list, since rows are counted before they are processed.
         self._rows = list(rows) if isinstance(rows, Iterator) else rows
         self.choice = choice
 
     @property
     def path(self) -> Path | None:
-        """The file that the rows come from, where that is known."""
+        """The file that contains the rows, if known."""
         if isinstance(self._rows, FileRows):
             return self._rows.path
         backend = getattr(self._rows, "backend", None)
@@ -88,14 +88,14 @@ class PythonRows:
         return path if path.is_file() else None
 
     def __iter__(self) -> Iterator[Row]:
-        """Yield each chosen row in order; raises `UsageError` for a condition that a row cannot answer."""
+        """Yield each selected row in order; raises `UsageError` for a condition that cannot be evaluated."""
         return self.choice.of(
             Row(number, number - 1, item if isinstance(item, Mapping) else dict(item), item)
             for number, item in enumerate(self._rows, start=1)
         )
 
     def count(self) -> int:
-        """Return how many rows are chosen."""
+        """Return the number of selected rows."""
         if self.choice == ALL_ROWS and isinstance(self._rows, Sized):
             return len(self._rows)
         return sum(1 for _ in self)
@@ -108,7 +108,7 @@ _SEED_PARAMETER = "seed"
 
 @dataclass(frozen=True, slots=True)
 class PythonPlan:
-    """A function and everything that it is called with; nothing is called yet."""
+    """A function and its arguments, before it is called."""
 
     experiment: PythonExperiment
     prompt: Path
@@ -118,21 +118,21 @@ class PythonPlan:
     rows: PythonRows
     arguments: Mapping[str, Any]
     metrics: Mapping[str, Metric]
-    """The metrics whose scores the results hold, by the column."""
+    """The metrics whose scores the results contain, by column."""
     model_name: str
-    """The model that the function was told to ask; the experiment's name where it is not told."""
+    """The model that was passed to the function; the experiment's name if none was passed."""
     requested_model: str | None = None
-    """The model that the function was told to ask, by whoever runs it or by the project."""
+    """The model that the request or the project selects for the function."""
     repeats: int = 1
-    """How often the function is called with each row."""
+    """How many times the function is called with each row."""
     engine: Engine = "local"
-    """Where the function is called: in this process, or on the nodes of a Ray cluster."""
+    """Where the function is executed: in this process, or on the nodes of a Ray cluster."""
     ray_address: str | None = None
     ray_from_project: bool = False
-    """Whether the settings of the project chose the address."""
+    """Whether the address comes from project settings."""
 
     def arguments_of(self, repeat: int) -> dict[str, Any]:
-        """Return what the function is called with beside a row; with a seed, each repeat has the next one."""
+        """Return the function's arguments other than the row; with a seed, each repeat uses the next seed."""
         arguments = dict(self.arguments)
         if isinstance(seed := arguments.get(_SEED_PARAMETER), int):
             arguments[_SEED_PARAMETER] = seed + repeat - 1
@@ -140,15 +140,15 @@ class PythonPlan:
 
     @property
     def is_asynchronous(self) -> bool:
-        """Whether the function is one to be awaited."""
+        """Whether the function is asynchronous."""
         return inspect.iscoroutinefunction(self.function)
 
 
 def python_plan(experiment: PythonExperiment, request: RunRequest) -> PythonPlan:
-    """Return the plan of the run; it runs the experiment's file, and loads the dataset.
+    """Execute the experiment's file, load the dataset and return the plan of the run.
 
-    Raises UserError for a file that cannot be run, and UsageError where nothing says which dataset is meant,
-    or what a parameter of the function is.
+    Raises UserError if the file cannot be executed, and UsageError if the dataset is not specified
+    or a parameter of the function has no value.
     """
     _check_options(experiment, request)
     path, prompt = Path(experiment.file), Path(request.prompt)
@@ -178,9 +178,9 @@ def python_plan(experiment: PythonExperiment, request: RunRequest) -> PythonPlan
 
 
 def _engine(prompt: Path, request: RunRequest) -> tuple[Engine, str | None, bool]:
-    """Return where the function is called, the address of the cluster, and whether the project says it.
+    """Return the engine, the address of the cluster, and whether the address comes from the project.
 
-    Raises UserError where there is no Ray.
+    Raises UserError if Ray is not installed.
     """
     settings = find_project(prompt).settings
     engine: Engine = request.engine or ("ray" if request.ray_address else settings.engine)
@@ -200,7 +200,7 @@ def _choice(experiment: PythonExperiment, request: RunRequest) -> RowChoice:
 
 
 def _check_options(experiment: PythonExperiment, request: RunRequest) -> None:
-    """Raise UsageError for what only an experiment that a prompt declares can be asked."""
+    """Raise UsageError for options that only apply to experiments declared by prompts."""
     place = FilePlace(experiment.file, experiment.line)
     if request.leave_one_out:
         raise UsageError(
@@ -273,7 +273,7 @@ def _rows(experiment: PythonExperiment, module: Any, request: RunRequest) -> Ite
 
 
 def python_manifest(prepared: PreparedPython, started: datetime) -> dict[str, Any]:
-    """Return what is known of a run before its first row, all but its name `run`."""
+    """Return the manifest of a run before its first row, without its name `run`."""
     plan, request = prepared.plan, prepared.request
     folder = results_folder(plan.prompt)
     files = file_hashes(plan)
@@ -310,7 +310,7 @@ def python_manifest(prepared: PreparedPython, started: datetime) -> dict[str, An
 
 
 def file_hashes(plan: PythonPlan) -> dict[str, str]:
-    """Return the hashes of the prompt and of the experiment's file, by path relative to the results."""
+    """Return the hashes of the prompt and of the experiment's file, by path relative to the results folder."""
     folder = results_folder(plan.prompt)
     return {
         relative(file, folder): hash_of_text(read_bytes(file).decode("utf-8", "surrogateescape"))
@@ -319,12 +319,12 @@ def file_hashes(plan: PythonPlan) -> dict[str, str]:
 
 
 Answered: TypeAlias = Mapping[tuple[int, int], str]
-"""The hashes of the rows that need no call, by number and repeat; empty where none is known."""
+"""The hashes of rows that need no call, by number and repeat; an empty text if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedPython:
-    """A plan with what it continues, and what to report before it runs."""
+    """A plan, the run that it continues, and its report."""
 
     plan: PythonPlan
     request: RunRequest
@@ -333,30 +333,30 @@ class PreparedPython:
     resumed: UnfinishedRun | None = None
     retried: RunSummary | None = None
     left: tuple[CallInFlight, ...] = ()
-    """Calls that may have been paid for when the run broke off, and are not made again."""
+    """Calls that may have been charged when the run was interrupted, and are not repeated."""
 
     @property
     def budget(self) -> Budget:
-        """What the run may spend: calls of the function, and the tokens and the cost that it gives."""
+        """The budget of the run: calls of the function, and the tokens and the cost that it returns."""
         request = self.request
         return Budget(request.max_calls, request.max_tokens, request.max_cost)
 
     @property
     def results(self) -> int:
-        """How many results the run has: rows x repeats."""
+        """The number of results: rows x repeats."""
         return self.planned.rows * self.plan.repeats
 
     def is_due(self, row: Row, repeat: int) -> bool:
-        """Return whether the function is to be called with the row."""
+        """Return whether the function still has to be called with the row."""
         return _is_due(row, repeat, self.answered)
 
 
 @contextmanager
 def prepared_python(code_defined: PythonRequest) -> Iterator[PreparedPython]:
-    """Provide the prepared run; the experiment's file was executed, and its function was not.
+    """Prepare the run: the experiment's file is executed, but its function is not called.
 
-    The process works in the folder of the experiment's file from here on, as when the file itself is run.
-    Raises UserError as `python_plan` does, and UsageError for a run that cannot be resumed.
+    The working directory is changed to the folder of the experiment's file.
+    Raises UserError as `python_plan` does, and UsageError if a run cannot be resumed.
     """
     request, experiment = code_defined
     resumed: UnfinishedRun | None = None
@@ -400,13 +400,13 @@ def prepared_python(code_defined: PythonRequest) -> Iterator[PreparedPython]:
 
 
 def _is_due(row: Row, repeat: int, answered: Answered) -> bool:
-    # A row that the dataset gives otherwise by now is another one.
+    # A row that has changed in the dataset counts as a different row.
     known = answered.get((row.number, repeat))
     return known is None or known not in {"", digest_of_row(row)}
 
 
 def _ids(plan: PythonPlan, calls: Sequence[CallInFlight]) -> dict[int, str]:
-    """Return the ids of the rows of these calls, by number, where they have some."""
+    """Return the ids of the rows of these calls, by number, if they have ids."""
     numbers = {call.number for call in calls}
     rows = (row for row in plan.rows if row.number in numbers) if numbers else ()
     return {row.number: str(row.values["id"]) for row in rows if row.values.get("id") not in {None, ""}}
@@ -460,7 +460,7 @@ def _question(plan: PythonPlan, calls: int) -> str | None:
         try:
             model = find_model(plan.requested_model, project.settings.models, project.root)
         except UsageError:
-            model = None  # the function may know it
+            model = None  # the function may accept it
         if model is not None and not is_paid(model):
             return None
     name = plan.experiment.name
@@ -469,7 +469,7 @@ def _question(plan: PythonPlan, calls: int) -> str | None:
 
 
 def _check_same(plan: PythonPlan, run: UnfinishedRun) -> None:
-    """Raise UsageError where the run would no longer be the same."""
+    """Raise UsageError if the run's inputs have changed."""
     changed = None
     hashes = file_hashes(plan)
     header = run.header

@@ -1,4 +1,4 @@
-"""The manifest of a program's own `arun`, so that its results can be compared and reported."""
+"""Manifests for `arun` in programs, so that their results can be compared and reported."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from promptls.security.files import read_bytes
 from promptls.workspace.python_experiments import PROMPT_PARAMETERS, findings_in_file
 
 MODEL_PARAMETERS: Final = ("model", "model_name")
-"""The parameters that name the model which an experiment asks."""
+"""The parameters that may contain the name of an experiment's model."""
 
 
 def column_metric(found: Any, column: str) -> Metric | None:
-    """Return a metric of promptls or of Ragas, under the name of its column."""
+    """Return the metric of promptls or Ragas with the name of its column."""
     if isinstance(found, Metric):
         return Metric(column, found.kind, found.allowed_values, found.function, found.lower_is_better)
     allowed = getattr(found, "allowed_values", None)
@@ -43,7 +43,7 @@ def column_metric(found: Any, column: str) -> Metric | None:
 
 
 def metric_of_value(name: str, value: Any) -> Metric:
-    """Return a metric for a score whose metric is not known."""
+    """Return a metric for a score whose metric is unknown."""
     if isinstance(value, list):
         return Metric(name, "ranking", None, list)
     if isinstance(value, int | float):
@@ -52,7 +52,7 @@ def metric_of_value(name: str, value: Any) -> Metric:
 
 
 class Called(NamedTuple):
-    """A function, and what it was called with beside the rows."""
+    """A function, and its arguments other than the rows."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -60,16 +60,16 @@ class Called(NamedTuple):
 
 
 Outcomes: TypeAlias = Sequence[tuple[Any, str | None]]
-"""For each row the result, a mapping or an instance of a model, and the error."""
+"""For each row, the result, which is a mapping or an instance of a model, and the error."""
 
 
 def write_program_manifest(
     table: Path, called: Called, dataset: Any, outcomes: Outcomes, started: datetime
 ) -> None:
-    """Write the manifest of an `arun` beside its table, so that the results can be compared and reported.
+    """Write the manifest of an `arun` next to its table, so that the results can be compared and reported.
 
-    The metrics are those of the function's file whose scores it returns, and all results of metrics.
-    Without the file of the function, as in a notebook, nothing is written. Raises OSError.
+    It lists the metrics of the function's file whose scores it returns, and all other metric results.
+    Nothing is written if the function has no file, as in a notebook. Raises OSError.
     """
     file = _file_of(called)
     if file is None:
@@ -121,7 +121,7 @@ def _file_of(called: Called) -> Path | None:
 
 
 def _named_arguments(called: Called) -> Mapping[str, Any]:
-    """Return the arguments of each call, with the defaults, by the names of the parameters."""
+    """Return the arguments of each call, including defaults, by parameter name."""
     try:
         bound = inspect.signature(called.function).bind(None, *called.arguments, **called.named)
     except TypeError:

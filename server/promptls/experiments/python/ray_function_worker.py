@@ -1,4 +1,4 @@
-"""What runs on a node of a Ray cluster for a code-defined experiment: its file, and calls of its function."""
+"""The worker on a node of a Ray cluster that executes a code-defined experiment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from promptls.text.errors import UserError
 
 
 class SentFunction(NamedTuple):
-    """The function of a file, and what it is called with beside a row, for each repeat."""
+    """The function of a file, and its arguments other than the row, for each repeat."""
 
     path: str
     text: bytes
@@ -30,13 +30,13 @@ class SentFunction(NamedTuple):
 
 
 class FunctionWorker:
-    """The function of one run in one process of the cluster. No call raises for what the function does."""
+    """The function of a run in a process of the cluster. Errors of the function are returned, never raised."""
 
     def __init__(self) -> None:
         self._functions: list[RowFunction] = []
 
     async def open(self, sent: SentFunction, environment: Mapping[str, str]) -> Opened | Declined:
-        """Return the function's file is run, in its folder; `environment` are the variables that it names."""
+        """Execute the function's file, in its folder; `environment` contains the variables that it uses."""
         path = Path(sent.path)
         os.environ.update(environment)
         if (other := _difference(path, sent.text)) is not None:
@@ -56,23 +56,23 @@ class FunctionWorker:
         """Return the outcome of the row as plain columns."""
         from ray import cloudpickle
 
-        # Ray's own copy has no types.
+        # Ray's bundled copy has no types.
         dumps: Callable[[Any], bytes] = cloudpickle.dumps
 
         result, error = await self._functions[repeat - 1].call(row)
         outcome = FunctionOutcome(result if isinstance(result, dict) else dict(result.model_dump()), error)
         try:
             dumps(outcome)
-        except Exception as reason:  # noqa: BLE001 - values of a user may refuse in any way
+        except Exception as reason:  # noqa: BLE001 - pickling user values may raise anything
             return failed_row(row, f"the result cannot be sent from its node: {reason}")
         return outcome
 
     async def close(self) -> None:
-        """Do nothing: there is nothing to close."""
+        """Do nothing."""
 
 
 def _difference(path: Path, text: bytes) -> Declined | None:
-    """Return why the file on this node is not the one that the run has; None if it is."""
+    """Return an error if the file on this node differs from that of the run."""
     try:
         if path.read_bytes() == text:
             return None

@@ -1,4 +1,4 @@
-"""Which code-defined experiment a request is for, found by reading Python files, and not by running them."""
+"""Finding the code-defined experiment of a request, by parsing Python files without executing them."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ from promptls.workspace.python_experiments import (
 )
 from promptls.workspace.settings import ProjectFile, find_project
 
-# Files and folders that are looked at where there is no project.
+# Maximum number of files and folders that are searched without a project.
 _MAX_STEPS = 1000
 
-# Experiments that are named where there are several to choose from.
+# Maximum number of experiments that are listed to choose from.
 _SHOWN = 4
 
 
 class PythonRequest(NamedTuple):
-    """A request for a code-defined experiment, and that experiment."""
+    """A request for a code-defined experiment, and the experiment."""
 
     request: RunRequest
     experiment: PythonExperiment
 
 
 def python_request(request: RunRequest) -> PythonRequest | None:
-    """Return the code-defined experiment that a request is for.
+    """Return the code-defined experiment of a request.
 
-    None if it is for one that a prompt declares.
+    None if the request is for an experiment declared by a prompt.
 
-    It is named by its name or as `file.py:name`, or is that of a run that is to be resumed or whose
-    failed rows are to be asked again. Python files are read, and not run. Raises UsageError for a
+    It is specified by its name or as `file.py:name`, or is that of a run to resume or to
+    retry. Python files are parsed, not executed. Raises UsageError for a
     file without such an experiment.
     """
     if request.resume is not None:
@@ -79,7 +79,7 @@ def python_request(request: RunRequest) -> PythonRequest | None:
         return PythonRequest(request, offered[name])
     known = [*declared, *project.settings.experiments, *offered]
     if not offered:
-        return None  # the prompt alone has a say, and tells what it declares
+        return None  # only the prompt's declarations apply; they are listed in its error
     raise UsageError(
         f"the prompt has no experiment `{name}`{did_you_mean(name, known)}",
         FilePlace(prompt),
@@ -94,7 +94,7 @@ def _declared(prompt: Path, unsaved: Mapping[str, str]) -> Mapping[str, Any]:
 
 
 def _check_declared(prompt: Path, unsaved: Mapping[str, str]) -> None:
-    """Raise UsageError where a prompt declares no experiment, and Python files have some for it."""
+    """Raise UsageError if a prompt declares no experiment, but Python files define some for it."""
     project = find_project(prompt)
     if not prompt.is_file() or project.settings.experiments or _declared(prompt, unsaved):
         return
@@ -109,10 +109,10 @@ def _check_declared(prompt: Path, unsaved: Mapping[str, str]) -> None:
 
 
 def _offered(prompt: Path, project: ProjectFile, name: str) -> list[PythonExperiment]:
-    """Return the experiments of Python files that may be run on the prompt.
+    """Return the experiments in Python files that can be run on the prompt.
 
-    Without a project, nobody says how far the folders reach: those beside the prompt come first, and around
-    its folder only so many are looked at.
+    Without a project, the search is not limited to a root folder: the prompt's folder is searched first, and
+    only a limited number of folders around it.
     """
     is_bounded = project.path is not None
     roots = [project.root] if is_bounded else [prompt.parent, prompt.parent.parent]
@@ -127,7 +127,7 @@ def _offered(prompt: Path, project: ProjectFile, name: str) -> list[PythonExperi
 
 
 def _again(request: RunRequest, header: Mapping[str, Any], folder: Path) -> PythonRequest | None:
-    """Return the request for a former run of a code-defined experiment, with its model, seed and rows."""
+    """Return the request for an earlier run of a code-defined experiment, with its model, seed and rows."""
     written_in = header.get("written_in")
     if not isinstance(written_in, str):
         return None
@@ -141,7 +141,7 @@ def _again(request: RunRequest, header: Mapping[str, Any], folder: Path) -> Pyth
         seed=settings.get("seed"),
         repeats=settings.get("repeats"),
         rows=None if request.complete else (header.get("dataset") or {}).get("rows"),
-        # A run on a cluster goes on there, unless somebody says otherwise.
+        # A run on a cluster is continued there by default.
         engine=request.engine or settings.get("engine"),
     )
     path = Path(os.path.normpath(folder / written_in))
@@ -160,14 +160,14 @@ def _in_file(path: Path, name: str) -> PythonExperiment:
 
 
 def python_access(code_defined: PythonRequest) -> Access:
-    """Return what the experiment's function may see: what its models, and those of its project, name."""
+    """Return the variables that the experiment's function may read: those of its models and its project."""
     request = code_defined.request
     project = find_project(Path(request.prompt))
     settings = project.settings
     names = [*request.models, settings.default_model, settings.judge, *settings.models]
     references: list[ModelReference] = []
     for name in dict.fromkeys(filter(None, names)):
-        with suppress(UsageError):  # a name that only the function knows
+        with suppress(UsageError):  # a name that is only known to the function
             references.append(find_model(name, settings.models, project.root))
     engine = request.engine or ("ray" if request.ray_address else settings.engine)
     on_ray = engine == "ray" and not request.ray_address

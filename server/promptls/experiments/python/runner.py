@@ -1,4 +1,4 @@
-"""Running a code-defined experiment on a prompt: its function is called with every row."""
+"""Running a code-defined experiment on a prompt, by calling its function with every row."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
 
 
 RowCall: TypeAlias = Callable[[Any, int], Awaitable[FunctionOutcome]]
-"""What a row and a repeat come to."""
+"""Calls the function with a row and a repeat."""
 
-# How often a row is called on another node when its own is lost.
+# How often a row is retried on a different node if its node is lost.
 _MAX_TRIES: Final = 3
 
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9_]{2,}\b")
 
 
 class RowCaller(NamedTuple):
-    """Calls the function of a plan; `at_once` is how many calls go on at a time where nobody says it."""
+    """Calls the function of a plan; `at_once` is the default number of concurrent calls."""
 
     call: RowCall
     at_once: int
@@ -60,9 +60,9 @@ class RowCaller(NamedTuple):
 
 @asynccontextmanager
 async def row_caller(plan: PythonPlan, timeout: float | None, most: int) -> AsyncIterator[RowCaller]:
-    """Provide the caller of the plan's function, on the chosen engine; `most` calls at a time are of any use.
+    """Yield a caller of the plan's function on the selected engine, for at most `most` concurrent calls.
 
-    Raises as `RayNodes.connect`, and `ModelError` where a node has not the experiment's file.
+    Raises the errors of `RayNodes.connect`, and `ModelError` if a node does not have the experiment's file.
     """
     if plan.engine == "ray":
         async with _on_cluster(plan, timeout, most) as caller:
@@ -98,7 +98,7 @@ async def _on_cluster(plan: PythonPlan, timeout: float | None, most: int) -> Asy
 
     is_ended = False
     try:
-        # A function that is not asynchronous has each node to itself.
+        # Synchronous functions are executed once per node at a time.
         yield RowCaller(call, DEFAULT_CONCURRENCY if plan.is_asynchronous else nodes.count)
         is_ended = True
     finally:
@@ -106,7 +106,7 @@ async def _on_cluster(plan: PythonPlan, timeout: float | None, most: int) -> Asy
 
 
 async def _called(nodes: RayNodes, row: Any, repeat: int) -> FunctionOutcome | ModelError:
-    """Return what the row came to on one node; the error of a node that was lost."""
+    """Call the function on a node; return the outcome, or the error if the node was lost."""
     try:
         outcome = await nodes.asked("", lambda actor: actor.call.remote(repeat, row))
     except ModelError as error:
@@ -125,7 +125,7 @@ def _sent(plan: PythonPlan, timeout: float | None) -> SentFunction:
 
 
 def _environment(text: bytes) -> dict[str, str]:
-    """Return the environment variables of providers and of the experiment's file that are set."""
+    """Return the environment variables that are set and used by providers or the experiment's file."""
     names = set(_VARIABLE.findall(text.decode("utf-8", "replace")))
     for provider in TABLE.values():
         names |= {*provider.key_envs, *([provider.base_url_env] if provider.base_url_env else [])}
@@ -133,15 +133,15 @@ def _environment(text: bytes) -> dict[str, str]:
 
 
 async def run_python(prepared: PreparedPython, on_event: Callable[[Event], None]) -> Finished:
-    """Call the function with each row, and write table and manifest beside those of the prompt's other runs.
+    """Call the function with each row, and write table and manifest next to those of the prompt's other runs.
 
-    Raises as `run_job`, and UserError if the dataset cannot be read to its end.
+    Raises the errors of `run_job`, and UserError if the dataset cannot be read completely.
     """
     return await run_job(FunctionJob(prepared), on_event)
 
 
 class FunctionJob(Job):
-    """The run of a function."""
+    """A run that calls a function with each row."""
 
     def __init__(self, prepared: PreparedPython) -> None:
         plan = prepared.plan
@@ -160,23 +160,23 @@ class FunctionJob(Job):
         self.noun = "rows" if plan.repeats == 1 else "results"
 
     def header(self, started: datetime) -> Mapping[str, Any]:
-        """As in Job."""
+        """See `Job`."""
         return python_manifest(self._prepared, started)
 
     @asynccontextmanager
     async def tasks(self, run: UnfinishedRun) -> AsyncIterator[Tasks]:
-        """As in Job."""
+        """See `Job`."""
         request = self._prepared.request
         most = min(request.concurrency or DEFAULT_CONCURRENCY, self.results)
         async with row_caller(self._plan, request.timeout, most) as caller:
             yield Tasks(self._tasks(run, caller.call), request.concurrency or caller.at_once)
 
     def write_table(self, path: Path, run: UnfinishedRun) -> None:
-        """As in Job."""
+        """See `Job`."""
         write_python_table(path, run, self._plan.experiment.name)
 
     def totals(self, run: UnfinishedRun) -> Totals:
-        """As in Job; the values of scores without a metric in the file determine its kind."""
+        """Return the totals; the kind of scores without a metric in the file is inferred from their values."""
         metrics = dict(self._plan.metrics)
         for result in run.results():
             for name, score in result.scores.items():
@@ -188,7 +188,7 @@ class FunctionJob(Job):
         return totals
 
     def check(self, outcome: RowOutcome) -> None:
-        """As in Job: without numbers, a budget cannot be held."""
+        """Raise UserError if the usage of the outcome is unknown, as the budget cannot be enforced."""
         result = outcome.result
         limits = (
             ("--max-cost", self.budget.cost, "cost", result.cost),
@@ -226,7 +226,7 @@ class FunctionJob(Job):
     def _result(self, row: Row, repeat: int, outcome: FunctionOutcome) -> RowResult:
         given = outcome.result
         columns = given if isinstance(given, dict) else dict(given.model_dump())
-        # What a file can hold of it: a resumed run reads it back from there.
+        # Converted to JSON values, because a resumed run reads the row back from the store.
         values: dict[str, Any] = self._mask.mask_all(json.loads(json_line(flat_row(columns))))
         scores = {
             name: Score(values[name], values.get(f"{name}_reason"))
