@@ -1,7 +1,7 @@
 """The SQLite file of a results folder: answers, unfinished runs, and an index of the finished ones.
 
 It is `experiments/.cache/results.sqlite`, in WAL mode, and can be used by several processes concurrently,
-any of which may be killed at any time. The table (CSV) and the manifest (JSON) of a finished run are published
+any of which may be killed at any time. Table (CSV) and manifest (JSON) of a finished run are published
 next to it and do not depend on it.
 """
 

@@ -16,7 +16,7 @@ _HOMES = {
     "MetricResult": "promptls.metrics.result",
     "aggregate": "promptls.metrics.result",
 }
-# By its name: the classes ask models, which the functions below them know nothing of.
+# Imported by name: the classes use models, which this lower layer must not depend on.
 _CLASSES = "promptls.api.metric_objects"
 
 
@@ -29,7 +29,7 @@ def __getattr__(name: str) -> Any:
 
 
 def metric_class(name: str, module: str) -> Any:
-    """Return the class of metrics with this name; raises AttributeError for `module` where there is none."""
+    """Return the metric class with this name; raises AttributeError for `module` if it does not exist."""
     classes: dict[str, Any] = import_module(_CLASSES).METRIC_CLASSES
     if name not in classes:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")

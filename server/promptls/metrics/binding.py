@@ -1,4 +1,4 @@
-"""Which value each parameter of a metric gets, by its name."""
+"""Binding the parameters of metrics to values, by name."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from promptls.text.suggest import did_you_mean
 RESPONSE_NAMES = ("response", "prediction", "predicted")
 REFERENCE_NAMES = ("expected", "reference")
 ANSWER_NAMES = ("seconds", "tokens", "cost", "output_schema")
-"""What is known of an answer beside its text: US dollars for `cost`, the schema that it was held to."""
+"""The properties of an answer that metrics can use; `cost` is in US dollars."""
 EXPECTED_PREFIX = "expected_"
 
 
 def check_binding(metric: Metric, columns: Sequence[str], output_key: str | None) -> None:
-    """Raise `UsageError` when a row with `columns` cannot give `metric` a parameter that it needs."""
+    """Raise `UsageError` if a row with `columns` cannot provide a required parameter of `metric`."""
     for parameter in metric_parameters(metric).required:
         if is_asked(metric, parameter):
             continue
@@ -36,18 +36,18 @@ def check_binding(metric: Metric, columns: Sequence[str], output_key: str | None
 
 
 def is_asked(metric: Metric, parameter: str) -> bool:
-    """Return whether the parameter is a judge or an embedder; one that `columns` gives a column is none."""
+    """Return whether the parameter is a judge or an embedder, and not bound to a column by `columns`."""
     return parameter in ASKED and parameter not in metric.columns and parameter not in metric.options
 
 
 def asks_for(metric: Metric) -> tuple[str, ...]:
-    """Return which of `judge` and `embedder` the metric asks."""
+    """Return which of `judge` and `embedder` the metric uses."""
     parameters = metric_parameters(metric)
     return tuple(name for name in (*parameters.required, *parameters.optional) if is_asked(metric, name))
 
 
 def is_bound(parameter: str, columns: Sequence[str], output_key: str | None) -> bool:
-    """Return whether a row with `columns` has a value for a parameter of this name."""
+    """Return whether a row with `columns` has a value for a parameter with this name."""
     return _source(parameter, columns, output_key) is not None
 
 
@@ -61,10 +61,10 @@ def bound_arguments(
     """Return the arguments of `metric` by parameter name: its options, then the row and the response.
 
     `response`, `prediction` and `predicted` are the model's response; `row` is the whole row; a
-    column's name is its value, also behind `expected_`; `expected` and `reference` are the column of that
-    name or of the other one, else the column of the prompt's output key. A judge and an embedder are not
-    among the arguments. Of what `answer` says beside the response, the names
-    in `ANSWER_NAMES` are known.
+    column's name, optionally with the prefix `expected_`, is its value; `expected` and `reference` are the
+    column of that name or of the other name, else the column of the prompt's output key. Judge and embedder
+    are not among the arguments. From `answer`, the names
+    in `ANSWER_NAMES` are available.
     """
     parameters = metric_parameters(metric)
     columns = tuple(row)
@@ -90,7 +90,7 @@ def bound_arguments(
 
 
 def _source(name: str, columns: Sequence[str], output_key: str | None) -> str | None:
-    """`response`, `row`, `answer`, `column <name>`, or None for a name that stands for nothing."""
+    """Return `response`, `row`, `answer`, `column <name>`, or None for an unknown name."""
     if name == "response":
         return "response"
     if name in columns:

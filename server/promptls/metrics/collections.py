@@ -1,4 +1,4 @@
-"""The classes of metrics, in the module that Ragas has them in."""
+"""The metric classes, under the import path that Ragas uses."""
 
 from typing import Any
 

@@ -1,11 +1,11 @@
-"""Metrics whose scores are classes, in the module that Ragas has them in."""
+"""Metrics whose scores are classes, under the import path that Ragas uses."""
 
 from typing import Any
 
 from promptls.metrics import metric_class
 from promptls.metrics.metric import discrete_metric
 
-__all__ = ["DiscreteMetric", "discrete_metric"]  # noqa: F822 - the class comes when it is asked for
+__all__ = ["DiscreteMetric", "discrete_metric"]  # noqa: F822 - the class is loaded on access
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""How a judge is asked for a verdict, how several verdicts become one, and what grades mean."""
+"""Judge requests, parsing and combining verdicts, and grading by rubrics."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ from promptls.text.errors import UserError
 JUDGE: Final = "judge"
 EMBEDDER: Final = "embedder"
 ASKED: Final = (JUDGE, EMBEDDER)
-"""The names of the parameters that are given something to ask, and no column."""
+"""The names of parameters that receive a model instead of a column."""
 
 EMBEDDINGS: Final = "embeddings"
-"""The option of a metric that names the model of its `embedder`."""
+"""The metric option with the name of the embedding model."""
 
 
 class Judge(Protocol):
-    """A model that judges."""
+    """A judge model."""
 
     async def ask(
         self, messages: Sequence[Mapping[str, Any]], *, json_schema: Mapping[str, Any], sample: int = 1
     ) -> str:
-        """Return the text of the judge's answer, held to `json_schema` where the model can be.
+        """Return the text of the judge's answer, constrained to `json_schema` if the model supports that.
 
-        Several samples of one question are numbered from 1: none is served from another's answer. Raises
-        `UserError` where the judge does not answer.
+        `sample` counts from 1 and distinguishes repeated requests, which must not share cached answers.
+        Raises `UserError` if the judge does not answer.
         """
 
 
 class Embedder(Protocol):
-    """A model that makes embeddings."""
+    """An embedding model."""
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return a vector for each text, in order; raises `UserError` where there is no answer."""
+        """Return a vector for each text, in order; raises `UserError` if the model does not answer."""
 
 
-# Verdicts that one score may be made of.
+# Maximum number of verdicts per score.
 MAX_REPEATS = 25
 
-# Samples of the second try begin here, so that they are answers of their own.
+# Offset of sample numbers for second attempts, so that they are not answered from the cache.
 _SECOND_TRY = 1000
 
 _QUOTED = 120
@@ -64,11 +64,11 @@ Answer with one JSON object and nothing else. It has to fit this JSON Schema:
 
 
 class NoVerdictError(UserError):
-    """An answer of a judge that is no verdict."""
+    """The answer of a judge is not a verdict."""
 
 
 def verdict_schema(verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of an answer with a `reason`, which comes first, and a `verdict` of this schema."""
+    """Return the schema of an answer with first a `reason`, and then a `verdict` with this schema."""
     return {
         "type": "object",
         "properties": {
@@ -83,9 +83,9 @@ def verdict_schema(verdict: Mapping[str, Any]) -> dict[str, Any]:
 def material_of(
     user_input: object, retrieved_contexts: object, reference: object, response: str
 ) -> dict[str, object]:
-    """Return what a judge reads, by its names, in the order in which it is read.
+    """Return the material for a judge by name, in the order of the prompt.
 
-    None is left out of a question.
+    Values that are None are omitted from the prompt.
     """
     return {
         "user_input": user_input,
@@ -98,12 +98,12 @@ def material_of(
 def question(
     task: str, material: Mapping[str, object], schema: Mapping[str, Any], images: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """Return the messages that ask for a verdict: `material` by its names, without what is None.
+    """Return the messages that request a verdict on `material`, without values that are None.
 
-    The addresses of `images` become parts of the question, as the API of OpenAI has them.
+    The URLs of `images` become message parts in the format of the OpenAI API.
     """
     texts = {name: as_text(value) for name, value in material.items() if value is not None}
-    # A text cannot hold its own digest, so that nothing in it can look like its end.
+    # A text cannot contain its own digest, so it cannot forge its end marker.
     fence = hashlib.sha256("\0".join(texts.values()).encode("utf-8", "surrogatepass")).hexdigest()[:12]
     blocks = [f"<{name}-{fence}>\n{text}\n</{name}-{fence}>" for name, text in texts.items()]
     system = _INSTRUCTIONS.format(fence=fence, schema=json.dumps(schema, ensure_ascii=False))
@@ -121,13 +121,13 @@ _IMAGE_ADDRESS: Final = re.compile(
 _IMAGE_FILE: Final = re.compile(r"[^\n]{1,1000}\.(png|jpe?g|gif|webp)", re.IGNORECASE)
 _MAX_IMAGE_BYTES: Final = 20_000_000
 _SIGNATURES: Final = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF")
-"""What image files begin with: no other file is sent to a judge, whatever its name."""
+"""Signatures of image files: no other file is sent to a judge, regardless of its name."""
 
 
 def image_of(context: str) -> str | None:
-    """Return the address of the image that a context is: an address, or the content of a file at a path.
+    """Return the URL of a context that is an image: its URL, or a data URL with the content of its file.
 
-    None for any other text, and for a file that is no image, is not there or may not be read.
+    None for any other text, and for a file that is missing, not an image, or must not be read.
     """
     text = context.strip()
     if _IMAGE_ADDRESS.match(text):
@@ -146,16 +146,16 @@ def image_of(context: str) -> str | None:
 
 
 def as_text(value: object) -> str:
-    """Return a value as a judge reads it: texts as they are, everything else as JSON."""
+    """Return a value as text for a judge: texts unchanged, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 async def verdicts(
     judge: Judge, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any], repeats: int
 ) -> tuple[list[Mapping[str, Any]], list[UserError]]:
-    """Return the verdicts of `repeats` samples, and why the others are missing.
+    """Return the verdicts of `repeats` samples, and the errors of failed samples.
 
-    In order, all asked at once.
+    Samples are requested concurrently and returned in order.
     """
     asked = (_verdict(judge, messages, schema, sample) for sample in range(1, repeats + 1))
     outcomes = await asyncio.gather(*asked)
@@ -168,9 +168,9 @@ async def verdicts(
 async def voted(
     judge: Judge, task: str, material: Mapping[str, object], repeats: int, images: Sequence[str] = ()
 ) -> tuple[bool | None, str]:
-    """Return what most of the verdicts say, and why.
+    """Return the majority verdict and its reason.
 
-    None if there is none, or where they are evenly split.
+    None if there are no verdicts, or in case of a tie.
     """
     schema = verdict_schema({"type": "boolean"})
     problem = repeats_problem(repeats)
@@ -190,7 +190,7 @@ async def voted(
 async def supported(
     judge: Judge, task: str, material: Mapping[str, object], contexts: Sequence[str], repeats: int
 ) -> MetricResult:
-    """Return 1.0 if most verdicts are that contexts, texts and images, support what is asked, else 0.0."""
+    """Return 1.0 if most verdicts say that texts and images of the contexts support it, else 0.0."""
     addresses = [image_of(context) for context in contexts]
     texts = [context for context, image in zip(contexts, addresses, strict=True) if image is None]
     images = [image for image in addresses if image is not None]
@@ -202,7 +202,7 @@ async def supported(
 async def graded(
     judge: Judge, task: str, material: Mapping[str, object], span: tuple[int, int], repeats: int
 ) -> MetricResult:
-    """Return the median of the judge's grades, integers within `span`, with one grade's reason."""
+    """Return the median of the judge's grades, which are integers within `span`, with one of the reasons."""
     lowest, highest = span
     schema = verdict_schema({"type": "integer", "minimum": lowest, "maximum": highest})
     problem = repeats_problem(repeats)
@@ -219,14 +219,14 @@ async def graded(
 
 
 def repeats_problem(repeats: object) -> str | None:
-    """Return what is wrong with the option `repeats`; None if nothing is."""
+    """Return the error message for the option `repeats`; None if it is valid."""
     if isinstance(repeats, int) and not isinstance(repeats, bool) and 1 <= repeats <= MAX_REPEATS:
         return None
     return f"the option `repeats` is a whole number from 1 to {MAX_REPEATS}, not `{repeats}`"
 
 
 def read_verdict(text: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the object that a judge's answer holds, also in a fence or in prose; raises `NoVerdictError`."""
+    """Return the JSON object in a judge's answer, also within a fence or prose; raises `NoVerdictError`."""
     problem = "it holds no JSON object"
     for candidate in _objects(text):
         wrong = _misfit(candidate, schema)
@@ -263,7 +263,7 @@ async def _verdict(
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
-    """Return the JSON objects in a text: all of it, else those that begin at a brace, the last first."""
+    """Return the JSON objects in a text: the whole text, else those that begin at a brace, last first."""
     found = []
     decoder = json.JSONDecoder()
     begin = 0
@@ -287,9 +287,9 @@ _GRADE = re.compile(r"\s*(?:score)?\s*(-?\d+)\s*(?:_?description)?\s*", re.IGNOR
 
 
 def read_rubrics(value: object) -> dict[int, str] | str:
-    """Return what each grade stands for, in order, or what is wrong with `value`.
+    """Return the meaning of each grade, in order, or an error message for `value`.
 
-    Grades are written `1` or, as in Ragas, `score1_description`; the mapping may be text in JSON.
+    Keys are `1` or, as in Ragas, `score1_description`; the mapping may be JSON text.
     """
     if isinstance(value, str):
         try:
@@ -304,7 +304,7 @@ def read_rubrics(value: object) -> dict[int, str] | str:
         if grade is None:
             return f"`{key}` is no grade: write `1`, or `score1_description`"
         found[int(grade[1])] = str(words)
-    if len(found) < 2:  # noqa: PLR2004 - one grade says nothing
+    if len(found) < 2:  # noqa: PLR2004 - a single grade is meaningless
         return "rubrics have at least two grades"
     return dict(sorted(found.items()))
 
@@ -312,7 +312,7 @@ def read_rubrics(value: object) -> dict[int, str] | str:
 async def graded_by(
     judge: Judge, rubrics: object, material: Mapping[str, object], repeats: int
 ) -> MetricResult:
-    """Return the grade that the judge gives by the rubrics."""
+    """Return the judge's grade according to the rubrics."""
     grades = read_rubrics(rubrics)
     if isinstance(grades, str):
         return MetricResult(None, grades)

@@ -1,6 +1,6 @@
-"""Metrics by the name that a header gives them: a ready one, or `file.py:name`.
+"""Loading metrics by name: a built-in metric, or `file.py:name`.
 
-Loading runs the file. Only the process of an experiment does so, never the language server.
+Loading executes the file, which only happens in the process of an experiment, never in the language server.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from promptls.text.suggest import nearest
 
 
 def load_metric(name: str, root: Path, named: Mapping[str, NamedMetric] | None = None) -> Metric:
-    """Return the metric `name`, one of `named` or any other; a file's path is read from `root`.
+    """Return the metric `name`, one of `named` or any other; a file's path is relative to `root`.
 
-    A plain function counts as a numeric metric without limits when it is not decorated; an object
-    of another library counts when it has `score`. Raises `UsageError` for a file or a name that is
-    not there, `UserError` for a file that cannot be run.
+    An undecorated function becomes a numeric metric without limits; an object
+    of another library must have a method `score`. Raises `UsageError` for a file or a name that does
+    not exist, `UserError` for a file that cannot be executed.
     """
     if named and name in named:
         return _with_options(name, named[name], load_metric(named[name].use, root))
@@ -57,7 +57,7 @@ def load_metric(name: str, root: Path, named: Mapping[str, NamedMetric] | None =
 
 
 def missing_module(name: str) -> str:
-    """Return what to do where a user's file imports the module `name`, which is not installed."""
+    """Return the remedy for a user's file that imports the missing module `name`."""
     if name.partition(".")[0] == "ragas":
         return (
             '`pip install "promptls[ragas]"`, or take the same names from promptls: '
@@ -67,7 +67,7 @@ def missing_module(name: str) -> str:
 
 
 def _with_options(name: str, chosen: NamedMetric, metric: Metric) -> Metric:
-    """Return the metric under another name, with the values and columns that are fixed for it."""
+    """Return the metric renamed and with preset options and columns."""
     parameters = metric_parameters(metric)
     known = [*parameters.required, *parameters.optional]
     for option in {**chosen.options, **chosen.columns}:
@@ -82,7 +82,7 @@ def _with_options(name: str, chosen: NamedMetric, metric: Metric) -> Metric:
 
 
 class Parameters(NamedTuple):
-    """The names of a function's parameters; `takes_any` where it takes any others too."""
+    """The names of a function's parameters; `takes_any` is set if it accepts arbitrary keyword arguments."""
 
     required: list[str]
     optional: list[str]
@@ -103,7 +103,7 @@ def metric_parameters(metric: Metric) -> Parameters:
 
 
 def _module(path: Path, metric: str) -> ModuleType:
-    # The path's digest keeps files of the same name in two folders apart.
+    # The path's digest distinguishes files with the same name in different folders.
     name = f"_promptls_metrics_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
     if name in sys.modules:
         return sys.modules[name]
@@ -119,14 +119,14 @@ def _module(path: Path, metric: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    # What stands beside the file is imported by its plain name, as when the file is run.
+    # Modules next to the file can be imported by name, as when the file is run as a script.
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's file may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - user code may raise anything
         del sys.modules[name]
         raise UserError(
             f"the file of the metric `{metric}` cannot be run: {type(error).__name__}: {error}",
@@ -181,11 +181,11 @@ def _as_metric(found: Any, attribute: str, path: Path) -> Metric:
 
 
 def _foreign_metric(found: Any, attribute: str) -> Metric:
-    """Return a metric object of another library, such as Ragas, behind promptls's interface."""
+    """Adapt a metric object of another library, such as Ragas."""
     allowed = getattr(found, "allowed_values", None)
     asynchronous = callable(getattr(found, "ascore", None))
     score = found.ascore if asynchronous else found.score
-    # Ragas keeps the decorated function there; it alone knows the names of the parameters.
+    # Ragas stores the decorated function there, which has the names of the parameters.
     named = getattr(found, "_func", None) or score
 
     async def awaited(**arguments: Any) -> Any:
@@ -195,10 +195,10 @@ def _foreign_metric(found: Any, attribute: str) -> Metric:
         return score(**arguments)
 
     chosen: Any = awaited if asynchronous else called
-    # `inspect` reads it; without it, every foreign metric would seem to take any arguments.
+    # Read by `inspect`; otherwise, every foreign metric would appear to accept any arguments.
     chosen.__signature__ = inspect.signature(named)
     name = str(getattr(found, "name", None) or attribute)
-    # Ragas tells the kinds apart by the Python type of the allowed values.
+    # Ragas distinguishes the kinds by the Python type of the allowed values.
     if isinstance(allowed, list):
         return Metric(name, "discrete", allowed, chosen)
     if isinstance(allowed, int):

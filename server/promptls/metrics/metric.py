@@ -1,7 +1,7 @@
-"""Threads that wait for work, and that keep no program from ending.
+"""Metrics and the decorators that create them, and threads for synchronous metrics.
 
-The threads of the standard library's pools are waited for at the end, for ever where a function never ends;
-a new thread for each row takes longer than most metrics.
+Metrics run in daemon threads, because the standard library's pools are joined at exit, which would block if
+a function never returns. Threads are reused: starting one per row takes longer than most metrics.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from promptls.text.errors import UserError
 _Work: TypeAlias = Callable[[], None]
 
 _FREE: list[SimpleQueue[_Work]] = []
-"""The inboxes of threads that have nothing to do."""
+"""The inboxes of idle threads."""
 
 
 def start_in_thread(work: _Work) -> None:
-    """`work`, which raises nothing, begins in a thread: a free one, or a new one where there is none."""
+    """Run `work`, which must not raise, in an idle thread, or in a new one if there is none."""
     try:
         inbox = _FREE.pop()
     except IndexError:
@@ -48,11 +48,11 @@ AllowedValues: TypeAlias = Sequence[Any] | range | int | None
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A function of keyword arguments that scores one row.
+    """A function of keyword arguments that scores a row.
 
     `allowed_values` are the classes of a discrete metric, the lowest and highest value (both
     included) or the range of a numeric one, and the length of a ranking. The first class of a
-    discrete metric is the good one: its share of the rows is the metric's score.
+    discrete metric is the good one: its proportion among the rows is the metric's score.
     """
 
     name: str
@@ -63,29 +63,29 @@ class Metric:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Parameters that have the same value for every row."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """The columns of parameters that are named otherwise."""
+    """The columns of parameters whose names differ from the column."""
     judge: str | None = None
-    """The model that judges, for a metric that asks one; None for the project's."""
+    """The judge model of a metric that uses one; None for the project's default."""
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Return what the undecorated function returns."""
         return self.function(*arguments, **named)
 
     def score(self, *unnamed: Any, **given: Any) -> MetricResult:
-        """Return the score of the arguments `given`.
+        """Return the score for the arguments `given`.
 
-        An exception in the function is a result without a value.
+        An exception in the function gives a result without a value.
 
-        Raises `TypeError` when one that the function needs is missing, or has no name; those that it does
-        not take are left out, with a warning. An asynchronous function can be scored where no event loop
-        runs; elsewhere `ascore` is awaited.
+        Raises `TypeError` if a required argument is missing or arguments are positional; unknown arguments
+        are ignored with a warning. An asynchronous function can only be scored if no event loop is
+        running; otherwise use `ascore`.
         """
         arguments = self._taken(unnamed, given)
         try:
             value = self.function(**arguments)
             if inspect.isawaitable(value):
                 value = asyncio.run(_awaited(value))
-        except Exception as error:  # noqa: BLE001 - a row that cannot be scored must not end the run
+        except Exception as error:  # noqa: BLE001 - a scoring error must not end the run
             return self._broken(error)
         return self._checked(value)
 
@@ -108,11 +108,11 @@ class Metric:
         return [self.score(**arguments) for arguments in inputs]
 
     async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
-        """Return the same as `batch_score`, all of them at once."""
+        """Run `batch_score` concurrently."""
         return list(await asyncio.gather(*(self.ascore(**arguments) for arguments in inputs)))
 
     def _taken(self, unnamed: tuple[Any, ...], given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments that the function takes; raises `TypeError` as `score` does."""
+        """Return the arguments that the function accepts; raises `TypeError` as `score` does."""
         signature = signature_of(self.function)
         names = list(signature.parameters)
         if unnamed:
@@ -129,7 +129,7 @@ class Metric:
 
     def _broken(self, error: Exception) -> MetricResult:
         if isinstance(error, UserError):
-            # Its words are for people as they are.
+            # The message is already suitable for display.
             return MetricResult(None, f"{error.message}: {error.remedy}" if error.remedy else error.message)
         return MetricResult(None, f"Error executing metric {self.name}: {type(error).__name__}: {error}")
 
@@ -142,13 +142,13 @@ class Metric:
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
-    """Return the signature of a metric's function, which is asked for with each row.
+    """Return the signature of a metric's function; cached, because it is needed for each row.
 
-    Raises what `inspect` does.
+    Raises the errors of `inspect.signature`.
     """
     try:
         return _kept_signature(function)
-    except TypeError:  # an object that has no hash
+    except TypeError:  # an unhashable object
         return inspect.signature(function)
 
 
@@ -156,7 +156,7 @@ _kept_signature = lru_cache(maxsize=256)(inspect.signature)
 
 
 def as_result(value: Any) -> MetricResult:
-    """`value` as a result: itself, another library's result object, or a plain value without a reason."""
+    """Convert a MetricResult, another library's result object, or a plain value to a result."""
     if isinstance(value, MetricResult):
         return value
     if hasattr(value, "value") and hasattr(value, "reason"):
@@ -165,9 +165,9 @@ def as_result(value: Any) -> MetricResult:
 
 
 async def in_thread(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    """Return what the function returns, from a thread that does not keep the program from ending.
+    """Run the function in a daemon thread and return its result.
 
-    The threads of asyncio's own pool are waited for at the end, for ever when a function never ends.
+    The threads of asyncio's pool are joined at exit, which would block if the function never returns.
     """
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[Any] = loop.create_future()
@@ -184,10 +184,10 @@ async def in_thread(function: Callable[..., Any], arguments: Mapping[str, Any]) 
         value, error = None, None
         try:
             value = function(**arguments)
-        except BaseException as raised:  # noqa: BLE001 - it is raised where the score is awaited
+        except BaseException as raised:  # noqa: BLE001 - re-raised where the score is awaited
             passable = isinstance(raised, Exception) and not isinstance(raised, StopIteration)
             error = raised if passable else RuntimeError(repr(raised))
-        # The loop is closed when nobody waits any more.
+        # The loop is closed if the caller no longer waits.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, value, error)
 
@@ -212,7 +212,7 @@ def _numeric_problem(value: Any, allowed: AllowedValues) -> str | None:
     elif isinstance(allowed, Sequence) and allowed:
         inside = min(allowed) <= value <= max(allowed)
     else:
-        inside = value == value  # noqa: PLR0124 - not a number is the one value that differs from itself
+        inside = value == value  # noqa: PLR0124 - only NaN differs from itself
     return None if inside else f"returned '{value}' but expected value in range {allowed}"
 
 
@@ -247,9 +247,9 @@ def numeric_metric(
     allowed_values: tuple[float, float] | range | None = (0.0, 1.0),
     lower_is_better: bool = False,
 ) -> Callable[[Callable[..., Any]], Metric]:
-    """Return a decorator for functions that return a number; more is better, if not said otherwise.
+    """Return a decorator for functions that return a number; higher is better by default.
 
-    `allowed_values` is the lowest and the highest value, both included, or a range, or None for any.
+    `allowed_values` is the lowest and the highest value (inclusive), a range, or None for any number.
     """
     return _decorator(name, "numeric", allowed_values, lower_is_better=lower_is_better)
 
@@ -259,8 +259,8 @@ def ranking_metric(
 ) -> Callable[[Callable[..., Any]], Metric]:
     """Return a decorator for functions that return a ranked list of indices.
 
-    `allowed_values` is the length that the list must have; a sequence, as the Ragas documents
-    write it, leaves the length free.
+    `allowed_values` is the required length of the list; a sequence, as in the Ragas documentation,
+    does not restrict the length.
     """
     return _decorator(name, "ranking", allowed_values)
 

@@ -1,11 +1,11 @@
-"""Metrics whose scores are rankings, in the module that Ragas has them in."""
+"""Metrics whose scores are rankings, under the import path that Ragas uses."""
 
 from typing import Any
 
 from promptls.metrics import metric_class
 from promptls.metrics.metric import ranking_metric
 
-__all__ = ["RankingMetric", "ranking_metric"]  # noqa: F822 - the class comes when it is asked for
+__all__ = ["RankingMetric", "ranking_metric"]  # noqa: F822 - the class is loaded on access
 
 
 def __getattr__(name: str) -> Any:

@@ -57,21 +57,21 @@ OWN_METRICS: Final[dict[str, Metric]] = {
         multi_modal_relevance,
     )
 }
-"""Those of promptls itself, in the order of the documentation."""
+"""The metrics implemented by promptls, in the order of the documentation."""
 
 BUILTIN_METRICS: Final[dict[str, Metric]] = {**OWN_METRICS, **BUILTIN_RAGAS_METRICS}
-"""All of them, those that Ragas scores last."""
+"""All built-in metrics; those of Ragas come last."""
 
 
 def page_of_metric(name: str) -> str:
-    """Return the page of a built-in metric, in Markdown."""
+    """Return the documentation page of a built-in metric, in Markdown."""
     if name in RAGAS_PAGES:
         return RAGAS_PAGES[name]
     return (sys.modules[BUILTIN_METRICS[name].function.__module__].__doc__ or "").strip()
 
 
 def judge_calls(metric: Metric, ready: str) -> int:
-    """About how often a metric made of the ready one asks its judge about one row."""
+    """Return the approximate number of judge calls per row of a metric based on the built-in `ready`."""
     if ready in RAGAS_CALLS:
         return RAGAS_CALLS[ready]
     repeats = metric.options.get("repeats", 1)

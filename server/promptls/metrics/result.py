@@ -1,4 +1,4 @@
-"""The result of a metric, and many results as one number: their mean, or another aggregation."""
+"""The result of a metric, and the aggregation of results."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from promptls.text.suggest import did_you_mean
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MetricResult:
-    """A score and the reason for it; a `value` of None means that there is no score, and `reason` why.
+    """A score and its reason; `value` is None if there is no score, and `reason` then says why.
 
-    It counts, compares and is gone through as its value is: `result + 1`, `result == "pass"`,
-    `if result`. Two results are equal when value and reason are.
+    It supports the arithmetic, comparison and iteration of its value: `result + 1`, `result == "pass"`,
+    `if result`. Two results are equal if their values and reasons are.
     """
 
     value: Any
     reason: str | None = None
     traces: dict[str, Any] | None = None
-    """What a model was asked under `input`, and what it answered under `output`."""
+    """The request to a model under `input`, and its answer under `output`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return value and reason, as Ragas names them."""
+        """Return value and reason, with the keys that Ragas uses."""
         return {"result": self.value, "reason": self.reason}
 
     def __eq__(self, other: object) -> bool:
@@ -34,7 +34,7 @@ class MetricResult:
         return bool(self.value == other)
 
     def __hash__(self) -> int:
-        # Equal to its value, it has the hash of it; a list has none, and is no key of anything.
+        # A result equals its value, so it must have the same hash; lists are not hashable.
         return hash(self.value)
 
     def __bool__(self) -> bool:
@@ -109,14 +109,14 @@ AGGREGATIONS: Final[Mapping[str, Callable[[list[Any]], Any]]] = {
     "stdev": lambda values: statistics.stdev(values) if len(values) > 1 else 0.0,
     "count": len,
 }
-"""By name; `mode` is the most frequent value, the first of several, and takes classes too."""
+"""Aggregations by name; `mode` is the (first) most frequent value, and also works for classes."""
 
 
 def aggregate(results: Iterable[Any], how: str = "mean") -> Any:
-    """Return one number of many results, which may be MetricResults or values; None if there is none.
+    """Aggregate results, which may be MetricResults or values, to a number; None if there are no values.
 
-    Results without a value do not count. Raises UsageError for an unknown aggregation, and for classes where
-    the aggregation takes numbers.
+    Results without a value are ignored. Raises UsageError for an unknown aggregation, and for classes if
+    the aggregation requires numbers.
     """
     if how not in AGGREGATIONS:
         listed = ", ".join(f"`{name}`" for name in AGGREGATIONS)

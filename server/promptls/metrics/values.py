@@ -1,4 +1,4 @@
-"""Responses and expected values as the built-in metrics read them, and the packages that they need."""
+"""Parsing of responses and expected values for the built-in metrics, and importing optional packages."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, Final
 from promptls.text.errors import UserError
 
 ABSENT: Final = object()
-"""The value of a field that is not there."""
+"""The value of a missing field."""
 
 
 class NoJsonError(ValueError):
-    """A response that is no JSON; its message says where."""
+    """The response is not valid JSON; the message contains the location."""
 
 
 def json_of(text: str) -> Any:
-    """Return the value that `text` is in JSON; raises NoJsonError."""
+    """Parse `text` as JSON; raises NoJsonError."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -27,9 +27,9 @@ def json_of(text: str) -> Any:
 
 
 def items_of(value: object, *, split: bool = True) -> list[Any]:
-    """Return the items of a list, also of one in JSON.
+    """Return the items of a list or JSON list.
 
-    Else the text, at its commas where it is to be `split`.
+    Other text is split at commas if `split` is set.
     """
     if isinstance(value, list | tuple | set | frozenset):
         return list(value)
@@ -43,7 +43,7 @@ def items_of(value: object, *, split: bool = True) -> list[Any]:
 
 
 def item_set(value: object) -> frozenset[str]:
-    """Return the items of a value as a set, whatever the letters' case."""
+    """Return the items of a value as a set, ignoring case."""
     return frozenset(
         item.strip().casefold() if isinstance(item, str) else json.dumps(item, sort_keys=True, default=str)
         for item in items_of(value)
@@ -51,12 +51,12 @@ def item_set(value: object) -> frozenset[str]:
 
 
 def texts_of(value: object) -> list[str]:
-    """Return the texts that a value gives: those of a list, or itself."""
+    """Return the texts of a value: those of a list, or the value itself."""
     return [str(each) for each in value] if isinstance(value, list) and value else [str(value)]
 
 
 def field_of(value: object, path: str) -> object:
-    """Return the field at a path such as `a.b`, or ABSENT; a name with a dot in it comes first."""
+    """Return the field at a path such as `a.b`, or ABSENT; names that contain dots take precedence."""
     if isinstance(value, dict) and path in value:
         return value[path]
     for key in path.split("."):
@@ -67,9 +67,9 @@ def field_of(value: object, path: str) -> object:
 
 
 def same_value(one: object, other: object) -> bool:
-    """Return whether two values are the same.
+    """Return whether two values are equal.
 
-    Lists of single values in any order, texts without their ends.
+    Lists of scalars are compared in any order, texts without surrounding white space.
     """
     if isinstance(one, list) or isinstance(other, list):
         if one is ABSENT or any(isinstance(item, dict | list) for item in [*items_of(one), *items_of(other)]):
@@ -78,13 +78,13 @@ def same_value(one: object, other: object) -> bool:
     if isinstance(one, str) and isinstance(other, str):
         return one.strip() == other.strip()
     if isinstance(one, str) != isinstance(other, str) and not isinstance(one, dict) and one is not ABSENT:
-        # A table of comma-separated values holds nothing but text.
+        # All values in CSV files are texts.
         return str(one).strip().casefold() == str(other).strip().casefold()
     return one == other
 
 
 def read_json(value: object) -> object:
-    """Return what a text in JSON holds; any other value as it is."""
+    """Parse a JSON text; return any other value unchanged."""
     if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
         try:
             return json_of(value)
@@ -94,9 +94,9 @@ def read_json(value: object) -> object:
 
 
 def context_texts(value: object) -> list[str]:
-    """Return the texts of a list, also of one in JSON.
+    """Return the texts of a list or JSON list.
 
-    Any other text is the only one, and an empty one is none.
+    Any other text is a single item; an empty text gives no items.
     """
     read = read_json(value)
     if isinstance(read, list):
@@ -106,7 +106,7 @@ def context_texts(value: object) -> list[str]:
 
 
 def needed(module: str) -> Any:
-    """Return the module; raises `UserError` with what to install where it is not there."""
+    """Import the module; raises `UserError` with the package to install if it is missing."""
     try:
         return import_module(module)
     except ImportError:

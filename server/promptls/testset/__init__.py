@@ -1,4 +1,4 @@
-"""Test data from documents: a knowledge graph, scenarios, and queries with reference answers.
+"""Generation of test data from documents: knowledge graphs, scenarios, and queries with reference answers.
 
 The public names are imported on first use.
 """

@@ -1,4 +1,4 @@
-"""The documents that test data is made from, and how they are split into nodes of one subject."""
+"""Reading the documents for test data, and splitting them into nodes with a single subject."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import did_you_mean
 
 ENDINGS: Final = (".md", ".markdown", ".rst", ".txt")
-"""The endings of documents that are looked for in folders."""
+"""The file extensions of documents in folders."""
 
 _CONVERTED: Final = {".pdf", ".docx", ".doc", ".odt", ".pptx", ".epub", ".html", ".htm"}
 
@@ -24,11 +24,11 @@ _CONVERTED: Final = {".pdf", ".docx", ".doc", ".odt", ".pptx", ".epub", ".html",
 def read_documents(paths: Iterable[Path], base: Path | None = None) -> list[Node]:
     """Return a node for each document at the paths.
 
-    Of a folder, for each one below it, in the order of names.
+    Folders are searched recursively, in the order of names.
 
-    `source` is the path from `base`, or the name alone of a file that does not lie below it. What the
-    environment holds as a secret is taken out of the texts. Raises `UsageError` for a path that leads to no
-    text, and where there is none at all.
+    `source` is the path relative to `base`, or the name of a file outside of it. Secrets in the
+    environment are removed from the texts. Raises `UsageError` for a path without a
+    text, and if there are no documents.
     """
     mask = key_mask()
     nodes: dict[Path, Node] = {}
@@ -53,7 +53,7 @@ def _files(path: Path) -> Iterator[Path]:
     if not found:
         listed = ", ".join(f"`{ending}`" for ending in ENDINGS)
         raise UsageError("there is no document in the folder", FilePlace(path), f"documents end in {listed}")
-    # What stands in a hidden folder was written for no reader.
+    # Hidden folders do not contain documents for readers.
     yield from (each for each in found if not any(part[0] == "." for part in each.relative_to(path).parts))
 
 
@@ -85,7 +85,7 @@ def _shown(file: Path, base: Path | None) -> str:
 
 
 HEADINGS: Final = "headings"
-"""The property with the headings that a piece stands under, the outermost first."""
+"""The property with the headings above a chunk, outermost first."""
 
 _FENCE: Final = re.compile(r"^\s{0,3}(```|~~~)")
 _HEADING: Final = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
@@ -93,12 +93,12 @@ _UNDERLINE: Final = re.compile(r"^([=\-~^*+])\1{2,}\s*$")
 _PARAGRAPHS: Final = re.compile(r"\n\s*\n")
 _SENTENCES: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。\uff01\uff1f])")
 
-# The level of a heading that is underlined with these; others lie deeper.
+# The levels of headings by the character of their underline; others are deeper.
 _LEVELS: Final = {"=": 1, "-": 2}
 
 
 class Pieces(NamedTuple):
-    """What a splitter makes of a node: nodes, and how they are related to it and to one another."""
+    """The result of splitting a node: nodes, and their relationships to it and to each other."""
 
     nodes: Sequence[Node]
     relationships: Sequence[Relationship]
@@ -106,25 +106,25 @@ class Pieces(NamedTuple):
 
 @runtime_checkable
 class Splitter(Protocol):
-    """Cuts nodes into smaller ones."""
+    """The interface of splitters, which split nodes into smaller ones."""
 
     def split(self, node: Node) -> Pieces:
-        """Return the pieces of the node; none if it is to stay whole."""
+        """Return the pieces of the node; empty if it should not be split."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeadingSplitter:
-    """Cuts a text in Markdown or reStructuredText at its headings.
+    """Splits a Markdown or reStructuredText document at its headings.
 
-    A section longer than `most` characters is cut between paragraphs, or else between sentences; those
-    shorter than `fewest` go with the next one.
+    A section longer than `most` characters is split between paragraphs, or else between sentences; sections
+    shorter than `fewest` are merged with the next one.
     """
 
     most: int = 1500
     fewest: int = 200
 
     def split(self, node: Node) -> Pieces:
-        """As in Splitter; a text without headings is cut by its length alone."""
+        """See `Splitter`; a text without headings is split by length only."""
         sections = _merged(_sections(node.text), self.fewest, self.most)
         return pieces_of(
             node, [(text, section.path) for section in sections for text in _cut(section.text, self.most)]
@@ -133,17 +133,17 @@ class HeadingSplitter:
 
 @dataclass(frozen=True, slots=True)
 class PassageSplitter:
-    """Cuts a text between paragraphs into pieces of at most `most` characters, whatever its headings."""
+    """Splits a text between paragraphs into pieces of at most `most` characters, ignoring headings."""
 
     most: int = 1500
 
     def split(self, node: Node) -> Pieces:
-        """As in Splitter."""
+        """See `Splitter`."""
         return pieces_of(node, [(text, ()) for text in _cut(node.text, self.most)])
 
 
 def pieces_of(node: Node, texts: Iterable[tuple[str, Sequence[str]]]) -> Pieces:
-    """Nodes for the texts, with the headings that each stands under: children of `node`, in order."""
+    """Create nodes for the texts, with the headings above each, as ordered children of `node`."""
     made = [
         Node(
             {
@@ -173,7 +173,7 @@ class _Section(NamedTuple):
 
 
 def _sections(text: str) -> Iterator[_Section]:
-    """Yield the text between headings, each with its own heading at the top."""
+    """Yield the sections of a text, each beginning with its heading."""
     path: list[tuple[int, str]] = []
     lines: list[str] = []
     fence: str | None = None
@@ -190,7 +190,7 @@ def _sections(text: str) -> Iterator[_Section]:
             lines.append(line)
             continue
         level, title, above = found
-        # The title that is underlined stands in the line before.
+        # An underlined title is on the previous line.
         kept = [lines.pop()] if above else []
         if any(each.strip() for each in lines):
             yield section()
@@ -201,12 +201,12 @@ def _sections(text: str) -> Iterator[_Section]:
 
 
 def _heading(line: str, before: Sequence[str]) -> tuple[int, str, bool] | None:
-    """Return the level and title of the heading that ends in this line, and whether it began one earlier."""
+    """Return the level and title of the heading that ends on this line, and whether it has two lines."""
     if (match := _HEADING.match(line)) is not None:
         return len(match[1]), match[2], False
     title = before[-1].strip() if before else ""
     is_title = bool(title) and not _UNDERLINE.match(title) and title[0] not in "|-*>#"
-    # Another paragraph's last line is no title.
+    # The last line of a longer paragraph is not a title.
     is_title = is_title and (len(before) == 1 or not before[-2].strip())
     if is_title and (match := _UNDERLINE.match(line)) is not None and len(line.strip()) + 1 >= len(title):
         return _LEVELS.get(match[1], 3), title, True
@@ -214,13 +214,13 @@ def _heading(line: str, before: Sequence[str]) -> tuple[int, str, bool] | None:
 
 
 def _merged(sections: Iterable[_Section], fewest: int, most: int) -> Iterator[_Section]:
-    """Sections of some length: short ones begin the next one, as long as both stand under one heading."""
+    """Merge short sections with the next one, if both are under the same heading."""
     before: _Section | None = None
     for section in sections:
         if before is not None:
             together = f"{before.text.rstrip()}\n\n{section.text}"
             if len(together) <= most and (before.is_heading_alone or before.path[:1] == section.path[:1]):
-                section = _Section(section.path if before.is_heading_alone else before.path, together)  # noqa: PLW2901 - it is what the section has become
+                section = _Section(section.path if before.is_heading_alone else before.path, together)  # noqa: PLW2901 - the merged section replaces it
             else:
                 yield before
         before = None
@@ -233,7 +233,7 @@ def _merged(sections: Iterable[_Section], fewest: int, most: int) -> Iterator[_S
 
 
 def _cut(text: str, most: int) -> Iterator[str]:
-    """Pieces of at most `most` characters, cut where that hurts least."""
+    """Split a text into pieces of at most `most` characters, at the best available boundaries."""
     if len(text) <= most:
         yield text
         return
@@ -248,7 +248,7 @@ def _cut(text: str, most: int) -> Iterator[str]:
 
 
 def _packed(parts: Sequence[str], glue: str, most: int) -> Iterator[str]:
-    """As many of the parts together as fit."""
+    """Join as many consecutive parts as fit into a piece."""
     piece = parts[0]
     for part in parts[1:]:
         if len(piece) + len(glue) + len(part) > most:

@@ -1,4 +1,4 @@
-"""A knowledge graph: nodes with what is known of them, and the relationships between them."""
+"""Knowledge graphs: nodes with properties, and relationships between them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from promptls.text.errors import FilePlace, UsageError, UserError
 
 DOCUMENT: Final = "document"
 CHUNK: Final = "chunk"
-"""The types of nodes; a node that somebody makes may have none."""
+"""The types of nodes; custom nodes may have no type."""
 
 CHILD: Final = "child"
 NEXT: Final = "next"
-"""The relationships that a splitter makes: from a document to its pieces, and from a piece to the next."""
+"""The relationships created by splitters: from a document to its pieces, and from a piece to the next."""
 
 CONTENT: Final = "page_content"
 SOURCE: Final = "source"
-"""The properties with a node's text, and with the file that it comes from."""
+"""The properties with a node's text, and with the file that contains it."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Node:
-    """A document or a piece of one. Without an `id`, it gets one that follows from what it holds."""
+    """A document or a piece of a document. `id` defaults to a hash of its content."""
 
     properties: Mapping[str, Any] = field(default_factory=dict, hash=False)
     type: str = ""
@@ -44,22 +44,22 @@ class Node:
 
     @property
     def text(self) -> str:
-        """The property `page_content`; empty where there is none."""
+        """The property `page_content`; empty if it is missing."""
         return str(self.properties.get(CONTENT, ""))
 
     def texts(self, name: str) -> list[str]:
-        """Return a property that is a list of texts; empty where there is none."""
+        """Return a property that is a list of texts; empty if it is missing."""
         value = self.properties.get(name)
         return [str(each) for each in value] if isinstance(value, list | tuple) else []
 
     def with_properties(self, properties: Mapping[str, Any]) -> Node:
-        """Return the same node, which knows more."""
+        """Return a copy of the node with additional properties."""
         return replace(self, properties={**self.properties, **properties})
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Relationship:
-    """What relates two nodes, which are named by their ids."""
+    """A relationship between two nodes, which are referenced by id."""
 
     source: str
     target: str
@@ -69,7 +69,7 @@ class Relationship:
 
     @property
     def id(self) -> str:
-        """The same for the same relationship of the same nodes."""
+        """An id that is determined by the type and the nodes."""
         return _id_of("relationship", self.type, [self.source, self.target])
 
     def __repr__(self) -> str:
@@ -79,9 +79,9 @@ class Relationship:
 
 
 class KnowledgeGraph:
-    """Nodes by their ids, in order, and their relationships; each of these joins nodes of the graph.
+    """Ordered nodes by id, and relationships between them.
 
-    networkx holds the graph: `to_networkx` gives it to whoever wants to walk it.
+    The graph is stored with networkx, and accessible with `to_networkx`.
     """
 
     def __init__(self, nodes: Iterable[Node] = (), relationships: Iterable[Relationship] = ()) -> None:
@@ -94,26 +94,26 @@ class KnowledgeGraph:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """All nodes, in the order in which they came."""
+        """All nodes, in insertion order."""
         return tuple(node for _, node in self._graph.nodes(data="node"))
 
     @property
     def leaves(self) -> tuple[Node, ...]:
-        """The nodes that no splitter has cut into others."""
+        """The nodes that have not been split."""
         cut = {relationship.source for relationship in self.relationships_of(CHILD)}
         return tuple(node for node in self.nodes if node.id not in cut)
 
     @property
     def relationships(self) -> tuple[Relationship, ...]:
-        """All relationships, by the order of the nodes that they begin at."""
+        """All relationships, ordered by their source nodes."""
         return tuple(each for _, _, each in self._graph.edges(data="relationship"))
 
     def relationships_of(self, *types: str) -> tuple[Relationship, ...]:
         """Return the relationships of these types."""
         return tuple(each for each in self.relationships if each.type in types)
 
-    def node(self, id: str) -> Node:  # noqa: A002 - it is called so in the file, too
-        """Return the node of this id; raises KeyError where there is none."""
+    def node(self, id: str) -> Node:  # noqa: A002 - same name as in the file
+        """Return the node with this id; raises KeyError if it does not exist."""
         node: Node = self._graph.nodes[id]["node"]
         return node
 
@@ -124,7 +124,7 @@ class KnowledgeGraph:
     def relate(self, relationship: Relationship) -> None:
         """Add the relationship, replacing one of the same type between the same nodes.
 
-        Raises `UsageError` where one of its nodes is not.
+        Raises `UsageError` if one of its nodes is not part of the graph.
         """
         for end in (relationship.source, relationship.target):
             if end not in self._graph:
@@ -138,7 +138,7 @@ class KnowledgeGraph:
         )
 
     def to_networkx(self) -> Any:
-        """Return a `MultiDiGraph` of its own; nodes have a `node`, edges a `relationship`."""
+        """Return a copy as a `MultiDiGraph`; nodes have the attribute `node`, edges `relationship`."""
         return self._graph.copy()
 
     def save(self, path: Path | str) -> None:
@@ -147,7 +147,7 @@ class KnowledgeGraph:
 
     @classmethod
     def load(cls, path: Path | str) -> KnowledgeGraph:
-        """Return the graph that `save` has kept; raises `UserError` with the place of what is no graph."""
+        """Load a graph written by `save`; raises `UserError` with the location of invalid content."""
         return load(Path(path))
 
     def __repr__(self) -> str:
@@ -198,13 +198,13 @@ def save(graph: KnowledgeGraph, path: Path) -> None:
 
 
 MAX_GRAPH_BYTES = 500_000_000
-"""The size above which a knowledge graph is not loaded."""
+"""The maximum size of a knowledge graph; larger files are not loaded."""
 
 
 def load(path: Path) -> KnowledgeGraph:
     """Return the graph at `path`.
 
-    Raises `UsageError` where there is no file, and `UserError` for what is no graph.
+    Raises `UsageError` if the file does not exist, and `UserError` if it is not a graph.
     """
     try:
         value = json.loads(read_text(path, limit=MAX_GRAPH_BYTES))

@@ -1,4 +1,4 @@
-"""A model that makes test data: at its pace, within the budget, with each paid answer kept."""
+"""Calling a model to generate test data, with rate limits, a budget and a cache of answers."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from promptls.models.registry import find_model, open_model
 from promptls.models.steady import Pace, SteadyModel
 
 LONGEST_ANSWER: Final = 300
-"""Tokens of an answer; a query with its reference answer is a few sentences."""
+"""Default token limit of an answer; a query with its reference answer is a few sentences."""
 
 _CHARACTERS_A_TOKEN: Final = 4
-# A first answer keeps to the texts; where it was no good, others are to differ from it.
+# The first answer should stay close to the texts; later attempts should differ from it.
 _TEMPERATURE: Final = 0.2
 _WARMER: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class AskingSettings:
-    """How a model is asked: `seed` is that of the first sample, the next one has the next."""
+    """Settings for requests; `seed` is that of the first sample, and is incremented for each further one."""
 
     seed: int = 0
     concurrency: int = 4
@@ -49,7 +49,7 @@ class AskingSettings:
 
 @dataclass(slots=True)
 class AskingTotals:
-    """What asking has taken so far, in this process; `cost` in US dollars, None if no price is known."""
+    """The usage so far, in this process; `cost` is in US dollars, None if the price is unknown."""
 
     calls: int = 0
     cached: int = 0
@@ -59,7 +59,7 @@ class AskingTotals:
 
 
 class ModelAsker:
-    """Answers out of the cache where it can, else asks; never beyond the budget. See `opened_asker`."""
+    """Answers from the cache if possible, else calls the model, within the budget. See `opened_asker`."""
 
     def __init__(
         self, reference: ModelReference, model: SteadyModel, answers: SharedAnswers, settings: AskingSettings
@@ -76,7 +76,7 @@ class ModelAsker:
     async def ask(
         self, messages: Sequence[Mapping[str, str]], *, json_schema: Mapping[str, Any], sample: int = 1
     ) -> str:
-        """As in Asker; raises `BudgetSpentError` where the call might go beyond the budget."""
+        """See `Asker`; raises `BudgetSpentError` if the call might exceed the budget."""
         key = asking_key(self.reference, self._settings, messages, json_schema, sample)
 
         async def complete() -> Completion:
@@ -130,9 +130,9 @@ async def opened_asker(
     settings: AskingSettings | None = None,
     cache: AnswerCache | Path | None = None,
 ) -> AsyncIterator[ModelAsker]:
-    """Provide the model, ready for requests, until the block ends; raises `UsageError` and `ModelError`.
+    """Open the model until the end of the block; raises `UsageError` and `ModelError`.
 
-    With a `cache`, or the folder of one, what it has answered before is not asked again.
+    With a `cache`, or the folder of one, earlier answers are reused.
     """
     settings = settings or AskingSettings()
     reference = find_model(model) if isinstance(model, str) else model
@@ -156,7 +156,7 @@ async def opened_asker(
 
 
 def parameters_of(reference: ModelReference, settings: AskingSettings, sample: int) -> dict[str, Any]:
-    """Return the parameters of the request: those of the project's model override those given here."""
+    """Return the parameters of the request: those of the project's model override the settings."""
     return {
         "temperature": round(min(_TEMPERATURE + _WARMER * (sample - 1), 1.0), 2),
         "max_tokens": LONGEST_ANSWER,
@@ -173,7 +173,7 @@ def asking_key(
     json_schema: Mapping[str, Any],
     sample: int,
 ) -> bytes | None:
-    """Return the key of an answer in the cache; None if answers take neither time nor money."""
+    """Return the cache key of an answer; None if answers take neither time nor money."""
     if not is_worth_keeping(reference):
         return None
     prefix = key_prefix(reference, parameters_of(reference, settings, sample), json_schema)
@@ -181,5 +181,5 @@ def asking_key(
 
 
 def about_tokens(messages: Sequence[Mapping[str, str]]) -> int:
-    """About how many tokens the messages have."""
+    """Estimate the number of tokens of the messages."""
     return sum(len(message["content"]) for message in messages) // _CHARACTERS_A_TOKEN

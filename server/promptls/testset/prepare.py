@@ -1,4 +1,4 @@
-"""What is asked of whoever makes test data: the command line, and the process that the server starts."""
+"""Preparing requests for test data, from the command line or from the process that the server starts."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ from promptls.text.suggest import did_you_mean
 from promptls.workspace.settings import find_project, folder_to_trust
 
 Extraction: TypeAlias = Literal["rules", "model"]
-"""What reads the documents: rules, which cost nothing, or the model."""
+"""How documents are analyzed: with rules, which cost nothing, or with the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
-    """One dataset: absolute paths of documents, of `output`, and of a `graph` that is read or written.
+    """A request for a dataset: absolute paths of documents, of `output`, and of a `graph` to read or write.
 
-    `model` is the project's default where it is None. `distribution` and `personas` are as the command line
-    has them; empty `styles` and `lengths` are all. With `only_plan` it ends with the plan; without `yes`,
-    what costs much is asked first. `fresh` asks again what was answered before. `secrets` are variables for
-    the environment, such as keys; they are never written anywhere.
+    `model` defaults to that of the project. `distribution` and `personas` have the syntax of the command
+    line; empty `styles` and `lengths` mean all. With `only_plan`, it stops after the plan; without `yes`,
+    expensive requests require confirmation. `fresh` ignores cached answers. `secrets` are environment
+    variables, such as keys; they are never stored.
     """
 
     documents: Sequence[str] = ()
@@ -94,9 +94,9 @@ class GenerationRequest:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def access(self) -> Access:
-        """Return what it may see of the environment, and what it sends where.
+        """Return the variables that the process may read and the servers it uses.
 
-        Raises UserError as its plan does.
+        Raises the same UserErrors as its plan.
         """
         return requested_access(self)
 
@@ -107,9 +107,9 @@ _CONCURRENCY: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class GenerationPlan:
-    """Test data that can be made: documents are read, the model is there, the output may be written.
+    """A plan for test data: documents are read, the model is available, and the output can be written.
 
-    `drawn` is None if the model has to read the documents before scenarios can be chosen.
+    `drawn` is None if the model has to analyze the documents before scenarios can be selected.
     """
 
     request: GenerationRequest
@@ -126,27 +126,27 @@ class GenerationPlan:
 
     @property
     def documents(self) -> int:
-        """How many documents the graph has."""
+        """The number of documents in the graph."""
         return sum(node.type == DOCUMENT for node in self.graph.nodes)
 
     @property
     def scenarios(self) -> int:
-        """How many scenarios there are, or are wanted."""
+        """The number of scenarios, or the requested number."""
         return self.request.size if self.drawn is None else len(self.drawn.scenarios)
 
     def draw(self) -> Drawn:
-        """Return the scenarios of the graph as it is now, for the request's seed; raises `UserError`."""
+        """Draw scenarios from the current graph with the request's seed; raises `UserError`."""
         return _drawn(self.request, self.graph, self.synthesizers, self.distribution)
 
     def extraction(self, asker: Asker) -> list[Transform]:
-        """Return what still makes the graph, with a model that reads the documents."""
+        """Return the transforms that complete the graph with a model that analyzes the documents."""
         return default_transforms(
             embeddings=self.request.embeddings and is_installed(), extractors=_extractors(asker)
         )[1:]
 
 
 class PreparedGeneration(NamedTuple):
-    """A plan, and what is to be told before anything is spent on it."""
+    """A plan, and the report on it before anything is spent."""
 
     plan: GenerationPlan
     planned: Planned
@@ -156,9 +156,9 @@ class PreparedGeneration(NamedTuple):
 async def prepared(
     request: GenerationRequest, synthesizers: Sequence[QuerySynthesizer] = SYNTHESIZERS
 ) -> AsyncIterator[PreparedGeneration]:
-    """Provide `request` ready to be made: no model was asked yet, and no file written.
+    """Prepare `request`: no model is called yet, and no file is written.
 
-    Raises `UsageError` and `UserError` for what cannot be made.
+    Raises `UsageError` and `UserError` for invalid requests.
     """
     base = Path(request.base) if request.base else Path.cwd()
     output = Path(request.output)
@@ -206,17 +206,17 @@ async def prepared(
 
 
 def requested_access(request: GenerationRequest) -> Access:
-    """Return what the request may see of the environment, and what it sends where; raises `UsageError`."""
+    """Return the variables that the request may read and the servers it uses; raises `UsageError`."""
     return Access(find_project(Path(request.output)), (model_of(request),))
 
 
 def folder_of(request: GenerationRequest) -> Path:
-    """Return the folder whose settings hold for the request, and which must be trusted."""
+    """Return the folder whose settings apply to the request, and which must be trusted."""
     return folder_to_trust(Path(request.output))
 
 
 def model_of(request: GenerationRequest) -> ModelReference:
-    """Return the model that the request asks; raises `UsageError` for a model that is unknown."""
+    """Return the model of the request; raises `UsageError` for an unknown model."""
     project = find_project(Path(request.output))
     settings = project.settings
     base = Path(request.base) if request.base else Path.cwd()
@@ -238,7 +238,7 @@ def _asking(request: GenerationRequest, reference: ModelReference, settings: Pro
 
 
 def _check_ways(request: GenerationRequest) -> None:
-    """Raise `UsageError` for a style or a length that nobody knows, and for what is no persona."""
+    """Raise `UsageError` for unknown styles and lengths, and for invalid personas."""
     for text in request.personas:
         parse_persona(text)
     for noun, given, known in (("style", request.styles, STYLES), ("length", request.lengths, LENGTHS)):
@@ -251,9 +251,9 @@ def _check_ways(request: GenerationRequest) -> None:
 
 
 async def _graph(request: GenerationRequest, base: Path, *, embeddings: bool) -> tuple[KnowledgeGraph, bool]:
-    """Return the graph, and whether it was read from its file.
+    """Return the graph, and whether it was loaded from its file.
 
-    Where a model is to read them, of pieces alone.
+    If a model will analyze the documents, the graph is only split into pieces.
     """
     documents = read_documents(map(Path, request.documents), base) if request.documents else []
     loaded = _loaded(Path(request.graph), documents) if request.graph is not None else None
@@ -271,9 +271,9 @@ async def _graph(request: GenerationRequest, base: Path, *, embeddings: bool) ->
 
 
 def _loaded(path: Path, documents: Sequence[Node]) -> KnowledgeGraph | None:
-    """Return the graph that is kept there, of these documents where there are any.
+    """Load the stored graph; raises `UsageError` if it was not built from `documents`, if there are any.
 
-    None if none is kept yet.
+    None if there is no stored graph.
     """
     if not path.exists():
         if not path.parent.is_dir():
@@ -340,7 +340,7 @@ def _question(estimate: ModelEstimate, cost: float | None, settings: Project) ->
 
 
 def _estimate(plan: GenerationPlan) -> ModelEstimate:
-    """Return the cost of the first try of each query, and of reading the documents with a model."""
+    """Estimate the cost of the first attempt for each query, and of analyzing the documents with a model."""
     longest = parameters_of(plan.reference, plan.asking, 1).get("max_tokens")
     calls = cached = tokens = 0
     if plan.drawn is not None:
@@ -354,7 +354,7 @@ def _estimate(plan: GenerationPlan) -> ModelEstimate:
             for each in extractors
         ]
         calls = plan.request.size
-        # What a query is asked with is known only later: about two contexts of the usual length.
+        # The prompt of a query is not known yet; assume two contexts of average length.
         tokens = calls * (about_tokens(asked[0][0]) + 2 * sum(map(len, leaves)) // len(leaves) // 4)
     for messages, schema in asked:
         key = asking_key(plan.reference, plan.asking, messages, schema, 1)

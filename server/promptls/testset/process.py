@@ -1,4 +1,4 @@
-"""A plan is carried out: the graph finished, the scenarios asked about, the dataset written."""
+"""Executing a plan: completing the graph, generating samples for the scenarios, and writing the dataset."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from promptls.text.format import plural
 
 
 async def generate(plan: GenerationPlan, on_event: Callable[[Event], None]) -> Finished:
-    """Return the dataset is written; the manifest of the end says what it holds and what it took.
+    """Generate and write the dataset; the manifest of the final event describes its content and usage.
 
-    What is cancelled writes nothing, and tells `Stopped`: what was answered is kept, and the same request
-    goes on with it. A budget that is spent ends the asking, and what is there is written. Raises `UserError`
-    where no query is any good, and what the model raises.
+    If cancelled, nothing is written and `Stopped` is reported; answers are cached, so the same request
+    can continue. If the budget is exhausted, the samples generated so far are written. Raises `UserError`
+    if there is no acceptable query, and the errors of the model.
     """
     began = time.monotonic()
     progress = _Progress(plan, on_event)
@@ -63,7 +63,7 @@ async def _samples(plan: GenerationPlan, asker: ModelAsker, progress: _Progress)
 
 
 class _Progress:
-    """Tells of each query that is there, or is left out."""
+    """Reports each query that is generated or rejected."""
 
     def __init__(self, plan: GenerationPlan, on_event: Callable[[Event], None]) -> None:
         self._plan = plan

@@ -1,4 +1,4 @@
-"""The check of a model's answer: whether it is a query with a reference answer from the contexts."""
+"""Validation of a model's answer: a query with a reference answer that is based on the contexts."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from promptls.metrics.grading import NoVerdictError, read_verdict
 from promptls.testset.scenarios import ANSWER, QUERY, SAMPLE_SCHEMA
 from promptls.testset.transforms.extractors import STOP_WORDS, subject_words, words
 
-# The share of an answer's words that the contexts have to hold, by the beginnings of the words; who explains
-# something in other words still has this many of its own.
+# The minimum proportion of an answer's words that occur in the contexts, compared by word beginnings.
+# Paraphrases still reach this proportion.
 GROUNDED: Final = 0.4
 _STEM: Final = 4
 
-# The share of a query's words, likewise.
+# The same for the words of a query.
 ABOUT: Final = 0.3
 
-# Words from which on a text shows its language, and the shares of function words that show English and not.
+# Minimum words to detect English, and proportions of function words above and below which it is detected.
 _ENOUGH: Final = 6
 _ENGLISH: Final = 0.2
 _FOREIGN: Final = 0.05
@@ -30,7 +30,7 @@ _META: Final = re.compile(r"\b(?:text|context|question|quer(?:y|ies)|answer)s?\b
 _CODE: Final = re.compile(r"`([^`]+)`")
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 
-# So many words that stand so many times in an answer are a model that has lost its way.
+# A phrase of this many words that occurs this many times indicates a degenerate answer.
 _PHRASE: Final = 4
 _TIMES: Final = 3
 
@@ -43,7 +43,7 @@ class Draft(NamedTuple):
 
 
 def read_sample(text: str, contexts: Sequence[str]) -> Draft | str:
-    """Return the query and answer in a model's answer, or a sentence that says what is wrong with it."""
+    """Return the query and reference in a model's answer, or a sentence that says what is wrong with it."""
     try:
         found = read_verdict(text, SAMPLE_SCHEMA)
     except NoVerdictError:
@@ -75,7 +75,7 @@ def _problem(draft: Draft, contexts: Sequence[str]) -> str | None:
 
 
 def _is_about_the_task(text: str, contexts: str) -> bool:
-    """Return whether a text speaks of texts, questions and answers, of which the contexts do not."""
+    """Return whether a text mentions texts, questions or answers although the contexts do not."""
     if _FRAME.search(text) is not None:
         return True
     there = {match[0].casefold().rstrip("s") for match in _META.finditer(contexts)}
@@ -89,14 +89,14 @@ def _repeats_itself(text: str) -> bool:
 
 
 def _is_about(query: str, contexts: str) -> bool:
-    """Return whether the contexts hold enough of the query's words; a misspelled one has others as well."""
+    """Return whether the contexts contain enough of the query's words; a few may be misspelled."""
     there = {word[:_STEM] for word in subject_words(contexts)}
     said = [word[:_STEM] for word in subject_words(query)]
     return sum(word in there for word in said) >= ABOUT * len(said)
 
 
 def _is_grounded(answer: str, contexts: str) -> bool:
-    """Return whether the contexts hold the answer's numbers, code, and enough of its words."""
+    """Return whether the contexts contain the answer's numbers, code, and enough of its words."""
     if answer.casefold() in contexts.casefold():
         return True
     if not set(_NUMBER.findall(answer)) <= set(_NUMBER.findall(contexts)):
@@ -109,7 +109,7 @@ def _is_grounded(answer: str, contexts: str) -> bool:
 
 
 def _is_other_language(text: str, contexts: str) -> bool:
-    """Return whether a text has other letters than the contexts, or only one of both is in English."""
+    """Return whether a text uses a different script than the contexts, or only one of them is English."""
     if (script := _script(text)) is not None and (known := _script(contexts)) is not None and script != known:
         return script not in _scripts(contexts)
     found = [word.casefold() for word in words(text)]
@@ -126,7 +126,7 @@ def _english(found: Sequence[str]) -> float:
 
 
 def _script(text: str) -> str | None:
-    """Return the script of most letters; None if there are none."""
+    """Return the script of most letters; None if there are no letters."""
     counted = _counted(text)
     return counted.most_common(1)[0][0] if counted else None
 
@@ -142,6 +142,6 @@ def _counted(text: str) -> Counter[str]:
     counted: Counter[str] = Counter()
     for letter, count in letters.items():
         script = unicodedata.name(letter, "?").split()[0]
-        # Japanese is written with all three.
+        # Japanese uses all three scripts.
         counted["CJK" if script in {"CJK", "HIRAGANA", "KATAKANA"} else script] += count
     return counted

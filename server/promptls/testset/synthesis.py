@@ -1,4 +1,4 @@
-"""From scenarios to checked samples, and the dataset that they make."""
+"""Generating validated samples from scenarios, and writing the dataset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from promptls.testset.synthesizers.base_query import DEFAULT_TRIES, QuerySynthes
 from promptls.testset.transforms.model_extractors import Asker
 from promptls.text.errors import FilePlace, UsageError
 
-# Shares of common words from which on two queries are the same one.
+# Proportion of common words above which two queries are duplicates.
 _ALIKE: Final = 0.85
 
 _WORD: Final = re.compile(r"\w+")
@@ -30,14 +30,14 @@ _WORD: Final = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class GeneratedSample:
-    """A query with its reference answer, or a conversation, and the scenario that it was made for."""
+    """A query with its reference answer, or a conversation, and its scenario."""
 
     sample: SingleTurnSample | MultiTurnSample
     scenario: Scenario
 
     @property
     def query(self) -> str:
-        """What the user says."""
+        """The user's query."""
         said = self.sample.user_input
         if isinstance(said, list):
             return "\n".join(each.content for each in said if each.type == "human")
@@ -45,26 +45,26 @@ class GeneratedSample:
 
     @property
     def answer(self) -> str:
-        """The reference answer; empty without one."""
+        """The reference answer; empty if there is none."""
         return self.sample.reference or ""
 
 
 @dataclass(slots=True)
 class Samples:
-    """The results of scenarios: `left_out` counts them by reasons, `duplicates` those with nothing new."""
+    """The generated samples; `left_out` counts rejected ones by reason, `duplicates` repeated ones."""
 
     samples: list[GeneratedSample] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     duplicates: int = 0
     not_asked: int = 0
     stopped: str | None = None
-    """Why not all scenarios were asked about; None if all were."""
+    """Why not all scenarios were processed; None if all were."""
 
 
 async def generate_sample(
     synthesizer: QuerySynthesizer, scenario: Scenario, asker: Asker, tries: int = DEFAULT_TRIES
 ) -> GeneratedSample | str:
-    """Return the scenario's query with its reference answer, or why there is none.
+    """Generate the scenario's query with its reference answer, or return the reason why there is none.
 
     Raises `BudgetSpentError`, and `ModelError` if the model does not answer.
     """
@@ -72,7 +72,7 @@ async def generate_sample(
         made = await synthesizer.asked_sample(scenario, asker, tries)
     except (BudgetSpentError, ModelError):
         raise
-    except Exception as error:  # noqa: BLE001 - a class of the user's may raise anything
+    except Exception as error:  # noqa: BLE001 - user code may raise anything
         return f"`{synthesizer.name}` failed: {type(error).__name__}: {error}"
     return made if isinstance(made, str) else GeneratedSample(made, scenario)
 
@@ -85,10 +85,11 @@ async def generate_samples(
     at_once: int = 4,
     tell: Callable[[int, GeneratedSample | str], None] = lambda _index, _found: None,
 ) -> Samples:
-    """Return the samples in the order of their scenarios, without duplicates.
+    """Generate samples without duplicates, in the order of their scenarios.
 
-    `tell` hears of each as it is there, in any order. Where the budget ends, no further one is asked for.
-    A scenario that the model does not answer is left out; raises its `ModelError` where none is answered.
+    `tell` is called for each finished sample, in any order. If the budget is exhausted, no
+    further ones are requested.
+    Scenarios that the model does not answer are skipped; raises its `ModelError` if none is answered.
     """
     outcomes: dict[int, GeneratedSample | str] = {}
     failures: list[ModelError] = []
@@ -123,7 +124,7 @@ async def generate_samples(
 
 @dataclass(frozen=True, slots=True)
 class _SampleOutcome(Outcome):
-    """The sample of a scenario, or why there is none; None if the budget did not allow asking."""
+    """The sample of a scenario, or the reason why there is none; None if the budget was exhausted."""
 
     index: int
     found: GeneratedSample | str | None
@@ -154,7 +155,7 @@ def _is_alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def rows_of(samples: Sequence[GeneratedSample]) -> list[dict[str, Any]]:
-    """Return a row for each sample, in order; what the environment holds as a secret is taken out."""
+    """Return a row for each sample, in order, with secrets in the environment removed."""
     mask = key_mask()
     return [mask.mask_all(_row(str(number), sample)) for number, sample in enumerate(samples, start=1)]
 
@@ -178,7 +179,7 @@ def _row(number: str, made: GeneratedSample) -> dict[str, Any]:
 
 
 def check_output(path: Path, *, force: bool = False) -> None:
-    """Raise `UsageError` for a file that no dataset can be written to, or that is there and is not to go."""
+    """Raise `UsageError` if the file's format cannot be written, or it exists and `force` is not set."""
     if format_of(path) is None:
         listed = ", ".join(f"`{each.suffixes[0]}`" for each in FORMATS.values())
         raise UsageError(

@@ -310,7 +310,7 @@ def python_manifest(prepared: PreparedPython, started: datetime) -> dict[str, An
 
 
 def file_hashes(plan: PythonPlan) -> dict[str, str]:
-    """Return the hashes of the prompt and of the experiment's file, by path relative to the results folder."""
+    """Return the hashes of the prompt and the experiment's file, by path relative to the results folder."""
     folder = results_folder(plan.prompt)
     return {
         relative(file, folder): hash_of_text(read_bytes(file).decode("utf-8", "surrogateescape"))

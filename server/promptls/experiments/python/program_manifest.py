@@ -31,7 +31,7 @@ MODEL_PARAMETERS: Final = ("model", "model_name")
 
 
 def column_metric(found: Any, column: str) -> Metric | None:
-    """Return the metric of promptls or Ragas with the name of its column."""
+    """Return a metric of promptls or Ragas, renamed to its column."""
     if isinstance(found, Metric):
         return Metric(column, found.kind, found.allowed_values, found.function, found.lower_is_better)
     allowed = getattr(found, "allowed_values", None)

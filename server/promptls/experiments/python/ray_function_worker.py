@@ -30,7 +30,7 @@ class SentFunction(NamedTuple):
 
 
 class FunctionWorker:
-    """The function of a run in a process of the cluster. Errors of the function are returned, never raised."""
+    """The function of a run in a process of the cluster. Its errors are returned, never raised."""
 
     def __init__(self) -> None:
         self._functions: list[RowFunction] = []

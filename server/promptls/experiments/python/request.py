@@ -79,7 +79,7 @@ def python_request(request: RunRequest) -> PythonRequest | None:
         return PythonRequest(request, offered[name])
     known = [*declared, *project.settings.experiments, *offered]
     if not offered:
-        return None  # only the prompt's declarations apply; they are listed in its error
+        return None  # resolved, or reported as an error, by the prompt's declarations
     raise UsageError(
         f"the prompt has no experiment `{name}`{did_you_mean(name, known)}",
         FilePlace(prompt),

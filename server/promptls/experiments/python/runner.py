@@ -176,7 +176,7 @@ class FunctionJob(Job):
         write_python_table(path, run, self._plan.experiment.name)
 
     def totals(self, run: UnfinishedRun) -> Totals:
-        """Return the totals; the kind of scores without a metric in the file is inferred from their values."""
+        """Return the totals; scores without a metric in the file get a kind inferred from their values."""
         metrics = dict(self._plan.metrics)
         for result in run.results():
             for name, score in result.scores.items():
@@ -188,7 +188,7 @@ class FunctionJob(Job):
         return totals
 
     def check(self, outcome: RowOutcome) -> None:
-        """Raise UserError if the usage of the outcome is unknown, as the budget cannot be enforced."""
+        """Raise UsageError if the outcome lacks a number that the budget depends on."""
         result = outcome.result
         limits = (
             ("--max-cost", self.budget.cost, "cost", result.cost),

@@ -1,1 +1,1 @@
-"""The built-in metrics, one per module. The docstring is the page; its tables are run as tests."""
+"""The built-in metrics, one per module. Module docstrings are documentation pages whose tables are tested."""

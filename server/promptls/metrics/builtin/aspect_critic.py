@@ -39,7 +39,7 @@ async def aspect_critic(
     retrieved_contexts: object = None,
     repeats: int = 1,
 ) -> MetricResult:
-    """`pass` where the judge finds that the response has the aspect that `definition` asks for."""
+    """Return `pass` if the judge finds that the response has the aspect described by `definition`."""
     material = material_of(user_input, retrieved_contexts, reference, response)
     task = f"{definition}\nThe verdict is true where the answer is yes, and false where it is no."
     verdict, reason = await voted(judge, task, material, repeats)

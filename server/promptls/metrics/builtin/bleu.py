@@ -26,7 +26,7 @@ def bleu(response: str, expected: object) -> MetricResult:
     said = response.split(". ")
     found = max(
         (
-            # As Ragas calls it: each sentence of the reference is a list of references of its own.
+            # As in Ragas: each sentence of the reference is a separate list of references.
             sacrebleu.corpus_bleu(said, [[sentence] for sentence in text.split(". ")])
             for text in texts_of(expected)
         ),

@@ -16,7 +16,7 @@ from promptls.text.format import in_dollars
 
 @numeric_metric(allowed_values=None, lower_is_better=True)
 def cost(cost: float | None) -> MetricResult:
-    """Return the US dollars of the answer."""
+    """Return the cost of the answer in US dollars."""
     if cost is None:
         return MetricResult(None, "it is not known")
     return MetricResult(cost, in_dollars(cost))

@@ -25,7 +25,7 @@ from promptls.metrics.result import MetricResult
 def exact_match(
     response: str, expected: object, ignore_case: bool = False, strip: bool = False
 ) -> MetricResult:
-    """Return `pass` where the response is the text `expected`."""
+    """Return `pass` if the response equals the text `expected`."""
     given, wanted = response, str(expected)
     if strip:
         given, wanted = given.strip(), wanted.strip()

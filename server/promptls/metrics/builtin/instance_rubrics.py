@@ -32,6 +32,6 @@ async def instance_rubrics(
     retrieved_contexts: object = None,
     repeats: int = 1,
 ) -> MetricResult:
-    """Return the judge's grade by the `rubrics` of the row."""
+    """Return the judge's grade according to the row's `rubrics`."""
     material = material_of(user_input, retrieved_contexts, reference, response)
     return await graded_by(judge, rubrics, material, repeats)

@@ -28,7 +28,7 @@ from promptls.metrics.values import ABSENT, NoJsonError, field_of, json_of, same
 
 @numeric_metric()
 def json_field_match(response: str, expected: object, field: str | None = None) -> MetricResult:
-    """Return the share of the expected fields that the response has right, from 0 to 1."""
+    """Return the proportion of expected fields that are correct in the response, from 0 to 1."""
     try:
         given = json_of(response)
     except NoJsonError as error:

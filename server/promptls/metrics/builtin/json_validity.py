@@ -15,7 +15,7 @@ from promptls.metrics.values import NoJsonError, json_of
 
 @discrete_metric()
 def json_validity(response: str) -> MetricResult:
-    """`pass` where the response is JSON."""
+    """Return `pass` if the response is valid JSON."""
     try:
         json_of(response)
     except NoJsonError as error:

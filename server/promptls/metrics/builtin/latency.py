@@ -16,7 +16,7 @@ from promptls.text.format import plural
 
 @numeric_metric(allowed_values=None, lower_is_better=True)
 def latency(seconds: float | None) -> MetricResult:
-    """Return the seconds of the answer."""
+    """Return the duration of the answer in seconds."""
     if seconds is None:
         return MetricResult(None, "it is not known")
     return MetricResult(seconds, f"{plural(seconds, 'second')}")

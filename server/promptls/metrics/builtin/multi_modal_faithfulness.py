@@ -36,5 +36,5 @@ async def multi_modal_faithfulness(
     judge: Judge,
     repeats: int = 1,
 ) -> MetricResult:
-    """1.0 if the contexts support the response."""
+    """Return 1.0 if the contexts support the response, else 0.0."""
     return await supported(judge, _TASK, {"response": response}, context_texts(retrieved_contexts), repeats)

@@ -37,7 +37,7 @@ async def multi_modal_relevance(
     judge: Judge,
     repeats: int = 1,
 ) -> MetricResult:
-    """1.0 if the response is in line with question and contexts."""
+    """Return 1.0 if the response is in line with question and contexts, else 0.0."""
     return await supported(
         judge,
         _TASK,

@@ -23,7 +23,7 @@ from promptls.text.patterns import PatternError, search_pattern
 
 @discrete_metric()
 def regex_match(response: str, pattern: str, whole: bool = False) -> MetricResult:
-    """`pass` where the pattern is found in the response; a pattern that is none gives no score."""
+    """Return `pass` if the pattern matches in the response; an invalid pattern gives no score."""
     try:
         found = search_pattern(pattern, response.strip() if whole else response, whole=whole)
     except PatternError as error:

@@ -53,7 +53,7 @@ def _words(text: str, stem: bool) -> list[str]:
     if not stem:
         return words
     stemmer: Any = _stemmer()
-    # rouge-score leaves short words alone.
+    # rouge-score does not stem short words.
     return [stemmer.stem(word) if len(word) > _SHORT else word for word in words]
 
 
@@ -64,7 +64,7 @@ def _stemmer() -> object:
 
 
 def _score(expected: Sequence[str], said: Sequence[str], kind: str) -> dict[str, float]:
-    """Return the three measures of what both have in common: words in order, single words, or pairs."""
+    """Return precision, recall and F-measure of the common subsequence, words, or word pairs."""
     if kind == "rougeL":
         sequences: Any = needed("rapidfuzz.distance").LCSseq
         common, wanted, given = sequences.similarity(expected, said), len(expected), len(said)

@@ -40,6 +40,6 @@ async def rubrics(
     retrieved_contexts: object = None,
     repeats: int = 1,
 ) -> MetricResult:
-    """Return the judge's grade by `rubrics`, which are the same for every row."""
+    """Return the judge's grade according to `rubrics`, which are the same for every row."""
     material = material_of(user_input, retrieved_contexts, reference, response)
     return await graded_by(judge, rubrics, material, repeats)

@@ -24,7 +24,7 @@ from promptls.semantic.types.schemas import RUN_SECONDS, SchemaCheck, UndecidedE
 def schema_validity(
     response: str, schema: dict[str, Any] | None = None, output_schema: dict[str, Any] | None = None
 ) -> MetricResult:
-    """`pass` where the response is JSON that the schema allows; no score without a schema."""
+    """Return `pass` if the response is JSON that matches the schema; no score without a schema."""
     from jsonschema.exceptions import best_match
 
     chosen = schema if schema is not None else output_schema

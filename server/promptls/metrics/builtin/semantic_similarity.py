@@ -35,10 +35,10 @@ async def semantic_similarity(
     response: str,
     expected: object,
     embedder: Embedder,
-    embeddings: str | None = None,  # noqa: ARG001 - whoever gives the `embedder` has read it
+    embeddings: str | None = None,  # noqa: ARG001 - read by the caller, which creates `embedder`
     threshold: float | None = None,
 ) -> MetricResult:
-    """Return the cosine of the response's embedding and that of the nearest expected text, from 0 to 1."""
+    """Return the cosine similarity of the response and the most similar expected text, from 0 to 1."""
     given, *wanted = await embedder.embed([response, *texts_of(expected)])
     nearest = max(_cosine(given, each) for each in wanted)
     shown = f"the similarity is {nearest:.3f}"

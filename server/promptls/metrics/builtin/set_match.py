@@ -20,7 +20,7 @@ from promptls.metrics.values import item_set
 
 @discrete_metric()
 def set_match(response: str, expected: object) -> MetricResult:
-    """`pass` where response and `expected` are the same set."""
+    """Return `pass` if the response and `expected` are equal sets."""
     given, wanted = item_set(response), item_set(expected)
     problems = [
         f"{word}: {', '.join(sorted(items))}"

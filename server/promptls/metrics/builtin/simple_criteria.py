@@ -31,7 +31,7 @@ from promptls.metrics.result import MetricResult
 
 
 @numeric_metric(allowed_values=None)
-async def simple_criteria(  # noqa: PLR0913 - each is a column or an option of its own
+async def simple_criteria(  # noqa: PLR0913 - each is a separate column or option
     *,
     response: str,
     judge: Judge,
@@ -43,7 +43,7 @@ async def simple_criteria(  # noqa: PLR0913 - each is a column or an option of i
     highest: int = 5,
     repeats: int = 1,
 ) -> MetricResult:
-    """Return the judge's grade by what `definition` asks for, from `lowest` to `highest`."""
+    """Return the judge's grade for the criterion `definition`, from `lowest` to `highest`."""
     if not lowest < highest:
         return MetricResult(None, f"`lowest` ({lowest}) has to be less than `highest` ({highest})")
     material = material_of(user_input, retrieved_contexts, reference, response)

@@ -29,7 +29,7 @@ from promptls.metrics.values import items_of
 
 @discrete_metric()
 def string_presence(response: str, expected: object, ignore_case: bool = False) -> MetricResult:
-    """Return `pass` where every text of `expected` stands somewhere in the response."""
+    """Return `pass` if the response contains every text of `expected`."""
     wanted = [str(item) for item in items_of(expected, split=False)]
     missing = [text for text in wanted if not _stands_in(text, response, ignore_case)]
     if missing:

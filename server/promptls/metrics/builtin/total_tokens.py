@@ -15,7 +15,7 @@ from promptls.metrics.result import MetricResult
 
 @numeric_metric(allowed_values=None, lower_is_better=True)
 def total_tokens(tokens: float | None) -> MetricResult:
-    """Return the tokens of the answer."""
+    """Return the number of tokens of prompt and answer."""
     if tokens is None:
         return MetricResult(None, "it is not known")
     return MetricResult(tokens, f"{tokens:g} tokens")

@@ -1,4 +1,4 @@
-"""The metrics of Ragas, computed by Ragas: a table of them, and the adapter for our rows.
+"""The metrics of Ragas, computed by Ragas: a table of the metrics, and an adapter for rows.
 
-Only scoring imports `ragas`, in the process of a run. Names, parameters and pages come from the table.
+`ragas` is only imported for scoring, in the run's process. Names, parameters and pages come from the table.
 """

@@ -1,4 +1,4 @@
-"""Which metrics Ragas has, what each needs of a row, and which options it takes.
+"""The table of Ragas metrics: their required columns and their options.
 
 Source: `ragas.metrics.collections` of Ragas 0.4.3.
 """
@@ -19,10 +19,10 @@ DOCUMENTATION: Final = "https://docs.ragas.io/en/stable/concepts/metrics/availab
 
 @dataclass(frozen=True, slots=True)
 class RagasMetric:
-    """One metric: `kind` is its class in `ragas.metrics.collections`.
+    """A metric; `kind` is its class in `ragas.metrics.collections`.
 
-    `needs` are the parameters of its `ascore`, `may` those that it can do without; `options` are parameters
-    of the class with their defaults. `calls` is about how often it asks the judge about one row.
+    `needs` are the required parameters of its `ascore`, `may` the optional ones; `options` are parameters
+    of the class with their defaults. `calls` is the approximate number of judge calls per row.
     """
 
     name: str
@@ -38,12 +38,12 @@ class RagasMetric:
 
     @property
     def asks(self) -> bool:
-        """Whether it asks a judge."""
+        """Whether it uses a judge."""
         return self.calls > 0
 
 
 PROMPTS: Final = "prompts"
-"""The option with the instructions that count instead of Ragas's own, by the names of the prompts."""
+"""The option with instructions that override those of Ragas, by prompt name."""
 
 _QUESTION = ("user_input", "response")
 _PRECISION_OR_RECALL = "`mode` is `precision`, `recall` or `f1`."
@@ -232,7 +232,7 @@ def _function(row: RagasMetric) -> Callable[..., Any]:
         return await scored(row, given)
 
     function: Any = score
-    # `inspect` reads it: the function itself takes whatever it is given.
+    # Read by `inspect`: the function itself accepts any arguments.
     function.__signature__ = _signature(row)
     function.__name__ = row.name
     function.__doc__ = row.summary
@@ -251,7 +251,7 @@ def _signature(row: RagasMetric) -> Signature:
 
 
 def _common_options(row: RagasMetric) -> dict[str, Any]:
-    """Return the options that go to none of the parameters of the class."""
+    """Return the options that are not parameters of the class."""
     return {**({EMBEDDINGS: None} if row.embeds else {}), **({PROMPTS: None} if row.asks else {})}
 
 
@@ -281,10 +281,10 @@ def _page(row: RagasMetric) -> str:
 
 
 BUILTIN_RAGAS_METRICS: Final[dict[str, Metric]] = {row.name: _metric(row) for row in RAGAS_METRICS}
-"""By name, in the order of the documentation."""
+"""The metrics by name, in the order of the documentation."""
 
 RAGAS_PAGES: Final[dict[str, str]] = {row.name: _page(row) for row in RAGAS_METRICS}
-"""The page of each, in Markdown."""
+"""The documentation page of each metric, in Markdown."""
 
 RAGAS_CALLS: Final[dict[str, int]] = {row.name: row.calls for row in RAGAS_METRICS}
-"""About how often each asks the judge about one row."""
+"""The approximate number of judge calls per row of each metric."""

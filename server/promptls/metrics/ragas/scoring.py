@@ -1,4 +1,4 @@
-"""Columns as the classes of Ragas want them: lists of texts, conversations, tool calls."""
+"""Scoring with Ragas: converting columns to lists of texts, conversations and tool calls."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _AGENTS = frozenset({"assistant", "ai", "agent", "model"})
 
 
 def conversation(value: object, response: str) -> list[dict[str, Any]]:
-    """Return the messages of a conversation that ends with the agent: `role`, `content`, `tool_calls`.
+    """Return the messages of a conversation, with `role`, `content` and `tool_calls`; the agent's is last.
 
-    Raises `UserError` for what is no conversation.
+    Raises `UserError` if the value is not a conversation.
     """
     read = read_json(value)
     if isinstance(read, Mapping) and isinstance(read.get("messages"), list):
@@ -45,7 +45,7 @@ def conversation(value: object, response: str) -> list[dict[str, Any]]:
 
 
 def tool_calls(value: object) -> list[dict[str, Any]]:
-    """Return the calls of a list, also of one in JSON, each with `name` and `args`; raises `UserError`."""
+    """Return the tool calls of a list or JSON list, each with `name` and `args`; raises `UserError`."""
     read = read_json(value)
     if isinstance(read, Mapping):
         read = read.get("tool_calls", [read])
@@ -73,7 +73,7 @@ def _message(value: object) -> dict[str, Any]:
 
 
 def _call(value: object) -> dict[str, Any]:
-    # OpenAI's form has name and arguments one level deeper.
+    # In OpenAI's format, name and arguments are nested one level deeper.
     found = value.get("function", value) if isinstance(value, Mapping) else value
     if not isinstance(found, Mapping) or not isinstance(found.get("name"), str):
         raise UserError(f"`{value}` is no tool call: a call has `name` and `args`")
@@ -84,7 +84,7 @@ def _call(value: object) -> dict[str, Any]:
 
 
 def _calls_of_response(response: str) -> list[dict[str, Any]]:
-    """Return the calls that a response in JSON makes; a response of any other form makes none."""
+    """Return the tool calls in a JSON response; empty for any other response."""
     read = read_json(response)
     is_call = isinstance(read, Mapping) and ("tool_calls" in read or {"name", "args"} <= read.keys())
     if not is_call and not isinstance(read, list):
@@ -110,11 +110,11 @@ _INSTALL = 'run `pip install "promptls[ragas]"`'
 
 
 async def scored(row: RagasMetric, given: Mapping[str, Any]) -> MetricResult:
-    """Return the score of the row's values `given`.
+    """Return the score for the row's values `given`.
 
-    Raises `UserError` where Ragas is missing or the judge fails.
+    Raises `UserError` if Ragas is not installed or the judge fails.
     """
-    # The import takes seconds, in which the run's other requests go on.
+    # The import takes seconds; other requests of the run continue meanwhile.
     ragas = await asyncio.to_thread(_ragas)
     judge: Any = ragas.Judge(given[JUDGE]) if row.asks else None
     wanted = getattr(ragas.collections, row.kind)
@@ -136,7 +136,7 @@ async def scored(row: RagasMetric, given: Mapping[str, Any]) -> MetricResult:
             raise UserError(
                 f"`{row.name}` needs the package `{error.name or 'datacompy'}`", remedy=_INSTALL
             ) from None
-        except Exception as error:  # noqa: BLE001 - Ragas raises errors of many kinds
+        except Exception as error:  # noqa: BLE001 - Ragas raises many kinds of errors
             _refuse_failed(judge)
             raise UserError(f"Ragas could not score it: {type(error).__name__}: {error}") from None
     _refuse_failed(judge)
@@ -149,9 +149,9 @@ async def scored(row: RagasMetric, given: Mapping[str, Any]) -> MetricResult:
 
 
 def prompts_of(name: str, options: Mapping[str, Any]) -> dict[str, str]:
-    """Return the instructions with which the metric `name` asks.
+    """Return the instructions of the prompts of the metric `name`.
 
-    Raises `UserError` where Ragas is missing.
+    Raises `UserError` if Ragas is not installed.
     """
     row = next((each for each in RAGAS_METRICS if each.name == name), None)
     if row is None or not row.asks:
@@ -173,7 +173,7 @@ def _prompts_in(metric: Any) -> dict[str, Any]:
 
 
 def _change_prompts(metric: Any, name: str, changes: object) -> None:
-    """Give the prompts of a metric of Ragas the instructions in `changes`; raises `UserError`."""
+    """Apply the instructions in `changes` to the prompts of a Ragas metric; raises `UserError`."""
     if not changes:
         return
     if not isinstance(changes, Mapping):
@@ -194,13 +194,13 @@ def _change_prompts(metric: Any, name: str, changes: object) -> None:
 
 
 def _refuse_failed(judge: Any) -> None:
-    """Raise the judge's failure: some of the classes put an error or a number of their own in its place."""
+    """Raise the judge's failure, if any: some classes replace it by a different error or by a number."""
     if judge is not None and judge.failure is not None:
         raise judge.failure from None
 
 
 def _arguments(row: RagasMetric, given: Mapping[str, Any], messages: Any) -> dict[str, Any]:
-    """Return what the class's `ascore` takes of `given`."""
+    """Return the arguments of the class's `ascore`."""
     arguments: dict[str, Any] = {}
     for name in (*row.needs, *row.may):
         value = given.get(name)
@@ -231,8 +231,8 @@ def _turn(turn: Mapping[str, Any], messages: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def _ragas() -> Any:
-    """Return the modules of Ragas that are needed, and its base classes made ours; raises `UserError`."""
-    # It tells its makers of each use over the network, unless it is asked not to.
+    """Import Ragas, and return its modules and adapters for its base classes; raises `UserError`."""
+    # Disable telemetry.
     os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
     try:
         with warnings.catch_warnings():
@@ -244,7 +244,7 @@ def _ragas() -> Any:
     except ImportError as error:
         missing = (error.name or "ragas").partition(".")[0]
         raise UserError(f"this metric needs the package `{missing}`: {error}", remedy=_INSTALL) from None
-    # What it logs as an error is the reason of a score here.
+    # Errors that Ragas logs are reported as reasons of scores.
     logging.getLogger("ragas").setLevel(logging.CRITICAL)
     return SimpleNamespace(
         collections=collections,
@@ -255,8 +255,8 @@ def _ragas() -> Any:
 
 
 def _judge_class(base: Any) -> Any:
-    class RagasJudge(base):  # type: ignore[misc] # the base is known at run time alone
-        """The judge as Ragas asks an LLM; after a failure it is not asked again for this row."""
+    class RagasJudge(base):  # type: ignore[misc] # the base is only known at run time
+        """An adapter of the judge to Ragas's LLM interface; after a failure, it is not called again."""
 
         def __init__(self, judge: Judge) -> None:
             self._judge = judge
@@ -276,7 +276,7 @@ def _judge_class(base: Any) -> Any:
                 raise
 
         async def _answer(self, prompt: str, response_model: Any) -> Any:
-            # The same question twice asks for a second sample of the answer.
+            # A repeated request is a request for another sample.
             self._asked[prompt] += 1
             schema = response_model.model_json_schema()
             text = await self._judge.ask(
@@ -296,7 +296,7 @@ def _judge_class(base: Any) -> Any:
 
 def _embeddings_class(base: Any) -> Any:
     class RagasEmbeddings(base):  # type: ignore[misc] # as above
-        """The embedder as Ragas asks for embeddings."""
+        """An adapter of the embedder to Ragas's embeddings interface."""
 
         def __init__(self, embedder: Embedder) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""Synthesizers: each makes the scenarios of one kind of query out of a graph, and asks for them."""
+"""Synthesizers: each creates scenarios for one kind of query from a graph, and requests the queries."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from promptls.testset.transforms.relationship_builders.traditional import SHARED
 from promptls.text.errors import UsageError, UserError
 from promptls.text.suggest import did_you_mean
 
-# Themes that one node offers, so that a long one is not asked about in every way before the next one is.
+# Maximum number of themes per node, so that long nodes do not dominate.
 _THEMES: Final = 6
 
 
 def _single_specific(graph: KnowledgeGraph) -> list[Group]:
-    """Return each node with what it names."""
+    """Return each node with its entities and key phrases as themes."""
     return [
         Group((node,), themes)
         for node in graph.leaves
@@ -27,7 +27,7 @@ def _single_specific(graph: KnowledgeGraph) -> list[Group]:
 
 
 def _single_abstract(graph: KnowledgeGraph) -> list[Group]:
-    """Return each node that says something, with its subject."""
+    """Return each node that has a summary, with its subject as theme."""
     return [
         Group((node,), themes)
         for node in graph.leaves
@@ -36,7 +36,7 @@ def _single_abstract(graph: KnowledgeGraph) -> list[Group]:
 
 
 def _multi_specific(graph: KnowledgeGraph) -> list[Group]:
-    """Return pairs of nodes that name the same thing, with what they share."""
+    """Return pairs of nodes that share items, with these items as themes."""
     found = []
     for each in graph.relationships:
         shared = tuple(map(str, each.properties.get(SHARED) or ()))
@@ -46,7 +46,7 @@ def _multi_specific(graph: KnowledgeGraph) -> list[Group]:
 
 
 def _multi_abstract(graph: KnowledgeGraph) -> list[Group]:
-    """Return pairs of nodes with similar meaning, or else similar phrases, with both subjects."""
+    """Return pairs of nodes with similar meaning, or else similar phrases, with both subjects as theme."""
     related = graph.relationships_of("cosine_similarity") or graph.relationships_of("keyphrases_overlap")
     found = []
     for each in related:
@@ -58,7 +58,7 @@ def _multi_abstract(graph: KnowledgeGraph) -> list[Group]:
 
 
 def _subjects(node: Node) -> tuple[str, ...]:
-    """Return what a node is about: its own heading, and its best phrase."""
+    """Return the subjects of a node: its heading, and its best phrase."""
     return tuple(dict.fromkeys([*node.texts(HEADINGS)[-1:], *node.texts("keyphrases")[:1]]))
 
 
@@ -84,7 +84,7 @@ SYNTHESIZERS: Final[tuple[QuerySynthesizer, ...]] = (
         _multi_abstract,
     ),
 )
-"""The kinds of queries that there are without further ado."""
+"""The built-in kinds of queries."""
 
 DEFAULT_DISTRIBUTION: Final = {
     "single_hop_specific": 0.4,
@@ -95,7 +95,7 @@ DEFAULT_DISTRIBUTION: Final = {
 
 
 def parse_distribution(text: str, known: Iterable[str]) -> dict[str, float]:
-    """Return the shares that `name=share,…` writes; a name alone has the share 1. Raises `UsageError`."""
+    """Parse a distribution `name=share,…`; the share defaults to 1. Raises `UsageError`."""
     names = list(known)
     shares: dict[str, float] = {}
     for piece in filter(None, (piece.strip() for piece in text.split(","))):
@@ -117,7 +117,7 @@ def parse_distribution(text: str, known: Iterable[str]) -> dict[str, float]:
 
 
 def counts_of(distribution: Mapping[str, float], size: int) -> dict[str, int]:
-    """Return how many of `size` each has; what whole numbers leave over goes to the largest remainders."""
+    """Distribute `size` by shares; the rest after rounding down goes to the largest remainders."""
     whole = sum(distribution.values())
     exact = {name: size * share / whole for name, share in distribution.items()}
     counts = {name: int(count) for name, count in exact.items()}
@@ -128,7 +128,7 @@ def counts_of(distribution: Mapping[str, float], size: int) -> dict[str, int]:
 
 
 class Drawn(NamedTuple):
-    """Scenarios with their synthesizers, and what could not be had, in words."""
+    """Scenarios with their synthesizers, and messages about missing ones."""
 
     scenarios: list[tuple[QuerySynthesizer, Scenario]]
     notes: list[str]
@@ -141,9 +141,9 @@ def draw_scenarios(
     size: int,
     draw: Draw,
 ) -> Drawn:
-    """So many scenarios as the distribution has them; where the graph offers too few of one, more of others.
+    """Draw `size` scenarios by the distribution; if the graph offers too few of a kind, others are added.
 
-    Raises `UserError` where it offers none at all.
+    Raises `UserError` if the graph offers none at all.
     """
     named = {each.name: each for each in synthesizers}
     found: list[tuple[QuerySynthesizer, Scenario]] = []
@@ -156,7 +156,7 @@ def draw_scenarios(
             notes.append(f"the documents offer {len(made)} of {count} scenarios for `{name}`")
         elif count:
             able.append(named[name])
-    # What one kind lacks, the others make up for, in turn.
+    # Missing scenarios of a kind are replaced by other kinds in turn.
     for position, each in enumerate(able):
         missing = size - len(found)
         share = -(-missing // (len(able) - position))

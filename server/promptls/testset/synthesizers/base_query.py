@@ -1,4 +1,4 @@
-"""The synthesizer of one kind of query: scenarios from a graph, and a sample for each of them."""
+"""The base class of synthesizers: scenarios from a graph, and a sample for each scenario."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from promptls.testset.transforms.model_extractors import Asker
 
 DEFAULT_TRIES: Final = 3
-"""How often a model is asked for one query at most."""
+"""Maximum number of attempts per query."""
 
 
 def _no_groups(_graph: KnowledgeGraph) -> Sequence[Group]:
@@ -34,14 +34,14 @@ def _no_groups(_graph: KnowledgeGraph) -> Sequence[Group]:
 
 @dataclass
 class QuerySynthesizer:
-    """Makes one kind of query: asks for `task` about nodes that `groups` finds together.
+    """Generates one kind of query, as described by `task`, about groups of nodes found by `groups`.
 
-    Subclasses can override `_generate_scenarios` and `_generate_sample`. `llm` answers in `generate_sample`:
-    a model's name, a Judge, a model of LangChain, or a function on a text.
+    Subclasses can override `_generate_scenarios` and `_generate_sample`. `llm` is used by `generate_sample`:
+    a model's name, a Judge, a LangChain model, or a function on a text.
     """
 
     name: str = ""
-    """The name in distributions and in the rows of the dataset; by default that of the class."""
+    """The name in distributions and in the rows of the dataset; by default the name of the class."""
     task: str = "Write one question that the texts answer."
     groups: Callable[[KnowledgeGraph], Sequence[Group]] = _no_groups
     llm: Any = None
@@ -52,14 +52,14 @@ class QuerySynthesizer:
     async def generate_scenarios(
         self, n: int, knowledge_graph: KnowledgeGraph, callbacks: Any = None
     ) -> list[Scenario]:
-        """Return at most `n` scenarios; fewer if the graph does not have more."""
+        """Return `n` scenarios, or fewer if the graph does not provide more."""
         made = await self._generate_scenarios(n, knowledge_graph, callbacks)
         return [replace(each, synthesizer=each.synthesizer or self.name) for each in made]
 
     async def generate_sample(
         self, scenario: Scenario, callbacks: Any = None
     ) -> SingleTurnSample | MultiTurnSample:
-        """Return the query of a scenario with its reference; raises UserError if no answer is one."""
+        """Generate the query of a scenario with its reference; raises UserError if no answer is valid."""
         return await self._generate_sample(scenario, callbacks)
 
     async def _generate_scenarios(
@@ -82,7 +82,7 @@ class QuerySynthesizer:
         return made
 
     def drawn(self, graph: KnowledgeGraph, count: int, draw: Draw) -> list[Scenario]:
-        """Return at most `count` scenarios; those of the groups are chosen by `draw`."""
+        """Return at most `count` scenarios; those of the groups are selected by `draw`."""
         if self._overrides("_generate_scenarios"):
             return run_in_own_loop(lambda: self.generate_scenarios(count, graph))[:count]
         return draw.take(self.name, self.groups(graph), count)
@@ -91,7 +91,7 @@ class QuerySynthesizer:
         return getattr(type(self), method) is not getattr(QuerySynthesizer, method)
 
     def messages(self, scenario: Scenario) -> list[dict[str, str]]:
-        """Return the messages that ask a model for a scenario's query, to be answered by SAMPLE_SCHEMA."""
+        """Return the messages that request a scenario's query; the answer must match `SAMPLE_SCHEMA`."""
         persona = scenario.persona
         return sample_messages(
             [node.text for node in scenario.nodes],
@@ -107,9 +107,9 @@ class QuerySynthesizer:
     async def asked_sample(
         self, scenario: Scenario, asker: Asker, tries: int = DEFAULT_TRIES
     ) -> SingleTurnSample | MultiTurnSample | str:
-        """Return the query of a scenario with its reference, or why the last answer was not good.
+        """Request the query of a scenario with its reference; return it, or why the last answer was rejected.
 
-        Asks `asker`, unless the class makes its samples itself. Raises `BudgetSpentError`, and `ModelError`
+        Calls `asker`, unless the class generates samples itself. Raises `BudgetSpentError`, and `ModelError`
         if the model does not answer.
         """
         if self._overrides("_generate_sample"):

@@ -1,4 +1,4 @@
-"""Transforms: extractors, splitters and builders of relationships, applied to a graph one after another."""
+"""Transforms of graphs: extractors, splitters and relationship builders, which are applied in order."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ _Change: TypeAlias = Callable[[KnowledgeGraph], None]
 
 
 class Parallel:
-    """Transforms that are worked on at the same time: each sees the graph as it was before all of them."""
+    """Transforms that are applied concurrently: each sees the graph as it was before all of them."""
 
     def __init__(self, *transforms: Transform) -> None:
-        """Combine the transforms; if two set the same property, the order decides."""
+        """Combine the transforms; if several set the same property, the last one wins."""
         self.transforms = transforms
 
 
@@ -59,9 +59,9 @@ Transform: TypeAlias = Splitter | Extractor | RelationshipBuilder | Parallel
 
 
 async def transform(graph: KnowledgeGraph, transforms: Sequence[Transform]) -> KnowledgeGraph:
-    """Return the graph itself, behind all transforms in their order.
+    """Apply the transforms in order, and return the same graph.
 
-    Raises what they raise, and TypeError.
+    Raises the errors of the transforms, and TypeError.
     """
     for each in transforms:
         change = await _change_of(graph, each)
@@ -70,16 +70,16 @@ async def transform(graph: KnowledgeGraph, transforms: Sequence[Transform]) -> K
 
 
 def apply_transforms(graph: KnowledgeGraph, transforms: Sequence[Transform]) -> KnowledgeGraph:
-    """As `transform`, for programs that await nothing; a notebook's loop goes on beside it."""
+    """Run `transform` synchronously, also inside a running event loop such as that of a notebook."""
     return run_in_own_loop(lambda: transform(graph, transforms))
 
 
 def default_transforms(
     *, embeddings: bool = True, extractors: Sequence[Extractor] | None = None
 ) -> list[Transform]:
-    """Return the transforms for a graph of documents: local rules unless `extractors` are given.
+    """Return the default transforms for a graph of documents: local rules unless `extractors` are passed.
 
-    `embeddings` are made by the small model of the extra `embeddings`, and relate what is alike in meaning.
+    `embeddings` are computed by the small local model of the extra `embeddings`, and relate similar nodes.
     """
     rules: tuple[Extractor, ...] = (NERExtractor(), KeyphraseExtractor(), SummaryExtractor())
     made: list[Transform] = [*(rules if extractors is None else extractors), HeadingExtractor()]
@@ -94,7 +94,7 @@ def default_transforms(
 
 
 async def _change_of(graph: KnowledgeGraph, transform: Transform) -> _Change:
-    """Return what the transform would change; the graph stays as it is until that is called."""
+    """Return a function that applies the transform's changes; the graph is not modified before."""
     if isinstance(transform, Parallel):
         changes = await asyncio.gather(*(_change_of(graph, each) for each in transform.transforms))
         return lambda graph: _apply_all(changes, graph)

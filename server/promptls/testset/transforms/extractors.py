@@ -1,4 +1,4 @@
-"""Extractors that go by rules: entities, key phrases, summaries; at no cost."""
+"""Rule-based extractors of entities, key phrases and summaries, which cost nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ without would yes yet you your
 """
 
 STOP_WORDS: Final = frozenset(_WORDS.split())
-"""The words, in small letters."""
+"""The words, in lower case."""
 
 
 _FENCE: Final = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
@@ -37,7 +37,7 @@ _MARKS: Final = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 _ENDS: Final = re.compile(r"(?<=[.!?])[\"\u201d)\u2019]*\s+|(?<=[。\uff01\uff1f])|\n+")
 _WORD: Final = re.compile(r"[^\W\d_](?:[\w'\u2019-]*\w)?")
 
-# Characters of a line that may be a sentence.
+# Minimum length of a sentence in characters.
 _SHORTEST: Final = 20
 
 
@@ -49,19 +49,19 @@ def prose(text: str) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text in Markdown, in order, without its headings and marks."""
+    """Return the sentences of a Markdown text, in order, without headings and markup."""
     plain = _MARKS.sub("", _FRAME.sub("", _HEADING.sub("", prose(text))))
     found = (" ".join(piece.split()) for piece in _ENDS.split(plain))
     return [each for each in found if len(each) >= _SHORTEST]
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text as they stand there."""
+    """Return the words of a text, unchanged."""
     return _WORD.findall(text)
 
 
 def subject_words(text: str) -> list[str]:
-    """Return the words of a text that carry its subject, in small letters."""
+    """Return the content words of a text, in lower case."""
     return [word for each in words(text) if (word := each.casefold()) not in STOP_WORDS and len(word) > 1]
 
 
@@ -73,10 +73,10 @@ _IDENTIFIER: Final = re.compile(r"\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w+|[A-Z][a-z]+[
 
 
 def entities(text: str, most: int) -> list[str]:
-    """Return the first `most` named things of a text, in order; each once, whatever the case of its letters.
+    """Return the first `most` named entities of a text, in order, without duplicates ignoring case.
 
-    A word with a capital at the beginning of a sentence is a name if it is written so elsewhere as well, if
-    it is a possessive (`Einstein's`), or if a verb follows it as it does a name (`Einstein was`).
+    A capitalized word at the beginning of a sentence is a name if it is capitalized elsewhere as well, if
+    it is a possessive (`Einstein's`), or if it is followed by a verb (`Einstein was`).
     """
     found: dict[str, str] = {}
     for name in (*_CODE.findall(prose(text)), *_names(text)):
@@ -93,12 +93,12 @@ def _without_possessive(name: str) -> str:
     return _POSSESSIVE.sub("", name)
 
 
-# A possessive in the middle ends a name: "Albert Einstein's Nobel Prize" are two.
+# A possessive ends a name: "Albert Einstein's Nobel Prize" contains two.
 _INNER_POSSESSIVE: Final = re.compile(r"(?<=\w)(?:['\u2019]s|(?<=s)['\u2019])\s+")
 
 
 def _names(text: str) -> Iterator[str]:
-    # At the beginning of a sentence a name may be no name; it is one where it stands inside of another.
+    # A capitalized word that begins a sentence is a name if it also occurs inside of a sentence.
     first: list[tuple[str, bool]] = []
     inside: set[str] = set()
     found = sentences(text)
@@ -124,11 +124,11 @@ _VERB: Final = re.compile(r"\s+(?:is|was|has|had|does|did|\w{2,}ed|wrote|won|mad
 
 
 def _acts(rest: str) -> bool:
-    """Return whether a verb follows that, without an article ahead, is said of a name."""
+    """Return whether a verb follows, which without a preceding article indicates a name."""
     return _VERB.match(rest) is not None
 
 
-# Nouns without an article that are no names: by their endings, and the usual ones.
+# Nouns without an article that are not names: by suffix, and common ones.
 _COMMON_ENDINGS: Final = ("ing", "ly", "tion", "sion", "ness", "ment", "ity", "ism", "ship", "ance", "ence")
 _NOUNS: Final = """
 access air anybody anyone anything children code coffee content data energy everybody everyone everything
@@ -153,15 +153,15 @@ _PIECES: Final = re.compile(r"[,;:()\[\]“\u201d\"`*|/\u2013—!?]|\.\s|\.$")
 _PARTS: Final = re.compile(r"\S+")
 _KEYPHRASES_WORD: Final = re.compile(r"[^\W\d_][\w'\u2019.+#-]*")
 
-# Words that one phrase may have; longer runs are hardly a term.
+# Maximum number of words of a phrase; longer sequences are rarely terms.
 _LONGEST: Final = 3
 _SHORTEST_WORD: Final = 3
 
 
 def keyphrases(text: str, most: int) -> list[str]:
-    """Return the `most` best phrases of a text, the best first.
+    """Return the `most` best phrases of a text, best first.
 
-    Each as it stands there for the first time.
+    Each is spelled as at its first occurrence.
     """
     phrases = [phrase for sentence in sentences(text) for phrase in _candidates(sentence)]
     frequency: Counter[str] = Counter()
@@ -177,7 +177,7 @@ def keyphrases(text: str, most: int) -> list[str]:
         key = " ".join(phrase).casefold()
         shown.setdefault(key, " ".join(phrase))
         company = sum(degree[word.casefold()] / frequency[word.casefold()] for word in phrase)
-        # What a text comes back to is what it is about, and so counts more than company alone.
+        # Frequent phrases are more important than the co-occurrence score alone suggests.
         scores[key] = company * times[key]
     best = sorted(scores, key=lambda key: -scores[key])
     return [shown[key] for key in best[:most]]
@@ -201,12 +201,12 @@ def _candidates(sentence: str) -> Iterator[list[str]]:
 
 
 def summary(text: str, most: int) -> str:
-    """Return the `most` sentences that say most of the text, in its order; empty where it has none."""
+    """Return the `most` most important sentences of the text, in text order; empty if it has none."""
     found = sentences(text)
     read = [subject_words(sentence) for sentence in found]
     weights = Counter(word for each in read for word in set(each))
     scores = [
-        # By the root of its length: neither the longest sentence nor the one of two words is the best.
+        # Normalized by the square root of the length, to favor neither very long nor very short sentences.
         sum(weights[word] for word in each) / len(each) ** 0.5 if each else 0.0
         for each in read
     ]
@@ -216,64 +216,64 @@ def summary(text: str, most: int) -> str:
 
 @runtime_checkable
 class Extractor(Protocol):
-    """Finds one property of a node in what the node holds."""
+    """The interface of extractors, which compute a property of a node."""
 
     async def extract(self, node: Node) -> tuple[str, Any]:
-        """Return the name of the property and its value; None is the value of what cannot be found."""
+        """Return the name of the property and its value; the value is None if nothing was found."""
 
 
 @runtime_checkable
 class BatchExtractor(Extractor, Protocol):
-    """An extractor that is quicker with many nodes than with one after another."""
+    """An extractor that can process many nodes at once more efficiently."""
 
     async def extract_all(self, nodes: Sequence[Node]) -> list[tuple[str, Any]]:
-        """Return what `extract` gives for each of the nodes, in order."""
+        """Return the results of `extract` for all nodes, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyphraseExtractor:
-    """The phrases that a text is about, at most `most` of them."""
+    """Extracts at most `most` key phrases of a text."""
 
     most: int = 8
     name: str = "keyphrases"
 
     async def extract(self, node: Node) -> tuple[str, list[str]]:
-        """As in Extractor."""
+        """See `Extractor`."""
         return self.name, keyphrases(node.text, self.most)
 
 
 @dataclass(frozen=True, slots=True)
 class NERExtractor:
-    """The things that a text names, at most `most` of them."""
+    """Extracts at most `most` named entities of a text."""
 
     most: int = 12
     name: str = "entities"
 
     async def extract(self, node: Node) -> tuple[str, list[str]]:
-        """As in Extractor."""
+        """See `Extractor`."""
         return self.name, entities(node.text, self.most)
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryExtractor:
-    """The sentences of a text that say most of it, at most `most` of them."""
+    """Extracts a summary of at most `most` sentences of a text."""
 
     most: int = 2
     name: str = "summary"
 
     async def extract(self, node: Node) -> tuple[str, str]:
-        """As in Extractor."""
+        """See `Extractor`."""
         return self.name, summary(node.text, self.most)
 
 
 @dataclass(frozen=True, slots=True)
 class HeadingExtractor:
-    """The headings that a text holds; those that a splitter has written down stay."""
+    """Extracts the headings of a text; headings set by a splitter are not overwritten."""
 
     name: str = HEADINGS
 
     async def extract(self, node: Node) -> tuple[str, list[str]]:
-        """As in Extractor."""
+        """See `Extractor`."""
         known = node.texts(HEADINGS)
         if known:
             return self.name, known

@@ -1,4 +1,4 @@
-"""Extractors that ask a model what a text holds, or turn texts into vectors."""
+"""Extractors that use a language model or an embedding model."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from promptls.testset.transforms.extractors import prose
 
 
 class Asker(Protocol):
-    """Anything that answers messages with a text."""
+    """The interface for requesting a text answer to messages."""
 
     async def ask(
         self, messages: Sequence[Mapping[str, str]], *, json_schema: Mapping[str, Any], sample: int = 1
     ) -> str:
-        """Return the answer to the messages, held to the schema where the model can be; raises `UserError`.
+        """Return the answer to the messages, constrained to the schema if supported; raises `UserError`.
 
-        Several samples of one question are numbered from 1: none is served from another's answer.
+        `sample` counts from 1 and distinguishes repeated requests, which must not share cached answers.
         """
 
 
 _FOUND: Final = "found"
 
-# Items that one list may have: a small model does not find an end by itself.
+# Maximum number of items of a list: small models may not stop by themselves.
 _MAX_ITEMS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class ModelExtractor:
-    """Asks for one property as `task` says, at most `tries` times: a list of texts, or one `text`.
+    """Requests a property, described by `task`, with at most `tries` attempts: a list of texts, or a `text`.
 
-    What is no such answer is left out, and where `verbatim` wants that, so is what the node does not say.
+    Invalid answers are ignored, and with `verbatim`, also items that do not occur in the node.
     """
 
     asker: Asker
@@ -47,7 +47,7 @@ class ModelExtractor:
     tries: int = 2
 
     async def extract(self, node: Node) -> tuple[str, Any]:
-        """As in Extractor; None if no answer is one. Raises what the model raises."""
+        """See `Extractor`; the value is None if no answer is valid. Raises the errors of the model."""
         schema = self.schema
         for number in range(1, self.tries + 1):
             answer = await self.asker.ask(
@@ -64,7 +64,7 @@ class ModelExtractor:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """What an answer has to fit."""
+        """The JSON Schema of an answer."""
         item: dict[str, Any] = {"type": "string"}
         value = item if self.is_text else {"type": "array", "items": item, "maxItems": _MAX_ITEMS}
         return {
@@ -81,33 +81,33 @@ class ModelExtractor:
 
 
 def model_keyphrases(asker: Asker) -> ModelExtractor:
-    """Return the phrases that a text is about, as a model sees it."""
+    """Return an extractor of key phrases by a model."""
     return ModelExtractor(asker, "keyphrases", "List the three to eight phrases that the text is about.")
 
 
 def model_entities(asker: Asker) -> ModelExtractor:
-    """Return the things that a text names, as a model finds them.
+    """Return an extractor of named entities by a model.
 
-    Those that are not in the text are left out.
+    Entities that do not occur in the text are ignored.
     """
     task = "List the names in the text: people, products, organisations, places, files, commands."
     return ModelExtractor(asker, "entities", task, verbatim=True)
 
 
 def model_summary(asker: Asker) -> ModelExtractor:
-    """Return a summary in the words of a model."""
+    """Return an extractor of summaries by a model."""
     return ModelExtractor(asker, "summary", "Summarize the text in one or two sentences.", is_text=True)
 
 
-# Digits of each number that are kept: vectors are compared, and a file of graphs is read by people too.
+# Digits of stored numbers: sufficient for comparisons, and readable in files.
 _DIGITS: Final = 5
 
-# Texts of one request.
+# Maximum number of texts per request.
 _BATCH: Final = 16
 
 
 class EmbeddingModel(Protocol):
-    """What makes embeddings: a model of promptls, or anything else with the same method."""
+    """The interface of embedding models: a model of promptls, or any object with this method."""
 
     async def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return the vectors of the texts, in order; raises `ModelError`."""
@@ -115,9 +115,9 @@ class EmbeddingModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingExtractor:
-    """The vector of the beginning of a node's prose, by default from the small model of this machine.
+    """Extracts the embedding of the beginning of a node's prose, by default with the small local model.
 
-    `most` characters are enough to tell what a text is about, and a fraction of the work.
+    `most` characters are sufficient to represent the subject of a text, and much faster.
     """
 
     embedder: EmbeddingModel = field(default_factory=MiniLm)
@@ -125,11 +125,11 @@ class EmbeddingExtractor:
     most: int = 400
 
     async def extract(self, node: Node) -> tuple[str, Any]:
-        """As in Extractor; raises `ModelError`."""
+        """See `Extractor`; raises `ModelError`."""
         return (await self.extract_all([node]))[0]
 
     async def extract_all(self, nodes: Sequence[Node]) -> list[tuple[str, Any]]:
-        """As in BatchExtractor; raises `ModelError`."""
+        """See `BatchExtractor`; raises `ModelError`."""
         found: list[tuple[str, Any]] = []
         for begin in range(0, len(nodes), _BATCH):
             made = await self.embedder.embed(

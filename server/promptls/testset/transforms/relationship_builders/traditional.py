@@ -1,4 +1,4 @@
-"""Builders of relationships that compare what nodes hold, without a model."""
+"""Relationship builders that compare properties of nodes, without a model."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from typing import Any, Final, Protocol, runtime_checkable
 from promptls.testset.graph import KnowledgeGraph, Node, Relationship
 
 SHARED: Final = "overlapped_items"
-"""The property with what two nodes have in common."""
+"""The property with the items that two nodes share."""
 
-# Nodes that may share one item: what stands everywhere relates nothing.
+# Maximum proportion of nodes that share an item: ubiquitous items do not relate nodes.
 _COMMON: Final = 0.3
 _FEW: Final = 6
 
 
 @runtime_checkable
 class RelationshipBuilder(Protocol):
-    """Finds out which nodes of a graph are related."""
+    """The interface of relationship builders."""
 
     async def transform(self, graph: KnowledgeGraph) -> list[Relationship]:
-        """Return the relationships that the graph is to have; it is not changed."""
+        """Return new relationships for the graph, which is not modified."""
 
 
 @dataclass(frozen=True, slots=True)
 class JaccardSimilarityBuilder:
-    """Relates nodes whose lists under `property_name` have much in common: shared items over all items.
+    """Relates nodes by the Jaccard similarity of their lists in `property_name`: shared items over all items.
 
-    If the property is a mapping of lists, such as entities by their kind, `key_name` chooses one of them;
-    without it, the items of all lists count. Each node keeps its `most` nearest. Upper and lower case are
-    the same; items that more than a third of the nodes have do not count.
+    If the property is a mapping of lists, such as entities by kind, `key_name` selects one of them;
+    without it, all lists are combined. Each node is related to its `most` nearest nodes. Case is
+    ignored; items that occur in more than a third of the nodes are ignored.
     """
 
     property_name: str = "entities"
@@ -42,7 +42,7 @@ class JaccardSimilarityBuilder:
     type: str = "jaccard_similarity"
 
     async def transform(self, graph: KnowledgeGraph) -> list[Relationship]:
-        """As in RelationshipBuilder."""
+        """See `RelationshipBuilder`."""
         items = {
             node.id: {each.casefold(): each for each in reversed(self._texts(node))} for node in graph.leaves
         }
@@ -85,7 +85,7 @@ class JaccardSimilarityBuilder:
 
 @dataclass(frozen=True, slots=True)
 class CosineSimilarityBuilder:
-    """Relates nodes whose vectors under `property_name` point the same way; each keeps its `most` nearest."""
+    """Relates each node to its `most` nearest nodes by cosine similarity of vectors in `property_name`."""
 
     property_name: str = "embedding"
     threshold: float = 0.5
@@ -94,7 +94,7 @@ class CosineSimilarityBuilder:
     new_property_name: str = "cosine_similarity"
 
     async def transform(self, graph: KnowledgeGraph) -> list[Relationship]:
-        """As in RelationshipBuilder; nodes without a vector are related to none."""
+        """See `RelationshipBuilder`; nodes without a vector are not related to any."""
         known = [
             (node.id, vector)
             for node in graph.leaves
@@ -127,7 +127,7 @@ def _cosines(known: Sequence[tuple[str, list[float]]]) -> list[tuple[float, str,
 def _nearest(
     scored: Sequence[tuple[float, str, str]], threshold: float, most: int
 ) -> list[tuple[float, str, str]]:
-    """Return the pairs above the threshold that are among the `most` best of one node, best first."""
+    """Return the pairs above the threshold that are among the `most` best of either node, best first."""
     taken: dict[str, int] = defaultdict(int)
     kept = []
     for score, one, other in sorted(scored, key=lambda each: -each[0]):
