@@ -118,7 +118,7 @@ export interface DatasetResult {
   message: string;
 }
 
-/** The result of `promptls.leaveOneOut`, as far as the extension reads it. */
+/** The result of `promptls.leaveOneOut`, limited to what the extension reads. */
 export interface LeaveOneOutResult {
   message: string;
 }
@@ -129,12 +129,12 @@ export interface PartTokens {
   tokens: number;
 }
 
-/** The result of `promptls.tokens`, as far as the extension reads it. */
+/** The result of `promptls.tokens`, limited to what the extension reads. */
 export interface TokensResult {
   total: number;
-  /** Tokens that truncation leaves. */
+  /** The tokens that remain after truncation. */
   kept: number;
-  /** The data that the prompt was rendered with. */
+  /** The sample that the prompt was rendered with. */
   sample: string;
   limit: number | null;
   encoding: string;
@@ -149,9 +149,9 @@ export interface ModelQuestionMessage {
   content: unknown;
 }
 
-/** The parameters of `promptls/askModel`: a question of a run for a model of the editor. */
+/** The parameters of `promptls/askModel`: a request of a run to a model of the editor. */
 export interface ModelQuestion {
-  /** The run that asks; a refusal holds for all of it. */
+  /** The run that sends the request; a refusal applies to the whole run. */
   run: string;
   /** `<vendor>/<family>`. */
   model: string;
@@ -167,7 +167,7 @@ export interface ModelText {
   outputTokens: number | null;
 }
 
-/** Why there is no answer. */
+/** The error that prevented an answer. */
 export interface ModelError {
   code: "notFound" | "noPermissions" | "blocked" | "failed";
   message: string;

@@ -1,42 +1,42 @@
 /** The types of promptls.truncation.report; `python -m promptls.docgen` writes this. */
 
-/** One part of one of the chat's prompts; the same part in another turn is the same piece. */
+/** One part of one of the chat's prompts; the same part in different turns is one piece. */
 export interface Piece {
   name: string;
   role: string;
   tokens: number;
-  /** `truncation_priority`; null where it is no number. */
+  /** `truncation_priority`; null if it is not a number. */
   priority: number | null;
 }
 
 /** A chat that was simulated. */
 export interface Chat {
-  /** What it comes from: `row 3`, or the sample's name. */
+  /** The origin of the chat: `row 3`, or the sample's name. */
   name: string;
-  /** Where that is: the dataset's file, `the examples`, … */
+  /** The file of the origin: the dataset's file, `the examples`, … */
   source: string;
-  /** How many of its turns, the last ones, were made up because the data has no more. */
+  /** The number of turns at the end that were generated because the data has no more messages. */
   generated: number;
   pieces: Piece[];
   /** The prompt of each turn before truncation: indices into `pieces`, in order. */
   turns: number[][];
   /** The tokens of each turn's prompt before truncation. */
   tokens: number[];
-  /** How many of them would be read from the cache if nothing were ever removed. */
+  /** The number of tokens that would be read from the cache without truncation. */
   cached: number[];
 }
 
 /** The turns of the first chat under one limit and step. */
 export interface Turns {
-  /** Tokens that the model gets. */
+  /** The number of tokens that the model receives. */
   tokens: number[];
-  /** How many of them are read from the cache; 0 in the first turn. */
+  /** The number of these tokens that are read from the cache; 0 in the first turn. */
   cached: number[];
-  /** Tokens that were removed. */
+  /** The number of removed tokens. */
   lost: number[];
-  /** The removed parts of each turn, as runs: the first and the last place, the first and the last, … A place is an index, from 0, into the chat's `turns` of that turn. */
+  /** The removed parts of each turn, as runs: the first and the last index, the first and the last, … An index is a 0-based position in the chat's `turns` of that turn. */
   removed: number[][];
-  /** The turns, from 0, that cannot be truncated: Prompt Poet raises an error for them. */
+  /** The 0-based turns that cannot be truncated, because Prompt Poet raises an error. */
   failed: number[];
 }
 
@@ -44,29 +44,29 @@ export interface Turns {
 export interface Cell {
   limit: number;
   step: number;
-  /** The share of the tokens, from each chat's second turn on, that is read from the cache. */
+  /** The share of tokens read from the cache, from each chat's second turn on. */
   cacheRate: number;
-  /** The share of what fits under the limit that is kept. */
+  /** The share of the tokens that fit under the limit that is not removed. */
   keptRate: number;
-  /** Tokens removed, all turns together. */
+  /** The number of tokens removed over all turns. */
   lost: number;
-  /** How many of them would have fitted: the price of a large step. */
+  /** The number of removed tokens that would have fitted: the cost of a large step. */
   needless: number;
-  /** Turns in which other parts are removed than in the turn before: the cache starts again there. */
+  /** The number of turns in which different parts are removed than in the previous turn. In such a turn, the cache starts over. */
   breaks: number;
   /** `cacheRate` + `keptRate`: the step with the highest is the best one. */
   score: number;
-  /** Why some turns cannot be truncated, each reason once; empty as a rule. */
+  /** The distinct reasons why turns cannot be truncated; usually empty. */
   failures: string[];
   turns: Turns;
 }
 
-/** The step that is best under a limit. */
+/** The best step under a limit. */
 export interface Best {
   limit: number;
-  /** Null where no step is better than another: nothing is removed, or nothing can be. */
+  /** Null if nothing is removed, or if some turns cannot be truncated. */
   step: number | null;
-  /** Why, in one or two sentences for people. */
+  /** The reason, in one or two sentences. */
   reason: string;
 }
 
@@ -74,47 +74,47 @@ export interface Best {
 export interface Cache {
   /** `exact`, `openai`, `anthropic`, `google`, `deepseek` or `vllm`. */
   name: string;
-  /** Tokens that a shared beginning must have to be kept at all. */
+  /** The minimum length of a shared beginning that is cached, in tokens. */
   least: number;
-  /** Tokens are kept in multiples of so many. */
+  /** The granularity of the cache: it stores multiples of this many tokens. */
   block: number;
   words: string;
 }
 
-/** Where the prompts of the first chat differ ahead of what is cut, so that no step can help. */
+/** The place where the prompts of the first chat differ before any truncation, so that no step helps. */
 export interface Unstable {
   /** The first part that differs between two turns. */
   part: string;
-  /** Tokens ahead of it, which are all that a cache can read. */
+  /** The number of tokens before it, which is the most that a cache can read. */
   tokens: number;
 }
 
-/** The whole result. */
+/** The complete result. */
 export interface Lab {
   path: string;
   encoding: string;
   /** Whether the counts are those of the nearest encoding, because the model's own is not public. */
   approximate: boolean;
-  /** The input that grows, turn by turn. */
+  /** The input that grows in each turn. */
   input: string;
   /** The inputs that could grow instead. */
   inputs: string[];
-  /** The present token limit, of the header or the settings. */
+  /** The current token limit, from the header or the settings. */
   limit: number | null;
-  /** The present truncation step. */
+  /** The current truncation step. */
   step: number | null;
   cache: Cache;
-  /** The chats, the one whose turns the cells hold first; the others without `pieces` and `turns`. */
+  /** The chats, starting with the one whose turns are in the cells; the others lack `pieces` and `turns`. */
   chats: Chat[];
-  /** The limits that were tried, the smallest first. */
+  /** The limits that were tried, in ascending order. */
   limits: number[];
-  /** All steps that were tried under any limit, the smallest first. */
+  /** All steps that were tried under any limit, in ascending order. */
   steps: number[];
-  /** For each limit all of its steps, the smallest first. */
+  /** For each limit all of its steps, in ascending order. */
   cells: Cell[];
   /** For each limit the best step. */
   best: Best[];
-  /** The best step under the present limit, or under the one that serves best, with the reason. */
+  /** The best step under the current limit, or under the limit with the best score, with the reason. */
   advice: string;
   unstable: Unstable | null;
 }

@@ -2,7 +2,7 @@
 
 import type { Lab } from "./lab";
 
-/** What the reader of a preview chooses; what is missing is left to the file and its settings. */
+/** The choices of the reader of a preview; missing ones are those of the file and its settings. */
 export interface PreviewChoice {
   /** The name of a sample. */
   sample?: string | undefined;
@@ -12,9 +12,9 @@ export interface PreviewChoice {
   limit?: number | undefined;
   /** A truncation step in place of the header's, in tokens. */
   step?: number | undefined;
-  /** The meta template that an evaluation prompt is laid out with. */
+  /** The meta template for an evaluation prompt. */
   metaTemplate?: string | undefined;
-  /** Whether to send the source map whatever its size. */
+  /** Whether to send the source map regardless of its size. */
   sourceMap?: boolean | undefined;
 }
 
@@ -28,9 +28,9 @@ export interface PreviewArguments {
   limit?: number | undefined;
   /** A truncation step in place of the header's, in tokens. */
   step?: number | undefined;
-  /** The meta template that an evaluation prompt is laid out with. */
+  /** The meta template for an evaluation prompt. */
   metaTemplate?: string | undefined;
-  /** Whether to send the source map whatever its size. */
+  /** Whether to send the source map regardless of its size. */
   sourceMap?: boolean | undefined;
   uri: string;
 }
@@ -38,7 +38,7 @@ export interface PreviewArguments {
 /** A sample, as the page lists it. */
 export interface SampleName {
   name: string;
-  /** Where it comes from: `samples/triage.yml`, `example 1`. */
+  /** The source of the sample: `samples/triage.yml`, `example 1`. */
   source: string;
   /** The row of the dataset, from 0, if the sample is one. */
   row?: number | undefined;
@@ -57,7 +57,7 @@ export interface Part {
   index: number;
   name: string;
   role: string;
-  /** Text, or the list or mapping that the template has instead. */
+  /** Text, or a list or mapping from the template instead. */
   content: unknown;
   tokens: number;
   truncationPriority: unknown;
@@ -90,7 +90,7 @@ export interface ChatMessage {
 /** A rendered prompt. */
 export interface Rendering {
   parts: Part[];
-  /** The kept parts as one text; null if a content is not text. */
+  /** The remaining parts as one text; null if a content is not text. */
   string: string | null;
   messages: ChatMessage[];
   tokens: number;
@@ -100,11 +100,11 @@ export interface Rendering {
   seconds: number;
   /** Errors that Prompt Poet would raise later, while it counts, joins or truncates. */
   problems: RenderingFailure[];
-  /** The origin of `text`, if it is asked for. */
+  /** The origin of `text`, if requested. */
   sourceMap: PackedSegments | null;
 }
 
-/** What the first experiment asks of its models. */
+/** The request parameters of the first experiment. */
 export interface RequestParameters {
   models: string[];
   temperature: number | null;
@@ -182,7 +182,7 @@ export interface PreviewResult {
 /** The tokens of one text. */
 export interface TextTokens {
   ids: number[];
-  /** Where each begins, in UTF-16 code units. */
+  /** The start of each token, in UTF-16 code units. */
   starts: number[];
 }
 
@@ -231,13 +231,13 @@ export interface SourceAnswer {
   text: string;
 }
 
-/** What the reader of the truncation lab chooses; what is missing is found. */
+/** The choices of the reader of the truncation lab; missing ones are determined automatically. */
 export interface LabOptions {
   input?: string | undefined;
   cache?: string | undefined;
-  /** The present limit, in place of the file's. */
+  /** The current limit, in place of the file's. */
   limit?: number | undefined;
-  /** The present step, in place of the file's. */
+  /** The current step, in place of the file's. */
   step?: number | undefined;
   limits?: number[] | undefined;
   steps?: number[] | undefined;
@@ -249,9 +249,9 @@ export interface LabOptions {
 export interface LabArguments {
   input?: string | undefined;
   cache?: string | undefined;
-  /** The present limit, in place of the file's. */
+  /** The current limit, in place of the file's. */
   limit?: number | undefined;
-  /** The present step, in place of the file's. */
+  /** The current step, in place of the file's. */
   step?: number | undefined;
   limits?: number[] | undefined;
   steps?: number[] | undefined;

@@ -104,7 +104,7 @@ export interface Run {
   models: string[];
   rows: number;
   failed: number;
-  /** Answers without the form that the prompt demands. */
+  /** Answers without the format that the prompt requires. */
   invalid: number;
   cached: number;
   inputTokens: number;
@@ -134,7 +134,7 @@ export interface Run {
   leftOut: string[];
 }
 
-/** In how many rows a score rose, fell and stayed. */
+/** The numbers of rows with a higher, a lower and the same score. */
 export interface Moves {
   higher: number;
   lower: number;
@@ -217,7 +217,7 @@ export interface Row {
   cells: Record<string, string>;
 }
 
-/** Which rows of a run are asked for, and in which order. */
+/** The requested rows of a run, and their order. */
 export interface Wanted {
   kind?: "all" | "good" | "failing" | "error" | "problem" | undefined;
   search?: string | undefined;
@@ -259,7 +259,7 @@ export interface Message {
 
 /** The messages of a row. */
 export interface MessagesAnswer {
-  /** Null if they are not kept any more. */
+  /** Null if they are no longer stored. */
   messages: Message[] | null;
 }
 
@@ -270,7 +270,7 @@ export interface NoteAnswer {
 
 /** Rows of a table as rows of the dataset. */
 export interface NumbersAnswer {
-  /** As a run takes them: `3,7-9,`. */
+  /** In the syntax of run arguments: `3,7-9,`. */
   rows: string;
   count: number;
   experiment: string;
