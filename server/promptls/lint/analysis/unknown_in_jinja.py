@@ -140,7 +140,7 @@ class Unknown:
             node, soft = stack.pop()
             if isinstance(node, self._kind) and node.name and node.name not in self._known:
                 yield _Use(node.name, node.name_span, 0, soft)
-            yield from self._named_in(node)
+            yield from self._passed_as_text(node)
             inside = True if isinstance(node, Conditional) else soft
             stack.extend((child, inside) for child in reversed(children(node)))
 
