@@ -42,6 +42,7 @@ async def test_the_table_has_a_line_for_each_row_with_response_scores_and_reason
         "length_reason": "",
         "error": "",
         "problem": "",
+        "answer_note": "",
         "input_tokens": "0",
         "output_tokens": "0",
         "seconds": "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ def write_run(
     folder = prompt.parent / "experiments"
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.csv").write_text(table, "utf-8")
-    rows = list(csv.DictReader(table.splitlines()))
+    rows = list(csv.DictReader(io.StringIO(table)))
     metrics = [column for column in rows[0] if column.endswith("_match")]
     manifest: dict[str, Any] = {
         "run": name,
