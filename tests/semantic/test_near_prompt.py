@@ -31,7 +31,9 @@ def test_other_texts_are_left_alone(text: str) -> None:
     assert near_prompt(text) is None
 
 
-@pytest.mark.parametrize("line", ["  \n", "\n", "  - x\n", "{% if a %}\n", "  a: b\n"])
+@pytest.mark.parametrize(
+    "line", ["  \n", "\n", "  - x\n", "{% if a %}\n", "  a: b\n", "  - x\r\n", "\r\n", "  x\r"]
+)
 def test_a_long_text_takes_no_long_time(line: str) -> None:
     start = time.perf_counter()
     near_prompt("messages:\n  - a: b\n" + line * 5_000 + "0")

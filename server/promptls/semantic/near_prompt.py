@@ -15,11 +15,14 @@ from promptls.text.suggest import is_close
 
 _WRAPPERS: Final = "messages|parts|prompts?|chat|conversation|template|turns"
 """Keys under which other programs put a list of messages."""
+_LINE_END: Final = r"(?:\r\n|\n|\r(?!\n))"
 _WRAPPER: Final = re.compile(
-    rf"^(?P<key>{_WRAPPERS})[ \t]*:[ \t]*(?:#.*)?(?:\r\n|\n|\r)(?P<list>(?:[ \t]*-[ ](?:.*(?:\r\n|\n|\r|\Z)))"
-    r"(?:(?:[ \t]+.*|\{[%#].*|- .*|)(?:\r\n|\n|\r|\Z))*?)(?=[A-Za-z_\"']|\Z)",
+    rf"^(?P<key>{_WRAPPERS})[ \t]*:[ \t]*(?:#[^\r\n]*)?{_LINE_END}"
+    rf"(?P<list>[ \t]*-[ ][^\r\n]*(?:{_LINE_END}|\Z)"
+    rf"(?:(?:[ \t][^\r\n]*|\{{[%#][^\r\n]*|-[ ][^\r\n]*|)(?:{_LINE_END}|\Z))*?)(?=[A-Za-z_\"']|\Z)",
     re.MULTILINE,
 )
+"""Such a key with its list. Each line matches in only one way, or a search could take exponential time."""
 _TOP_KEY: Final = re.compile(r"^(?P<key>[A-Za-z_][\w-]*)[ \t]*:(?=\s|$)", re.MULTILINE)
 _ITEM_KEY: Final = re.compile(r"^(?:-[ \t]+|[ ]{1,4})(?P<key>[A-Za-z_][\w-]*)[ \t]*:(?=\s|$)", re.MULTILINE)
 _LINE: Final = re.compile(r"^(?=[^\r\n])(?!\{[%#])", re.MULTILINE)
