@@ -191,7 +191,9 @@ def test_a_mapping_is_cut_at_entries_and_items(text: str, chunks: list[str]) -> 
         "a: &x 1\nb: *x\n",
         "a: 1\n...\nb: 2\n",
         "  a: 1\n  b: 2\n",
+        "a: b\n" + "".join(f"k{number}:\n  - 'x\n  - y'\n" for number in range(2_000)),
     ],
+    ids=lambda text: repr(text[:30]),
 )
 def test_other_texts_are_one_chunk(text: str) -> None:
     assert Source.of(text).layout is Layout.WHOLE

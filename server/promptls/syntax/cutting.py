@@ -38,6 +38,8 @@ _FIRST_ITEM: Final = re.compile(r"(?:[ \t]*(?:(?:#|\{[%#])[^\r\n]*)?\r?\n)*([ ]*
 ANCHOR: Final = re.compile(r"(?<![^\s\[{,:?-])&[^\s\[\]{},]")
 _MAX_JOINED: Final = 8
 """How many chunks are joined at most if they are not complete by themselves."""
+_MAX_COMPLETED: Final = 8
+"""How many times chunks are joined at most; each time, the rest of the text may be parsed."""
 
 
 def cut_mapping(text: str, known: Known) -> list[Chunk] | None:
@@ -49,13 +51,15 @@ def cut_mapping(text: str, known: Known) -> list[Chunk] | None:
     if len(chunks) < 2 or _has_shared_nodes(text, chunks):  # noqa: PLR2004 - or there is nothing to cut
         return None
     number = first_unsound(chunks)
+    completed = 0
     while number is not None:
-        if not any(map(has_entries, chunks[:number])):
+        if completed == _MAX_COMPLETED or not any(map(has_entries, chunks[:number])):
             return None
         start, yaml = in_context(chunks, number)
         if yaml.is_broken:
             return chunks
         chunks = _completed(chunks, start, known)
+        completed += 1
         number = first_unsound(chunks, start)
         if number == start:
             return None
