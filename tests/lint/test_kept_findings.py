@@ -167,6 +167,26 @@ def test_a_finding_behind_an_edit_moves_along_with_the_text() -> None:
     assert after == before.shifted(len("more "))
 
 
+def test_each_rule_about_an_evaluation_prompt_sees_a_change_in_any_of_its_entries() -> None:
+    text = (
+        'prompt_template:\n  template:\n    round:\n    - {role: HUMN, prompt: "{question}"}\n'
+        "  ice_token: </E>\n"
+        "retriever: {type: FixKRetriever, fix_id_list: [0]}\ninferencer: {type: GenInferencer}\n"
+        "meta_templat: {round: [{role: HUMN}, {role: BOT, generate: true}]}\n"
+    )
+    workspace = workspace_with(text)
+    before = {each.rule for each in check(workspace.snapshot, PATH)}
+    assert {"unknown-dialogue-role", "unknown-evaluation-key"} <= before
+
+    place = text.index("meta_templat:") + len("meta_templat")
+    workspace.edit(PATH, 2, [(Span(place, place), "e")])
+
+    now = workspace.snapshot.open_files[PATH].template.source.text
+    after = check(workspace.snapshot, PATH)
+    assert after == check(workspace_with(now).snapshot, PATH)
+    assert not {"unknown-dialogue-role", "unknown-evaluation-key"} & {each.rule for each in after}
+
+
 def test_a_change_in_an_included_file_is_seen_by_the_file_that_includes_it() -> None:
     text = (
         "{#---\ninput_keys: [text, lacking]\n---#}\n{% include 'section.yml.j2' %}\n- name: a\n  content: b\n"

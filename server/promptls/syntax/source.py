@@ -177,14 +177,21 @@ class Source:
             return chunk
 
     def uncut(self) -> Source:
-        """Return a mapping as one chunk, for callers that need a position's context; else the source."""
+        """Return a mapping as one chunk, for callers that need a position's context; else the source.
+
+        Calling it for a mapping depends on all of the text.
+        """
         if self.layout is not Layout.MAPPING:
             return self
+        reads = current.get()
+        if reads is not None:
+            reads.is_whole = True  # here, because `_uncut` is computed only once
         return self._uncut
 
     @cached_property
     def _uncut(self) -> Source:
-        return Source(ChunkList((self.whole,)), Layout.WHOLE, self.language)
+        with ignoring_reads():
+            return Source(ChunkList((self.whole,)), Layout.WHOLE, self.language)
 
     @property
     def yaml(self) -> ChunkYaml:
