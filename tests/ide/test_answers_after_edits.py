@@ -130,7 +130,7 @@ def answers(workspace: Workspace, name: str, offsets: list[int]) -> list[object]
         snapshot.kind(path),
         check(snapshot, path),
         document_symbols(snapshot, path),
-        file_run(snapshot, path, Unit.UTF16),
+        file_run(snapshot, path, Unit.UTF16).numbers,
         *(hover(snapshot, path, offset, None) for offset in offsets),
     ]
 
