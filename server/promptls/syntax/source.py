@@ -314,7 +314,7 @@ class Source:
         known = {(chunk.text, chunk.role): chunk for chunk in old}
         if self.language.host is Host.JSON:
             fresh = json_pieces(new, first.chunk, self.root.chunks[1], known) if first.index else []
-        elif after and not ends_alike("".join([chunk.text for chunk in old]), new, old[0]):
+        elif after and not _continues_alike("".join([chunk.text for chunk in old]), new, old[0], after[0]):
             return None
         else:
             fresh = pieces(new, first.chunk if first.index else None, known)
@@ -369,6 +369,14 @@ class Source:
         new = text_with(self.root, first, last, span, text)
         made = Source(recut(self.root, first.index, last, new), Layout.LIST)
         return made if first.index or _is_list(made.first_chunk) else None
+
+
+def _continues_alike(old: str, new: str, first: Chunk, after: Chunk) -> bool:
+    """Return whether the chunk after a range, and those after that, begin the same way if it is replaced.
+
+    The chunk after the range is examined too, because the range may end with the key of a list in it.
+    """
+    return ends_alike(old, new, first) and ends_alike(old + after.text, new + after.text, first)
 
 
 def _are_alike(old: tuple[Chunk, ...], fresh: list[Chunk]) -> bool:
