@@ -163,7 +163,7 @@ def test_mended_standard_input_is_printed_and_the_report_goes_to_the_error_strea
     [
         (("-",), "`--stdin-filename FILE` names it"),
         (("--stdin-filename", "a.yml.j2", "b.yml.j2"), "paths were given too"),
-        (("--stdin-filename", "."), "no name of a file"),
+        (("--stdin-filename", "."), "not the name of a file"),
     ],
 )
 def test_standard_input_without_its_one_name_is_wrong_use(

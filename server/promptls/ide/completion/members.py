@@ -375,7 +375,7 @@ def schema_at(request: Request, path: AccessPath) -> dict[str, Any]:
 
 _MAPPING_METHODS: Final = ("items", "keys", "values", "get")
 _TEXT_METHODS: Final = ("lower", "upper", "strip", "split", "startswith", "endswith", "replace", "splitlines")
-_MOST_LIKELY: Final = 1
+_LIKELIEST: Final = 1
 _KNOWN: Final = 10
 _METHOD: Final = 40
 
@@ -441,7 +441,7 @@ def compared_items(request: Request, target: Expression | None, quote: str) -> I
             text = f"{quote}{value}{quote}" if isinstance(value, str) else str(value)
             if re.search(r"[\"'\\\n]", str(value)):
                 continue
-            yield Item(text, "enum", _MOST_LIKELY, filter_text=str(value), detail="compared")
+            yield Item(text, "enum", _LIKELIEST, filter_text=str(value), detail="compared")
 
 
 def _detail(member: Member) -> str:
