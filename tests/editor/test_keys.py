@@ -29,5 +29,5 @@ def test_a_key_is_asked_for_and_kept_and_shows_nowhere(
     workbench.page.keyboard.press("Enter")
     expect(workbench.notification("saved OPENAI_API_KEY")).to_be_visible()
     workbench.run_command("promptls: Set the Key of a Model Provider")
-    expect(quick.get_by_text("kept")).to_be_visible()
+    expect(quick.get_by_text("saved")).to_be_visible()
     assert KEY not in workbench.page.content()
