@@ -51,6 +51,7 @@ COMMANDS: dict[str, str] = {
     "explain": "explain a rule",
     "schema": "print a JSON Schema",
     "trust": "list and change trusted folders and keys",
+    "completions": "print a script that completes commands in a shell",
     "doctor": "diagnose the installation",
 }
 """The commands with their summaries, copies of each module's `SUMMARY`, so that the list of commands does
@@ -128,21 +129,31 @@ def _refuse_near_miss(option: str) -> None:
         raise UsageError(f"`promptls` has no option `{option}`", remedy=f"did you mean `{near}`?")
 
 
-def _run_command(name: str, words: list[str]) -> int:
+def command_module(name: str) -> Command:
+    """Return the module of a command."""
+    return cast("Command", importlib.import_module(f"promptls.cli.commands.{name}"))
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """Return the parser of a command's arguments."""
     from promptls.cli.arguments import Parser
 
-    command = cast("Command", importlib.import_module(f"promptls.cli.commands.{name}"))
+    command = command_module(name)
     parser = Parser(prog=f"promptls {name}", description=command.DESCRIPTION)
     command.add_arguments(parser)
+    return parser
+
+
+def _run_command(name: str, words: list[str]) -> int:
     try:
-        arguments = parser.parse_args(words)
+        arguments = parser_of(name).parse_args(words)
     except SystemExit as finished:  # raised by argparse after `--help`
         return int(finished.code or 0)
     if name != "server":  # the server sets the scope for each message
         from promptls.cli.permission import read_as_trusted
 
         read_as_trusted(arguments)
-    return command.execute(arguments)
+    return command_module(name).execute(arguments)
 
 
 def _help() -> str:
