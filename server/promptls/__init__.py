@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from promptls.dialects.prompt_poet.cleanup import Markers
     from promptls.dialects.prompt_poet.parts import PromptPart, PromptSection
     from promptls.experiments.python.functions import ExperimentResults, experiment
-    from promptls.metrics.metric import discrete_metric, numeric_metric, ranking_metric
-    from promptls.metrics.result import MetricResult
+    from promptls.metrics.metric import MetricResult, discrete_metric, numeric_metric, ranking_metric
 
 __all__ = [
     "RAGAS_CACHE_HOME",
@@ -66,7 +65,7 @@ _HOME = {
     "ExperimentResults": "promptls.experiments.python.functions",
     "experiment": "promptls.experiments.python.functions",
     "Markers": "promptls.dialects.prompt_poet.cleanup",
-    "MetricResult": "promptls.metrics.result",
+    "MetricResult": "promptls.metrics.metric",
     "Prompt": "promptls.api.prompt",
     "PromptError": "promptls.api.error",
     "PromptPart": "promptls.dialects.prompt_poet.parts",

@@ -45,7 +45,7 @@ import asyncio, json
 from pathlib import Path
 from promptls import Dataset, experiment
 from promptls.metrics.discrete import discrete_metric
-from promptls.metrics.result import MetricResult
+from promptls.metrics.metric import MetricResult
 from run_prompt import run_prompt
 
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from promptls.metrics.binding import bound_arguments, check_binding
+from promptls.metrics.loading import bound_arguments, check_binding
 from promptls.metrics.metric import numeric_metric
 from promptls.text.errors import UsageError
 

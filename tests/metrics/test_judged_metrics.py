@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 from promptls.metrics.grading import question, read_verdict, verdict_schema
-from promptls.metrics.registry import BUILTIN_METRICS
-from promptls.metrics.result import MetricResult
+from promptls.metrics.metric import MetricResult
 from promptls.text.errors import UserError
 from support.judges import Saying
 

@@ -17,9 +17,8 @@ from typing import Any
 import pytest
 
 import promptls
-from promptls.metrics.ragas.registry import RAGAS_METRICS
-from promptls.metrics.ragas.scoring import conversation, tool_calls
-from promptls.metrics.registry import BUILTIN_METRICS, page_of_metric
+from promptls.metrics.builtin_metrics import BUILTIN_METRICS, page_of_metric
+from promptls.metrics.ragas_metrics import RAGAS_METRICS, conversation, tool_calls
 from promptls.metrics.values import context_texts
 from promptls.text.errors import UserError
 from support.model_server import ModelServer, Reply, model_server
@@ -151,12 +150,12 @@ def test_a_judge_that_says_nonsense_is_no_score_of_ragas(tmp_path: Path, judge: 
 
 
 def test_without_ragas_a_score_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from promptls.metrics.ragas import scoring
+    from promptls.metrics import ragas_metrics
 
-    scoring._ragas.cache_clear()
+    ragas_metrics._ragas.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "ragas", None)
     result = BUILTIN_METRICS["tool_call_f1"].score(user_input="a", response="b", reference_tool_calls=CALLS)
-    scoring._ragas.cache_clear()
+    ragas_metrics._ragas.cache_clear()
     assert result.value is None
     assert 'pip install "promptls[ragas]"' in str(result.reason)
 

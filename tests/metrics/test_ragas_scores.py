@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from oracle import recorded
-from promptls.metrics.registry import BUILTIN_METRICS
+from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 
 OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "bleu": ("bleu", {}),

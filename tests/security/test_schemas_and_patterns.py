@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from promptls.datasets.files import Row
 from promptls.experiments.ask import AnswerCheck
 from promptls.experiments.row_choice import parse_rows
-from promptls.metrics.builtin.regex_match import regex_match
-from promptls.metrics.builtin.schema_validity import schema_validity
+from promptls.metrics.builtin_structure import schema_validity
+from promptls.metrics.builtin_text import regex_match
 from promptls.rendering.file_rendering import NamePattern
 from promptls.semantic.types.schemas import SchemaCheck, UndecidedError, UnusableSchemaError, schema_fault
 from promptls.text.errors import UsageError

@@ -10,8 +10,7 @@ from typing import Any, Final
 from promptls.api.metric_objects import MetricObject
 from promptls.api.models import run_in_own_loop
 from promptls.api.samples import EvaluationDataset
-from promptls.metrics.metric import Metric
-from promptls.metrics.result import MetricResult, aggregate
+from promptls.metrics.metric import Metric, MetricResult, aggregate
 from promptls.text.errors import UsageError
 
 AT_ONCE: Final = 8

@@ -13,12 +13,10 @@ from pydantic import BaseModel
 from promptls.api.judge import as_embedder, as_judge
 from promptls.api.models import run_in_own_loop
 from promptls.api.samples import MultiTurnSample, SingleTurnSample
-from promptls.metrics.binding import asks_for
+from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 from promptls.metrics.grading import EMBEDDER, EMBEDDINGS, JUDGE, NoVerdictError, read_verdict
-from promptls.metrics.loading import metric_parameters
-from promptls.metrics.metric import PASS_OR_FAIL, AllowedValues, Kind, Metric
-from promptls.metrics.registry import BUILTIN_METRICS
-from promptls.metrics.result import MetricResult
+from promptls.metrics.loading import asks_for, metric_parameters
+from promptls.metrics.metric import PASS_OR_FAIL, AllowedValues, Kind, Metric, MetricResult
 from promptls.metrics.values import needed
 from promptls.text.errors import UsageError, UserError
 from promptls.text.suggest import did_you_mean
@@ -276,7 +274,7 @@ class ReadyMetric(MetricObject):
 
     def get_prompts(self) -> dict[str, str]:
         """Return the instructions of Ragas's prompts by name; requires the package ragas."""
-        from promptls.metrics.ragas.scoring import prompts_of
+        from promptls.metrics.ragas_metrics import prompts_of
 
         return prompts_of(self.ready, self.metric.options)
 
@@ -456,7 +454,7 @@ _OTHER_NAMES: Final = {
 
 
 def _ready_classes() -> dict[str, type[MetricObject]]:
-    from promptls.metrics.ragas.registry import RAGAS_METRICS
+    from promptls.metrics.ragas_metrics import RAGAS_METRICS
 
     names = {**{row.kind: row.name for row in RAGAS_METRICS}, **_OTHER_NAMES}
     return {

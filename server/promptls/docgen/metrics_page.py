@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from promptls.metrics.binding import asks_for
+from promptls.metrics.builtin_metrics import BUILTIN_METRICS, page_of_metric
 from promptls.metrics.grading import JUDGE
+from promptls.metrics.loading import asks_for
 from promptls.metrics.metric import Metric
-from promptls.metrics.ragas.registry import RAGAS_PAGES
-from promptls.metrics.registry import BUILTIN_METRICS, page_of_metric
+from promptls.metrics.ragas_metrics import RAGAS_PAGES
 
 _INTRODUCTION = """\
 # Built-in metrics

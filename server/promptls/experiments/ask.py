@@ -26,7 +26,7 @@ from promptls.experiments.judging import Judges, OpenEmbedder, OpenJudge, RowAcc
 from promptls.experiments.plan import AnswerKeys, Plan, parameters_of
 from promptls.experiments.row_rendering import RenderedRow
 from promptls.experiments.scores import RowResult, Score
-from promptls.metrics.binding import bound_arguments
+from promptls.metrics.loading import bound_arguments
 from promptls.metrics.metric import Metric
 from promptls.models.embedding import MINILM, open_embeddings
 from promptls.models.keys import KeyMask, key_mask

@@ -17,10 +17,10 @@ from promptls.experiments.answer_cache import (
     is_worth_keeping,
     key_prefix,
 )
-from promptls.metrics.binding import asks_for
+from promptls.metrics.builtin_metrics import BUILTIN_METRICS, judge_calls
 from promptls.metrics.grading import EMBEDDER, EMBEDDINGS, JUDGE, NoVerdictError, read_verdict
+from promptls.metrics.loading import asks_for
 from promptls.metrics.metric import Metric
-from promptls.metrics.registry import BUILTIN_METRICS, judge_calls
 from promptls.models.embedding import SteadyEmbeddings, check_embeddings, find_embeddings
 from promptls.models.model import Completion, ModelError, ModelReference
 from promptls.models.providers import Price

@@ -14,8 +14,7 @@ from promptls.experiments.experiment import Experiment
 from promptls.experiments.judging import MetricAsks, asked_by, judging_references
 from promptls.experiments.row_choice import ALL_ROWS, RowChoice
 from promptls.experiments.row_rendering import RenderedRow, RenderedRows, RowRenderer, row_renderer
-from promptls.metrics.binding import check_binding
-from promptls.metrics.loading import load_metric
+from promptls.metrics.loading import check_binding, load_metric
 from promptls.metrics.metric import Metric
 from promptls.models.keys import missing_among, ray_grants
 from promptls.models.model import ModelReference

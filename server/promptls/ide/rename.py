@@ -241,7 +241,7 @@ def _refuse_alias(new: str) -> None:
         raise UsageError(
             f"`{new}` is no name here: it takes letters, digits, `_` and `-`, and a letter first"
         )
-    from promptls.metrics.registry import BUILTIN_METRICS
+    from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 
     if new in BUILTIN_METRICS:
         raise UsageError(f"`{new}` is a built-in metric")

@@ -301,7 +301,7 @@ def _dotted(keys: list[str]) -> str:
 
 
 def _metrics(snapshot: Snapshot, path: str, *, with_named: bool) -> Iterator[tuple[str, str]]:
-    from promptls.metrics.registry import BUILTIN_METRICS
+    from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 
     if with_named:
         for name, metric in snapshot.project(path).settings.metrics.items():
@@ -480,7 +480,7 @@ def value_text(keys: Keys, name: str) -> str:
     """Return the description of a value, in Markdown; empty if nothing but its name is known."""
     last = keys[-1] if keys else ""
     if last == "use" or (last == "metrics" and len(keys) > 1):
-        from promptls.metrics.registry import BUILTIN_METRICS, page_of_metric
+        from promptls.metrics.builtin_metrics import BUILTIN_METRICS, page_of_metric
 
         return page_of_metric(name) if name in BUILTIN_METRICS else ""
     if last in {"provider", "models", "default_model", "judge", "model"}:

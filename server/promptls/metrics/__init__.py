@@ -13,8 +13,8 @@ _HOMES = {
     "numeric_metric": "promptls.metrics.metric",
     "ranking_metric": "promptls.metrics.metric",
     "Metric": "promptls.metrics.metric",
-    "MetricResult": "promptls.metrics.result",
-    "aggregate": "promptls.metrics.result",
+    "MetricResult": "promptls.metrics.metric",
+    "aggregate": "promptls.metrics.metric",
 }
 # Imported by name: the classes use models, which this lower layer must not depend on.
 _CLASSES = "promptls.api.metric_objects"

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any, Final, Protocol
 
-from promptls.metrics.result import MetricResult
+from promptls.metrics.metric import MetricResult
 from promptls.metrics.values import NoJsonError, json_of
 from promptls.security.files import read_bytes
 from promptls.semantic.types.schemas import RUN_SECONDS, SchemaCheck, UndecidedError

@@ -154,7 +154,7 @@ def metric_options(request: Request, name: str) -> Mapping[str, str]:
 
 def used_metric_items(request: Request) -> Iterator[Item]:
     """Yield the metrics that a metric with options may use: Python functions and built-in metrics."""
-    from promptls.metrics.registry import BUILTIN_METRICS
+    from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 
     folder = Path(request.path).parent
     for index, item in enumerate(file_paths(str(folder), (".py",))):
@@ -170,7 +170,7 @@ def used_metric_items(request: Request) -> Iterator[Item]:
 
 def metric_documentation(request: Request, name: str) -> str:
     """Return the description of a metric, in Markdown; empty if it has none."""
-    from promptls.metrics.registry import BUILTIN_METRICS, page_of_metric
+    from promptls.metrics.builtin_metrics import BUILTIN_METRICS, page_of_metric
 
     named = named_metrics(request).get(name)
     name = named.use if named is not None else name

@@ -208,7 +208,7 @@ def _functions(file: Path) -> Iterator[str]:
 
 def _metric(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
     """Yield the page of a built-in metric, or the signature and docstring of a function, which is not run."""
-    from promptls.metrics.registry import BUILTIN_METRICS, page_of_metric
+    from promptls.metrics.builtin_metrics import BUILTIN_METRICS, page_of_metric
 
     chosen = named_metric(snapshot, path, value.name)
     ready = chosen.use if chosen is not None else value.name

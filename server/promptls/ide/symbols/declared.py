@@ -104,7 +104,7 @@ def metric_file(snapshot: Snapshot, path: str, value: NamedValue) -> tuple[str |
     used = value._replace(name=named.use) if named is not None else value
     if used.file is not None:
         return file_beside(path, used.file), used.name.rpartition(":")[2]
-    from promptls.metrics.registry import BUILTIN_METRICS
+    from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 
     metric = BUILTIN_METRICS.get(used.name)
     return (inspect.getsourcefile(metric.function), metric.function.__name__) if metric else (None, "")

@@ -120,8 +120,8 @@ def taken_by(use: str, folder: Path) -> Taken | None:
 
     file, colon, attribute = use.rpartition(":")
     if not colon or not file.endswith(".py"):
+        from promptls.metrics.builtin_metrics import BUILTIN_METRICS
         from promptls.metrics.loading import metric_parameters
-        from promptls.metrics.registry import BUILTIN_METRICS
 
         ready = BUILTIN_METRICS.get(use)
         if ready is None:

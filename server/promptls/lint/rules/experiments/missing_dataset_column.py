@@ -149,7 +149,7 @@ def _without_inputs(
 def _without_parameters(
     file: File, experiment: DeclaredExperiment, columns: tuple[str, ...]
 ) -> Iterator[Finding]:
-    from promptls.metrics.binding import is_bound
+    from promptls.metrics.loading import is_bound
 
     output_key = file.template.declarations.settings.output_key
     named = named_metrics(file)

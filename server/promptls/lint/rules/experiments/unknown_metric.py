@@ -141,7 +141,7 @@ def metric_objection(name: str, folder: Path, beside: str, named: Iterable[str] 
         return None
     file, colon, attribute = name.rpartition(":")
     if not colon or not file.endswith(".py"):
-        from promptls.metrics.registry import BUILTIN_METRICS
+        from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 
         if name in BUILTIN_METRICS:
             return None

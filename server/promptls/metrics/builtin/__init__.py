@@ -1,1 +1,0 @@
-"""The built-in metrics, one per module. Module docstrings are documentation pages whose tables are tested."""

