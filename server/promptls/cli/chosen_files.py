@@ -11,6 +11,7 @@ from pathlib import Path
 
 from promptls.datasets.atomic import replaced
 from promptls.security.files import reading_within, restrict_reading, scope_of
+from promptls.security.trust import covers_home
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.suggest import nearest
 from promptls.workspace.disk import MAX_BYTES, has_prompt_name, prompt_paths
@@ -113,11 +114,11 @@ def _around(paths: Sequence[Path]) -> Workspace:
 def scan_callers(workspace: Workspace) -> None:
     """Read the Python calls that load templates, in the workspace and in the working directory around it.
 
-    Programs are started there, so their relative paths refer to it.
+    Programs are started there, so their relative paths refer to it. The home folder is not searched.
     """
     here, roots = str(Path.cwd()), workspace.snapshot.roots
     is_around = any(root != here and Path(root).is_relative_to(here) for root in roots)
-    if not is_around:
+    if not is_around or covers_home(Path(here)):
         workspace.scan_calls()
         return
     with reading_within(lambda: scope_of([here])):

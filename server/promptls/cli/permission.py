@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptls.cli.terminal import shown_path
 from promptls.security.files import ANYWHERE, FileScope, reading_within, restrict_reading, scope_of
-from promptls.security.trust import FolderCode, TrustStore, printable
+from promptls.security.trust import FolderCode, TrustStore, covers_home, printable
 from promptls.text.errors import UsageError
 from promptls.workspace.settings import folder_to_trust
 
@@ -39,14 +39,15 @@ def add_trust_argument(parser: argparse._ActionsContainer) -> None:
 def read_as_trusted(arguments: argparse.Namespace) -> None:
     """Restrict reading to the folders of the command, unless they are trusted.
 
-    These are the projects around the working directory and around the files in the arguments, which are
-    determined when the first file is read.
+    These are the projects around the files in the arguments and around the working directory, unless that is
+    the home folder. They are determined when the first file is read.
     """
 
     @cache
     def scope() -> FileScope:
         with reading_within(lambda: ANYWHERE):
-            roots = [folder_to_trust(path) for path in (Path.cwd(), *_paths_in(arguments))]
+            named, here = list(_paths_in(arguments)), Path.cwd()
+            roots = list(map(folder_to_trust, named if named and covers_home(here) else [here, *named]))
             trusted = is_trusted(roots, this_time=getattr(arguments, "trust", False) is True)
         return ANYWHERE if trusted else scope_of(dict.fromkeys(roots))
 

@@ -41,7 +41,7 @@ def settings_page() -> str:
     return (
         "# Settings\n\n"
         "Put project settings in `promptls.toml`, or under `[tool.promptls]` in `pyproject.toml`. "
-        "promptls uses the nearest one above a prompt file.\n"
+        "promptls uses the nearest one above a prompt file, within its repository.\n"
         "Editor settings override project settings, and the header of a file overrides both.\n\n"
         f"{_tables(settings_schema(), 'The project')}\n\n"
         "# The header\n\n"

@@ -105,6 +105,16 @@ class Decisions:
         )
 
 
+def covers_home(folder: Path) -> bool:
+    """Return whether a folder is the user's home folder, one above it, or a drive.
+
+    Trust in it would include everything that the user has ever downloaded.
+    """
+    home = os.path.expanduser("~")  # noqa: PTH111 - `Path.home` raises without a home
+    homes = {Path(home), Path(os.path.realpath(home))}
+    return folder == Path(folder.anchor) or any(each.is_relative_to(folder) for each in homes)
+
+
 def config_folder() -> Path:
     """Return the user's configuration folder: `$PROMPTLS_CONFIG_DIR`, or the default of the system."""
     from platformdirs import user_config_path

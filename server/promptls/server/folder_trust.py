@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
-from promptls.security.trust import Decisions, FolderCode, TrustStore, printable
+from promptls.security.files import ANYWHERE, reading_within
+from promptls.security.trust import Decisions, FolderCode, TrustStore, covers_home, printable
 from promptls.server.context import Context, Event
 from promptls.text.errors import UsageError, UserError
+from promptls.workspace.settings import folder_to_trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -29,8 +31,10 @@ class Trust:
     """Which folders of the session are trusted.
 
     A client that supports workspace trust decides alone. Otherwise, the user's decisions apply: one for all
-    folders of the workspace, and one for each folder of an opened file outside of them. Undecided folders are
-    not trusted; the user is asked about each once per session, when something would run its code.
+    folders of the workspace, and one for the project of each opened file outside of them. Undecided folders
+    are not trusted; the user is asked about each once per session, when something would run its code.
+    The home folder is not a folder of the workspace unless the client decides on trust: some clients send it
+    for each file without a project, or because it is a repository.
     """
 
     def __init__(self, context: Context, options: Any) -> None:
@@ -40,6 +44,7 @@ class Trust:
         """The set of trusted folders has changed."""
         self._said: Final = _said(options)
         self._outside: Final[set[str]] = set()
+        """The projects of opened files outside of the workspace."""
         self._this_session: Final[set[str]] = set()
         """Folders that the user trusts, for which saving the decision failed."""
         self._questions: Final[dict[tuple[str, ...], asyncio.Task[None]]] = {}
@@ -47,13 +52,15 @@ class Trust:
     def refresh(self) -> None:
         """Apply the current decisions of the client, or of the user."""
         workspace = self._context.workspace
+        if self._said is None and any(covers_home(Path(root)) for root in workspace.snapshot.roots):
+            workspace.set_roots(root for root in map(Path, workspace.snapshot.roots) if not covers_home(root))
         if self._said is not None:
             trusted, outside = self._said, None
         else:
             decisions = self._decisions()
             roots = workspace.snapshot.roots
             trusted = bool(roots) and all(self._allows(decisions, root) for root in roots)
-            outside = frozenset(each for each in self._outside if self._allows(decisions, each))
+            outside = {each: self._allows(decisions, each) for each in self._outside}
         before = workspace.snapshot
         if (before.trusted, before.trusted_outside) != (trusted, outside):
             workspace.set_trusted(trusted=trusted, outside=outside)
@@ -61,9 +68,13 @@ class Trust:
                 self.on_change.emit()
 
     def on_did_open(self, path: str) -> None:
-        """Look up the decision on the folder of a file outside of the workspace."""
+        """Look up the decision on the project of a file outside of the workspace."""
+        with reading_within(lambda: ANYWHERE):  # the user has opened the file
+            self._look_up(path)
+
+    def _look_up(self, path: str) -> None:
         if self._said is None and not self._context.snapshot.has_below_roots(path):
-            self._outside.add(str(Path(path).parent))
+            self._outside.add(str(folder_to_trust(Path(path))))
             self.refresh()
 
     async def may_run(self, paths: Iterable[str], code_of: Callable[[], FolderCode]) -> bool:
@@ -75,7 +86,7 @@ class Trust:
             return self._said
         files = list(paths)
         for path in files:
-            self.on_did_open(path)
+            self._look_up(path)
         if not self._trusts(files):
             self.refresh()  # the user may have decided in a terminal meanwhile
         if self._trusts(files):
@@ -161,8 +172,9 @@ class Trust:
     def _folders_of(self, paths: Iterable[str]) -> tuple[str, ...]:
         found: dict[str, None] = {}
         for path in paths:
-            inside = self._context.snapshot.has_below_roots(path)
-            found |= dict.fromkeys(self._context.snapshot.roots if inside else [str(Path(path).parent)])
+            snapshot = self._context.snapshot
+            inside = snapshot.has_below_roots(path)
+            found |= dict.fromkeys(snapshot.roots if inside else [snapshot.project_outside(path)])
         return tuple(found)
 
 

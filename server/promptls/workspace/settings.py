@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -13,7 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from promptls.security.files import OutsideScopeError, read_text
+from promptls.security.files import OutsideScopeError, current_scope, read_text, reading_within, scope_of
+from promptls.security.trust import covers_home
 from promptls.semantic.header import first_without_name, names_at, unknown_words, wrong_words
 from promptls.settings.valid_part import MAX_PROBLEMS, valid_part
 from promptls.text.errors import FilePlace
@@ -225,7 +228,7 @@ def _spellings(glob: str) -> tuple[str, ...]:
 
 
 def find_project(path: Path, editor_settings: Mapping[str, object] | None = None) -> ProjectFile:
-    """Return the project of the file at `path`, searched in its folder and every folder above.
+    """Return the project of the file at `path`, searched in its folder and those above in its repository.
 
     The nearest settings file is used; `promptls.toml` takes precedence over `pyproject.toml`. The editor's
     settings override it, key by key. Never raises on a bad file: its problems are part of the
@@ -235,28 +238,63 @@ def find_project(path: Path, editor_settings: Mapping[str, object] | None = None
 
     folder = path.absolute().parent
     for candidate in (folder, *folder.parents):
-        for name in (SETTINGS_FILE, PYPROJECT_FILE):
-            found = _read(candidate / name)
-            if found is not None:
-                return _with_editor_settings(found, editor_settings)
+        found = _settings_in(candidate)
+        if found is not None:
+            return _with_editor_settings(found, editor_settings)
+        if _is_repository(candidate):
+            break
     return _with_editor_settings(ProjectFile(folder, None, Project()), editor_settings)
 
 
-def project_folder(path: Path) -> Path | None:
-    """Return the folder of the project around a file or folder: that of its settings, or of its repository.
+def _settings_in(folder: Path) -> ProjectFile | None:
+    files = (folder / name for name in (SETTINGS_FILE, PYPROJECT_FILE))
+    return next((found for file in files if (found := _read(file)) and not _is_planted(file)), None)
 
-    None outside of any project.
+
+def _is_repository(folder: Path) -> bool:
+    entry = folder / ".git"
+    return current_scope().allows(folder) and os.path.lexists(entry) and not _is_planted(entry)
+
+
+def _is_planted(file: Path) -> bool:
+    """Return whether another user may have created a file: in folders like `/tmp`, everybody may."""
+    if os.name == "nt":
+        return False
+    try:
+        folder, owner = file.parent.stat().st_mode, file.lstat().st_uid
+    except OSError:
+        return True
+    return bool(folder & stat.S_ISVTX and folder & stat.S_IWOTH and owner not in {0, os.geteuid()})
+
+
+def project_folder(path: Path) -> Path | None:
+    """Return the folder of the project around a file or folder: the nearest with settings or a repository.
+
+    None outside of any project. The home folder contains projects and downloads, and is no project around
+    them, even if it has settings or is a repository.
     """
+    path = path.absolute()
     folder = path if path.is_dir() else path.parent
-    project = find_project(folder / SETTINGS_FILE)
-    if project.path is not None:
-        return project.root
-    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
+    for candidate in (folder, *folder.parents):
+        if candidate != path and covers_home(candidate):
+            return None
+        scope = scope_of([candidate])
+        with reading_within(lambda scope=scope: scope):  # type: ignore[misc]  # settings may be a link
+            if _settings_in(candidate) or _is_repository(candidate):
+                return candidate
+    return None
 
 
 def folder_to_trust(path: Path) -> Path:
-    """Return the folder that must be trusted for a file or folder: that of its project, else its own."""
-    return project_folder(path) or (path if path.is_dir() else path.parent)
+    """Return the folder that must be trusted for a file or folder: that of its project, else its own.
+
+    For a file in the home folder, that is the file itself.
+    """
+    if not current_scope().allows(path):  # not accessed: somebody may have written the path
+        return path.parent
+    if path.is_dir():
+        return project_folder(path) or path
+    return project_folder(path) or (path if covers_home(path.parent) else path.parent)
 
 
 def _with_editor_settings(project: ProjectFile, editor_settings: Mapping[str, object] | None) -> ProjectFile:

@@ -162,8 +162,8 @@ class Snapshot:
     editor_settings: Mapping[str, object] | None = None
     trusted: bool = False
     """Whether code of the roots may run."""
-    trusted_outside: frozenset[str] | None = None
-    """For files outside of the roots, the folders whose code may run; None: as in `trusted`."""
+    trusted_outside: Mapping[str, bool] | None = None
+    """For projects outside of the roots, whether their code may run; None: as in `trusted`."""
     editor_models: tuple[str, ...] = ()
     """The models that the editor offers, as `<vendor>/<family>`."""
     projects: dict[str, ProjectFile] = field(default_factory=dict)
@@ -205,13 +205,13 @@ class Snapshot:
     def file_scope(self) -> FileScope:
         """The folders whose files may be read.
 
-        Everything if all open files are trusted; otherwise the roots, and the folders of open files
+        Everything if all open files are trusted; otherwise the roots, and the projects of open files
         outside of them.
         """
         if self.trusted and all(map(self.trusts, self.open_files)):
             return ANYWHERE
-        folders = (str(Path(path).parent) for path in self.open_files if not self.has_below_roots(path))
-        return _scope_of(tuple(dict.fromkeys([*self.roots, *folders])))
+        projects = (self.project_outside(path) for path in self.open_files if not self.has_below_roots(path))
+        return _scope_of(tuple(dict.fromkeys([*self.roots, *projects])))
 
     def template(self, path: str) -> Template | None:
         """Return the file at `path`, with unsaved edits if it is open, or None if it does not exist."""
@@ -273,7 +273,12 @@ class Snapshot:
         """Return whether code that the file at `path` names may run."""
         if self.trusted_outside is None or self.has_below_roots(path):
             return self.trusted
-        return str(Path(path).parent) in self.trusted_outside
+        return self.trusted_outside.get(self.project_outside(path), False)
+
+    def project_outside(self, path: str) -> str:
+        """Return the project of a file outside of the roots, or its folder if it is in none of the known."""
+        around = [each for each in self.trusted_outside or () if _is_below(path, (each,))]
+        return max(around, key=len, default=str(Path(path).parent))
 
     def has_below_roots(self, path: str) -> bool:
         """Return whether the file at `path` is in one of the roots."""

@@ -178,7 +178,7 @@ class Workspace:
         """Set which models the editor offers, as `<vendor>/<family>`."""
         self._swap(editor_models=models)
 
-    def set_trusted(self, *, trusted: bool, outside: frozenset[str] | None = None) -> None:
+    def set_trusted(self, *, trusted: bool, outside: Mapping[str, bool] | None = None) -> None:
         """Set whether code of the workspace may run, and files outside of it may be read.
 
         `outside` is as in `Snapshot.trusted_outside`.

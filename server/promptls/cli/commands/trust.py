@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptls.cli.terminal import paint, print_json
-from promptls.security.trust import KeyGrant, TrustStore, printable
+from promptls.security.trust import KeyGrant, TrustStore, covers_home, printable
 from promptls.text.errors import FilePlace, UsageError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _grant(word: str) -> KeyGrant:
 
 def _folder(word: str, *, is_there: bool) -> Path:
     folder = Path(word).expanduser().resolve()
-    if is_there and not folder.is_dir():
+    if is_there and not folder.is_dir() and not (folder.is_file() and covers_home(folder.parent)):
         kind = "this is a file" if folder.exists() else "there is no such folder"
         raise UsageError(kind, FilePlace(folder), "name a folder")
     return folder
@@ -105,6 +105,8 @@ def _print_decided(folders: list[Path], grants: list[KeyGrant], *, is_revoked: b
 
     for folder in folders:
         print(f"{printable(str(folder))} is {'not trusted' if is_revoked else 'trusted'}.")
+        if not is_revoked and folder.is_dir() and covers_home(folder):
+            print("note: this includes everything in it, such as downloads", file=sys.stderr)
         project = folder_to_trust(folder) if folder.is_dir() else folder
         if not is_revoked and TrustStore().decision([project]) is not True:
             around = printable(str(project))
