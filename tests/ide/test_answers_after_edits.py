@@ -10,7 +10,7 @@ from promptls.ide.document_symbols import document_symbols
 from promptls.ide.hover import hover
 from promptls.ide.semantic_tokens import file_run
 from promptls.lint.runner import check
-from promptls.text.positions import Span, Unit
+from promptls.text.positions import PositionEncoding, Span
 from promptls.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.thorough
@@ -130,7 +130,7 @@ def answers(workspace: Workspace, name: str, offsets: list[int]) -> list[object]
         snapshot.kind(path),
         check(snapshot, path),
         document_symbols(snapshot, path),
-        file_run(snapshot, path, Unit.UTF16).numbers,
+        file_run(snapshot, path, PositionEncoding.UTF16).numbers,
         *(hover(snapshot, path, offset, None) for offset in offsets),
     ]
 

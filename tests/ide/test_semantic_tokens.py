@@ -9,7 +9,7 @@ import pytest
 from promptls.ide.semantic_token_legend import MODIFIERS, OWN_TYPES, TYPES
 from promptls.ide.semantic_tokens import change, file_run, run_of_lines
 from promptls.syntax.source import Source
-from promptls.text.positions import Span, Unit
+from promptls.text.positions import PositionEncoding, Span
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 from support.fixture import MAIN, opened
@@ -29,7 +29,7 @@ def absolute(numbers: tuple[int, ...]) -> list[tuple[int, int, int, int, int]]:
     return found
 
 
-def shown(text: str, unit: Unit = Unit.UTF32) -> list[str]:
+def shown(text: str, encoding: PositionEncoding = PositionEncoding.UTF32) -> list[str]:
     """Each token's text, type and modifiers."""
     lines = text.split("\n")
     return [
@@ -40,7 +40,9 @@ def shown(text: str, unit: Unit = Unit.UTF32) -> list[str]:
                 *(name for bit, name in enumerate(MODIFIERS) if modifiers >> bit & 1),
             ]
         )
-        for line, column, length, kind, modifiers in absolute(file_run(opened(text)[0], PATH, unit).numbers)
+        for line, column, length, kind, modifiers in absolute(
+            file_run(opened(text)[0], PATH, encoding).numbers
+        )
     ]
 
 
@@ -114,10 +116,15 @@ def test_columns_are_counted_in_the_unit_of_the_client() -> None:
     snapshot = opened(text)[0]
 
     widths = {
-        unit: [token[1:3] for token in absolute(file_run(snapshot, PATH, unit).numbers)][1] for unit in Unit
+        encoding: [token[1:3] for token in absolute(file_run(snapshot, PATH, encoding).numbers)][1]
+        for encoding in PositionEncoding
     }
 
-    assert widths == {Unit.UTF32: (8, 2), Unit.UTF16: (8, 3), Unit.UTF8: (8, 6)}
+    assert widths == {
+        PositionEncoding.UTF32: (8, 2),
+        PositionEncoding.UTF16: (8, 3),
+        PositionEncoding.UTF8: (8, 6),
+    }
 
 
 def test_a_file_that_is_no_prompt_has_no_tokens() -> None:
@@ -129,7 +136,9 @@ def test_tokens_stand_in_order_on_their_lines(text: str) -> None:
     for end in range(0, len(text), 7):
         source = Source.of(text[:end])
         behind = (0, 0)
-        for line, column, length, _, _ in absolute(file_run(opened_source(source), PATH, Unit.UTF32).numbers):
+        for line, column, length, _, _ in absolute(
+            file_run(opened_source(source), PATH, PositionEncoding.UTF32).numbers
+        ):
             assert (line, column) >= behind
             assert length > 0
             assert column + length <= len(source.line(line))
@@ -153,13 +162,13 @@ PIECES = [
 def test_edits_of_the_old_tokens_give_the_tokens_of_the_new_text(seed: int) -> None:
     chance = random.Random(seed)
     source = Source.of(PARTS * chance.choice([1, 4]))
-    before = file_run(opened_source(source), PATH, Unit.UTF16)
+    before = file_run(opened_source(source), PATH, PositionEncoding.UTF16)
     for _ in range(25):
         start = chance.randrange(len(source) + 1)
         span = Span(start, min(start + chance.choice([0, 0, 1, 5, 40]), len(source)))
         source = source.edited(span, chance.choice(PIECES))
-        after = file_run(opened_source(source), PATH, Unit.UTF16)
-        fresh = file_run(opened_source(Source.of(source.text)), PATH, Unit.UTF16)
+        after = file_run(opened_source(source), PATH, PositionEncoding.UTF16)
+        fresh = file_run(opened_source(Source.of(source.text)), PATH, PositionEncoding.UTF16)
         assert absolute(after.numbers) == absolute(fresh.numbers)
         edit = change(before, after)
         numbers = list(before.numbers)
@@ -173,9 +182,9 @@ def test_a_letter_more_changes_few_tokens_of_a_long_file() -> None:
     source = Source.of(PARTS + "- name: a\n  content: Hi {{ text }}\n" * 2000)
     place = source.text.rindex("Hi") - 20_000
     place = source.text.index("Hi", place)
-    before = file_run(opened_source(source), PATH, Unit.UTF16)
+    before = file_run(opened_source(source), PATH, PositionEncoding.UTF16)
 
-    after = file_run(opened_source(source.edited(Span(place, place), "x")), PATH, Unit.UTF16)
+    after = file_run(opened_source(source.edited(Span(place, place), "x")), PATH, PositionEncoding.UTF16)
 
     edit = change(before, after)
     assert edit is not None
@@ -186,11 +195,11 @@ def test_a_letter_more_changes_few_tokens_of_a_long_file() -> None:
 def test_the_tokens_of_a_range_are_those_of_its_lines() -> None:
     text = PARTS * 5
     snapshot = opened(text)[0]
-    whole = absolute(file_run(snapshot, PATH, Unit.UTF16).numbers)
+    whole = absolute(file_run(snapshot, PATH, PositionEncoding.UTF16).numbers)
 
     for first in range(0, text.count("\n"), 9):
         last = first + 12
-        found = absolute(run_of_lines(snapshot, PATH, Unit.UTF16, first, last).numbers)
+        found = absolute(run_of_lines(snapshot, PATH, PositionEncoding.UTF16, first, last).numbers)
         assert set(found) <= set(whole)
         assert [token for token in found if first <= token[0] <= last] == [
             token for token in whole if first <= token[0] <= last

@@ -26,7 +26,7 @@ from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.refusal import MAX_OPEN_BLOCKS, MAX_UNCLOSED_TAGS
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.text.positions import Span, Unit, units_from_column
+from promptls.text.positions import PositionEncoding, Span, units_from_column
 from promptls.workspace.settings import MAX_CHARACTERS, MAX_LEVELS, ProjectFile, project_in, toml_names
 from promptls.workspace.workspace import Workspace
 
@@ -228,15 +228,19 @@ def test_tags_on_lines_of_their_own_take_linear_time() -> None:
     assert growth(read, 1_000) < DOUBLE
 
 
-@pytest.mark.parametrize("unit", list(Unit))
+@pytest.mark.parametrize("encoding", list(PositionEncoding))
 @pytest.mark.parametrize("text", ["", "a", "é", "😀 b", "\ud800"])
-def test_columns_beyond_ascii_are_counted_in_each_unit(text: str, unit: Unit) -> None:
-    sizes = {Unit.UTF8: "utf-8", Unit.UTF16: "utf-16-le", Unit.UTF32: "utf-32-le"}
-    width = {Unit.UTF8: 1, Unit.UTF16: 2, Unit.UTF32: 4}[unit]
+def test_columns_beyond_ascii_are_counted_in_each_unit(text: str, encoding: PositionEncoding) -> None:
+    sizes = {
+        PositionEncoding.UTF8: "utf-8",
+        PositionEncoding.UTF16: "utf-16-le",
+        PositionEncoding.UTF32: "utf-32-le",
+    }
+    width = {PositionEncoding.UTF8: 1, PositionEncoding.UTF16: 2, PositionEncoding.UTF32: 4}[encoding]
 
-    units = units_from_column(text + "rest", len(text), unit)
+    units = units_from_column(text + "rest", len(text), encoding)
 
-    assert units == len(text.encode(sizes[unit], "surrogatepass")) // width
+    assert units == len(text.encode(sizes[encoding], "surrogatepass")) // width
 
 
 def test_only_the_first_problems_of_a_header_are_reported() -> None:

@@ -14,7 +14,7 @@ from promptls.server.open_documents import Documents
 from promptls.server.protocol import make_converter
 from promptls.server.server import create_server
 from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
-from promptls.text.positions import Span, Unit
+from promptls.text.positions import PositionEncoding, Span
 from promptls.workspace.workspace import Workspace
 
 TEXT = """\
@@ -31,13 +31,17 @@ name: gruß 🎉
 {% endfor %}
 """
 PIECES = ["", "x", "🎉", "\n- name: y\n", "{{ ", "%}", "{% if x %}", "\r\n", "\u2028", "é", "- "]
-CODECS = {Unit.UTF8: ("utf-8", 1), Unit.UTF16: ("utf-16-le", 2), Unit.UTF32: ("utf-32-le", 4)}
+CODECS = {
+    PositionEncoding.UTF8: ("utf-8", 1),
+    PositionEncoding.UTF16: ("utf-16-le", 2),
+    PositionEncoding.UTF32: ("utf-32-le", 4),
+}
 
 
 PATH = "/x/a.yml.j2"
 
 
-def opened(encoding: Unit) -> Documents:
+def opened(encoding: PositionEncoding) -> Documents:
     """Return documents of which one is open."""
     context = Context(create_server(), Workspace(), ClientCapabilities(), encoding)
     context.workspace.open(PATH, TEXT, 1)
@@ -54,10 +58,10 @@ def change(documents: Documents, version: int | None, *changes: dict[str, Any]) 
     documents.did_change(make_converter().structure(params, types.DidChangeTextDocumentParams))
 
 
-def position(text: str, offset: int, unit: Unit) -> dict[str, int]:
+def position(text: str, offset: int, encoding: PositionEncoding) -> dict[str, int]:
     starts = [0, *(match.end() for match in re.finditer(r"\r\n|\n|\r", text))]
     line = bisect_right(starts, offset) - 1
-    codec, width = CODECS[unit]
+    codec, width = CODECS[encoding]
     return {"line": line, "character": len(text[starts[line] : offset].encode(codec)) // width}
 
 
@@ -65,11 +69,11 @@ def splits_a_line_end(text: str, offset: int) -> bool:
     return text[offset - 1 : offset + 1] == "\r\n"
 
 
-@pytest.mark.parametrize("unit", list(Unit))
+@pytest.mark.parametrize("encoding", list(PositionEncoding))
 @pytest.mark.parametrize("seed", range(4))
-def test_the_text_stays_that_of_the_client_through_any_edits(unit: Unit, seed: int) -> None:
+def test_the_text_stays_that_of_the_client_through_any_edits(encoding: PositionEncoding, seed: int) -> None:
     dice = random.Random(seed)
-    documents = opened(unit)
+    documents = opened(encoding)
     text = TEXT
     for version in range(2, 60):
         changes = []
@@ -82,7 +86,7 @@ def test_the_text_stays_that_of_the_client_through_any_edits(unit: Unit, seed: i
             if splits_a_line_end(text, start) or splits_a_line_end(text, end):
                 continue
             new = dice.choice(PIECES)
-            place = {"start": position(text, start, unit), "end": position(text, end, unit)}
+            place = {"start": position(text, start, encoding), "end": position(text, end, encoding)}
             changes.append({"range": place, "text": new})
             text = text[:start] + new + text[end:]
         change(documents, version, *changes)
@@ -91,7 +95,7 @@ def test_the_text_stays_that_of_the_client_through_any_edits(unit: Unit, seed: i
 
 
 def test_a_change_without_a_range_is_the_whole_text() -> None:
-    documents = opened(Unit.UTF16)
+    documents = opened(PositionEncoding.UTF16)
 
     change(documents, 2, {"text": "new"})
 
@@ -100,7 +104,7 @@ def test_a_change_without_a_range_is_the_whole_text() -> None:
 
 
 def test_a_change_without_a_version_is_applied() -> None:
-    documents = opened(Unit.UTF16)
+    documents = opened(PositionEncoding.UTF16)
 
     change(documents, None, {"text": "new"})
 
@@ -108,7 +112,7 @@ def test_a_change_without_a_version_is_applied() -> None:
 
 
 def test_a_position_beyond_all_numbers_of_the_protocol_is_the_end_of_its_line() -> None:
-    documents = opened(Unit.UTF16)
+    documents = opened(PositionEncoding.UTF16)
     end = {"line": 1, "character": 2**32 - 1}
 
     change(documents, 2, {"range": {"start": {"line": 1, "character": 0}, "end": end}, "text": "name: x"})
@@ -117,7 +121,7 @@ def test_a_position_beyond_all_numbers_of_the_protocol_is_the_end_of_its_line() 
 
 
 def test_subscribers_are_called_for_each_edit_and_once_for_the_change() -> None:
-    documents = opened(Unit.UTF16)
+    documents = opened(PositionEncoding.UTF16)
     seen: list[object] = []
     documents.on_edit(lambda path, span, length: seen.append((path, span, length)))
     documents.on_change(seen.append)

@@ -16,7 +16,7 @@ from promptls.syntax.projection import project
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.text.positions import Span, Unit
+from promptls.text.positions import PositionEncoding, Span
 from promptls.workspace.contract import contract_of
 from promptls.workspace.workspace import Workspace
 
@@ -46,8 +46,8 @@ def assert_sound(text: str) -> None:
             assert 0 <= place.start <= place.end <= len(text), finding
     contract_of(workspace.snapshot, PATH)
     placeholder_sample(workspace.snapshot, PATH)
-    for unit in Unit:
-        assert source.offset(*source.units(len(text) // 2, unit), unit) <= len(text)
+    for encoding in PositionEncoding:
+        assert source.offset(*source.units(len(text) // 2, encoding), encoding) <= len(text)
 
 
 class _Raising(logging.Handler):

@@ -7,21 +7,21 @@ from hypothesis import strategies as some
 
 from promptls.syntax.language import PLAIN_TEXT
 from promptls.syntax.source import Source
-from promptls.text.positions import EditedLines, Unit, UnitPlace
+from promptls.text.positions import ClientPosition, EditedLines, PositionEncoding
 
 TEXTS = some.text(some.sampled_from("ab\n\r🎉\u2028\x0c"), max_size=12)
-PLACES = some.builds(UnitPlace, some.integers(-1, 8), some.integers(0, 5))
+PLACES = some.builds(ClientPosition, some.integers(-1, 8), some.integers(0, 5))
 
 
-@given(TEXTS, some.lists(some.tuples(PLACES, PLACES, TEXTS), max_size=4), some.sampled_from(Unit))
+@given(TEXTS, some.lists(some.tuples(PLACES, PLACES, TEXTS), max_size=4), some.sampled_from(PositionEncoding))
 def test_edits_leave_what_they_leave_of_a_source(
-    text: str, edits: list[tuple[UnitPlace, UnitPlace, str]], unit: Unit
+    text: str, edits: list[tuple[ClientPosition, ClientPosition, str]], encoding: PositionEncoding
 ) -> None:
     lines = EditedLines(text)
     for first, last, new in edits:
         source = Source.of(text, PLAIN_TEXT)
-        start, end = sorted(source.offset(*place, unit) for place in (first, last))
+        start, end = sorted(source.offset(*place, encoding) for place in (first, last))
         text = text[:start] + new + text[end:]
-        lines.edit(first, last, new, unit)
+        lines.edit(first, last, new, encoding)
 
         assert lines.text == text

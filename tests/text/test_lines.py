@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from promptls.syntax.source import Layout, Source
 from promptls.text.positions import (
-    Unit,
+    PositionEncoding,
     column_from_units,
     line_end,
     line_starts,
@@ -34,8 +34,11 @@ def test_the_end_of_a_line_stands_before_its_line_end() -> None:
 def test_columns_count_in_the_unit_that_is_asked_for() -> None:
     line = "é😀b"
 
-    assert [units_from_column(line, 2, unit) for unit in Unit] == [6, 3, 2]
-    assert [column_from_units(line, units, unit) for units, unit in zip((6, 3, 2), Unit, strict=True)] == [
+    assert [units_from_column(line, 2, encoding) for encoding in PositionEncoding] == [6, 3, 2]
+    assert [
+        column_from_units(line, units, encoding)
+        for units, encoding in zip((6, 3, 2), PositionEncoding, strict=True)
+    ] == [
         2,
         2,
         2,
@@ -43,43 +46,43 @@ def test_columns_count_in_the_unit_that_is_asked_for() -> None:
 
 
 def test_units_inside_a_character_lead_to_its_beginning() -> None:
-    assert column_from_units("😀b", 1, Unit.UTF16) == 0
-    assert column_from_units("a😀b", 3, Unit.UTF8) == 1
+    assert column_from_units("😀b", 1, PositionEncoding.UTF16) == 0
+    assert column_from_units("a😀b", 3, PositionEncoding.UTF8) == 1
 
 
 def test_units_outside_a_line_are_clamped_to_it() -> None:
-    assert column_from_units("é😀", 99, Unit.UTF16) == 2
-    assert column_from_units("é😀", -1, Unit.UTF16) == 0
+    assert column_from_units("é😀", 99, PositionEncoding.UTF16) == 2
+    assert column_from_units("é😀", -1, PositionEncoding.UTF16) == 0
 
 
 def test_a_lone_surrogate_counts_as_one_utf_16_unit_and_three_bytes() -> None:
-    assert units_from_column("\ud800x", 1, Unit.UTF16) == 1
-    assert units_from_column("\ud800x", 1, Unit.UTF8) == 3
+    assert units_from_column("\ud800x", 1, PositionEncoding.UTF16) == 1
+    assert units_from_column("\ud800x", 1, PositionEncoding.UTF8) == 3
 
 
 def test_a_byte_order_mark_is_a_character_of_the_first_line() -> None:
     source = Source.of("\ufeff- name: a\n")
 
-    assert source.offset(0, 1, Unit.UTF16) == 1
+    assert source.offset(0, 1, PositionEncoding.UTF16) == 1
     assert source.layout is Layout.LIST
 
 
 def test_positions_behind_the_text_are_clamped_to_its_end() -> None:
     source = Source.of("- a\n- b")
 
-    assert source.offset(99, 0, Unit.UTF16) == 7
-    assert source.offset(0, 99, Unit.UTF16) == 3
+    assert source.offset(99, 0, PositionEncoding.UTF16) == 7
+    assert source.offset(0, 99, PositionEncoding.UTF16) == 3
     assert source.place(99) == (1, 3)
 
 
 @given(TEXTS)
 def test_every_offset_comes_back_from_its_position_in_every_unit(text: str) -> None:
     source = Source.of(text)
-    for unit in Unit:
+    for encoding in PositionEncoding:
         for offset in range(len(text) + 1):
             if text[offset - 1 : offset + 1] == "\r\n":
                 continue  # no position names the place inside a line end
-            assert source.offset(*source.units(offset, unit), unit) == offset
+            assert source.offset(*source.units(offset, encoding), encoding) == offset
 
 
 @given(TEXTS)

@@ -39,7 +39,7 @@ from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.tokens import Token, tokenize
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.text.positions import Span, Unit, line_end, units_from_column
+from promptls.text.positions import PositionEncoding, Span, line_end, units_from_column
 from promptls.workspace.snapshot import Snapshot
 
 _OPERATOR_WORDS: Final = frozenset({"and", "or", "not", "in", "is"})
@@ -271,11 +271,11 @@ def joined(parts: Iterable[tuple[int, TokenRun]]) -> TokenRun:
     return TokenRun(tuple(numbers), last, filled)
 
 
-def encoded(chunk: Chunk, tokens: Iterable[SemanticToken], unit: Unit) -> TokenRun:
+def encoded(chunk: Chunk, tokens: Iterable[SemanticToken], encoding: PositionEncoding) -> TokenRun:
     """Return the encoded tokens of a chunk; if tokens overlap, only the first one."""
     numbers: list[int] = []
     last_line = last_column = after = 0
-    is_plain = unit is Unit.UTF32 or chunk.text.isascii()
+    is_plain = encoding is PositionEncoding.UTF32 or chunk.text.isascii()
     for token in sorted(_on_lines(chunk, tokens)):
         if token.start < after:
             continue
@@ -284,8 +284,8 @@ def encoded(chunk: Chunk, tokens: Iterable[SemanticToken], unit: Unit) -> TokenR
         begin = chunk.line_starts[line]
         column, length = token.start - begin, token.end - token.start
         if not is_plain:
-            column = units_from_column(chunk.text[begin : token.start], column, unit)
-            length = units_from_column(chunk.text[token.start : token.end], length, unit)
+            column = units_from_column(chunk.text[begin : token.start], column, encoding)
+            length = units_from_column(chunk.text[token.start : token.end], length, encoding)
         delta = column - last_column if line == last_line else column
         numbers += (line - last_line, delta, length, NUMBER[token.type], token.modifiers)
         last_line, last_column = line, column
@@ -422,18 +422,20 @@ def _ends(numbers: tuple[int, ...], end: int) -> tuple[int, ...]:
     return numbers[len(numbers) - end - WIDTH : len(numbers) - end]
 
 
-def file_run(snapshot: Snapshot, path: str, unit: Unit) -> TokenRun:
-    """Return the tokens of the file at `path`, with columns and lengths in `unit`.
+def file_run(snapshot: Snapshot, path: str, encoding: PositionEncoding) -> TokenRun:
+    """Return the tokens of the file at `path`, with columns and lengths in `encoding`.
 
     Empty if the file is not a prompt.
     """
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:
         return EMPTY
-    return _TokenEncoder(template, unit).of_file()
+    return _TokenEncoder(template, encoding).of_file()
 
 
-def run_of_lines(snapshot: Snapshot, path: str, unit: Unit, first: int, last: int) -> TokenRun:
+def run_of_lines(
+    snapshot: Snapshot, path: str, encoding: PositionEncoding, first: int, last: int
+) -> TokenRun:
     """Return the tokens of the chunks that contain the lines from `first` to `last`.
 
     Other chunks are not processed.
@@ -441,18 +443,18 @@ def run_of_lines(snapshot: Snapshot, path: str, unit: Unit, first: int, last: in
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:
         return EMPTY
-    return _TokenEncoder(template, unit).of_lines(first, last)
+    return _TokenEncoder(template, encoding).of_lines(first, last)
 
 
 class _TokenEncoder:
-    """Encodes the tokens of one text, with columns in one unit."""
+    """Encodes the tokens of one text, with columns in one encoding."""
 
-    def __init__(self, template: Template, unit: Unit) -> None:
+    def __init__(self, template: Template, encoding: PositionEncoding) -> None:
         self._root = template.source.root
         self._source = template.source
         self._names: FileNames = template.names
         self._header = template.header
-        self._unit = unit
+        self._encoding = encoding
 
     def of_file(self) -> TokenRun:
         return self._run(self._root, self._names.scopes_at(0)[0], 0)
@@ -475,7 +477,7 @@ class _TokenEncoder:
             meanings: tuple[object, ...] = tuple(map(reading_type, readings))
         else:
             meanings = self._meanings(piece, resolver, start)
-        key = (meanings, self._unit)
+        key = (meanings, self._encoding)
         known = piece.facts.get(_TokenEncoder)
         if isinstance(known, tuple) and known[:2] == key and known[2] is declared:
             if isinstance(piece, Chunk) and not _has_loose(piece):
@@ -525,7 +527,7 @@ class _TokenEncoder:
         tokens = [*jinja_tokens(chunk, placed), *yaml_tokens(chunk)]
         if declared is not None:
             tokens = _with_header(tokens, declared, chunk.text)
-        return encoded(chunk, tokens, self._unit)
+        return encoded(chunk, tokens, self._encoding)
 
 
 def _has_loose(chunk: Chunk) -> bool:

@@ -13,7 +13,7 @@ from promptls.rendering.job import plain
 from promptls.rendering.outcome import PackedMap, RenderedPart, RenderFailure, Rendering, rows_of
 from promptls.rendering.samples import Sample, dataset_path, sample_names
 from promptls.syntax.source import Source
-from promptls.text.positions import Unit
+from promptls.text.positions import PositionEncoding
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -22,15 +22,15 @@ def preview_result(
     path: str,
     made: FileRendering,
     uri_of: Callable[[str], str],
-    unit: Unit = Unit.UTF16,
+    encoding: PositionEncoding = PositionEncoding.UTF16,
 ) -> preview_wire.PreviewResult:
     """Return the rendering, and the data it was made from; `failure` is the reason if there is none.
 
     `uri_of` returns the URI of a file's path, as the reader's client writes it. Ranges of the source map are
-    in units of `unit`.
+    in units of `encoding`.
     """
     rendering = None if made.rendering is None else rendering_json(snapshot, path, made.rendering)
-    files = [] if rendering is None else add_source_map(rendering, snapshot, made, uri_of, unit)
+    files = [] if rendering is None else add_source_map(rendering, snapshot, made, uri_of, encoding)
     opened = snapshot.open_files.get(path)
     template = snapshot.template(path)
     dataset = dataset_path(template, path) if template else None
@@ -159,7 +159,7 @@ def add_source_map(
     snapshot: Snapshot,
     made: FileRendering,
     uri_of: Callable[[str], str],
-    unit: Unit,
+    encoding: PositionEncoding,
 ) -> list[str]:
     """Add a `sourceMap` to each part of `found`, the rendering as JSON, and one for the text if requested.
 
@@ -170,7 +170,7 @@ def add_source_map(
     packed = rendering.source_map if rendering else None
     if rendering is None or packed is None:
         return []
-    ranges = _Ranges(snapshot, packed, unit)
+    ranges = _Ranges(snapshot, packed, encoding)
     if made.job.max_segments is None:
         found["sourceMap"] = ranges.map_of(rendering.text, packed["text"])
     for part, numbers in zip(found["parts"], packed["parts"], strict=False):
@@ -182,13 +182,13 @@ def add_source_map(
 class _Ranges:
     """The ranges of the files' spans."""
 
-    def __init__(self, snapshot: Snapshot, packed: PackedMap, unit: Unit) -> None:
+    def __init__(self, snapshot: Snapshot, packed: PackedMap, encoding: PositionEncoding) -> None:
         self._sources: list[Source] = []
         for path in packed["files"]:
             template = snapshot.template(path)
             self._sources.append(template.source if template else Source.of(""))
         self._packed = packed
-        self._unit = unit
+        self._encoding = encoding
         self._known: dict[tuple[int, int], tuple[int, int]] = {}
 
     def map_of(self, text: str, numbers: Sequence[int]) -> preview_wire.PackedSegments:
@@ -224,7 +224,7 @@ class _Ranges:
         found = self._known.get(key)
         if found is None:
             source = self._sources[file]
-            line, character = source.units(min(offset, len(source)), self._unit)
+            line, character = source.units(min(offset, len(source)), self._encoding)
             found = self._known[key] = line, character
         return found
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
     from promptls.server.capabilities import ClientCapabilities
-    from promptls.text.positions import Unit
+    from promptls.text.positions import PositionEncoding
     from promptls.workspace.snapshot import Snapshot
     from promptls.workspace.workspace import Workspace
 
@@ -35,8 +35,8 @@ class Context:
     server: LanguageServer
     workspace: Workspace
     capabilities: ClientCapabilities
-    encoding: Unit
-    """The unit of the columns of positions."""
+    encoding: PositionEncoding
+    """What the columns of positions count."""
     uris: dict[str, str] = field(default_factory=dict)
     """The URIs of open documents as the client writes them, by path."""
     reported: set[str] = field(default_factory=set)

@@ -13,7 +13,7 @@ from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
 from promptls.text.escape import without_markdown_escapes
-from promptls.text.positions import Span, Unit, place_of, units_from_column
+from promptls.text.positions import PositionEncoding, Span, place_of, units_from_column
 
 if TYPE_CHECKING:
     from promptls.server.capabilities import ClientCapabilities
@@ -49,33 +49,33 @@ SEVERITIES: Final = {
 }
 
 
-def position_encoding(encoding: types.PositionEncodingKind | str | None) -> Unit:
+def position_encoding(encoding: types.PositionEncodingKind | str | None) -> PositionEncoding:
     """Return the negotiated position encoding; UTF-16 if none was negotiated."""
-    return Unit(str(getattr(encoding, "value", encoding) or "utf-16"))
+    return PositionEncoding(str(getattr(encoding, "value", encoding) or "utf-16"))
 
 
-def from_position(source: Source, position: types.Position, encoding: Unit) -> int:
+def from_position(source: Source, position: types.Position, encoding: PositionEncoding) -> int:
     """Return the offset of a position, clamped to the text."""
     return source.offset(position.line, position.character, encoding)
 
 
-def from_range(source: Source, value: types.Range, encoding: Unit) -> Span:
+def from_range(source: Source, value: types.Range, encoding: PositionEncoding) -> Span:
     """Return the span of a range, clamped to the text, with its ends in order."""
     start, end = (from_position(source, each, encoding) for each in (value.start, value.end))
     return Span(min(start, end), max(start, end))
 
 
-def to_position(source: Source, offset: int, encoding: Unit) -> types.Position:
+def to_position(source: Source, offset: int, encoding: PositionEncoding) -> types.Position:
     """Return the position of an offset."""
     return types.Position(*source.units(offset, encoding))
 
 
-def to_range(source: Source, span: Span, encoding: Unit) -> types.Range:
+def to_range(source: Source, span: Span, encoding: PositionEncoding) -> types.Range:
     """Return the range of a span."""
     return types.Range(to_position(source, span.start, encoding), to_position(source, span.end, encoding))
 
 
-def range_json(source: Source, span: Span, encoding: Unit) -> dict[str, Any]:
+def range_json(source: Source, span: Span, encoding: PositionEncoding) -> dict[str, Any]:
     """Return the range of a span as plain JSON."""
     located = source.located(span.start)
     chunk = located.chunk
@@ -96,7 +96,7 @@ def range_json(source: Source, span: Span, encoding: Unit) -> dict[str, Any]:
     }
 
 
-def _in_chunk(chunk: Chunk, offset: int, encoding: Unit) -> tuple[int, int]:
+def _in_chunk(chunk: Chunk, offset: int, encoding: PositionEncoding) -> tuple[int, int]:
     line, column = place_of(chunk.line_starts, offset)
     if chunk.text.isascii():
         return line, column

@@ -27,7 +27,14 @@ from promptls.syntax.language import JINJA_YAML, Host, Language
 from promptls.syntax.refusal import MAX_CHARACTERS, Refusal, refusal_of
 from promptls.syntax.yaml.mapping_chunks import first_unsound, has_entries, mapping_yaml, sound
 from promptls.syntax.yaml.under_jinja import ChunkYaml, chunk_yaml
-from promptls.text.positions import Place, Span, Unit, column_from_units, place_of, units_from_column
+from promptls.text.positions import (
+    Place,
+    PositionEncoding,
+    Span,
+    column_from_units,
+    place_of,
+    units_from_column,
+)
 
 
 def depending_on(root: ChunkList, span: Span) -> Located:
@@ -243,7 +250,7 @@ class Source:
             pieces.append(located.chunk.text)
         return "".join(pieces)[span.start - begin : span.end - begin]
 
-    def offset(self, line: int, units: int, unit: Unit) -> int:
+    def offset(self, line: int, units: int, encoding: PositionEncoding) -> int:
         """Return the offset of a protocol position, clamped to the line and to the text."""
         if not 0 <= line <= self.root.line_ends:
             return 0 if line < 0 else len(self)
@@ -254,16 +261,16 @@ class Source:
             text = chunk.text[begin : chunk.line_starts[inside + 1]].rstrip("\r\n")
         else:
             text = chunk.text[begin:]
-        return located.start + begin + column_from_units(text, units, unit)
+        return located.start + begin + column_from_units(text, units, encoding)
 
-    def units(self, offset: int, unit: Unit) -> tuple[int, int]:
-        """Return the protocol position of an offset: its line, and its column in `unit`."""
+    def units(self, offset: int, encoding: PositionEncoding) -> tuple[int, int]:
+        """Return the protocol position of an offset: its line, and its column in `encoding`."""
         offset = min(max(offset, 0), len(self))
         located = self.located(offset)
         inside = offset - located.start
         line, column = place_of(located.chunk.line_starts, inside)
         before = located.chunk.text[inside - column : inside]
-        return located.first_line + line, units_from_column(before, column, unit)
+        return located.first_line + line, units_from_column(before, column, encoding)
 
     # -- edits ----------------------------------------------------------------
 

@@ -40,8 +40,8 @@ _LAST_OF_PLANE_0 = "\uffff"
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
-class Unit(Enum):
-    """The unit of a column; the values are the protocol's names of position encodings."""
+class PositionEncoding(Enum):
+    """What a column counts; the values are the protocol's names."""
 
     UTF8 = "utf-8"
     UTF16 = "utf-16"
@@ -79,41 +79,41 @@ def line_end(text: str, start: int) -> int:
     return match.start() if match else len(text)
 
 
-def column_from_units(line: str, units: int, unit: Unit) -> int:
-    """Return the code point column that `units` of `unit` reach in `line`, clamped to its length.
+def column_from_units(line: str, units: int, encoding: PositionEncoding) -> int:
+    """Return the code point column that `units` of `encoding` reach in `line`, clamped to its length.
 
     Units that end inside a character are rounded down to its beginning.
     """
     if units <= 0:
         return 0
-    if unit is Unit.UTF32 or line.isascii():
+    if encoding is PositionEncoding.UTF32 or line.isascii():
         return min(units, len(line))
     reached = 0
     for column, character in enumerate(line):
-        reached += _width(character, unit)
+        reached += _width(character, encoding)
         if units < reached:
             return column
     return len(line)
 
 
-def units_from_column(line: str, column: int, unit: Unit) -> int:
-    """Return how many units of `unit` the first `column` characters of `line` take."""
+def units_from_column(line: str, column: int, encoding: PositionEncoding) -> int:
+    """Return how many units of `encoding` the first `column` characters of `line` take."""
     before = line[:column]
-    if unit is Unit.UTF32 or before.isascii():
+    if encoding is PositionEncoding.UTF32 or before.isascii():
         return len(before)
-    if unit is Unit.UTF16:
+    if encoding is PositionEncoding.UTF16:
         return len(before.encode("utf-16-le", "surrogatepass")) // 2
     return len(before.encode("utf-8", "surrogatepass"))
 
 
-def _width(character: str, unit: Unit) -> int:
-    if unit is Unit.UTF16:
+def _width(character: str, encoding: PositionEncoding) -> int:
+    if encoding is PositionEncoding.UTF16:
         return 2 if character > _LAST_OF_PLANE_0 else 1
     return len(character.encode("utf-8", "surrogatepass"))
 
 
-class UnitPlace(NamedTuple):
-    """A line and a column in units, both zero-based, as sent by a client."""
+class ClientPosition(NamedTuple):
+    """A line and a column in units of the position encoding, both zero-based, as sent by a client."""
 
     line: int
     units: int
@@ -130,10 +130,10 @@ class EditedLines:
         """The whole text."""
         return "".join(self._lines)
 
-    def edit(self, start: UnitPlace, end: UnitPlace, text: str, unit: Unit) -> None:
+    def edit(self, start: ClientPosition, end: ClientPosition, text: str, encoding: PositionEncoding) -> None:
         """Replace the text between two positions, in either order; positions are clamped to the text."""
         (first, from_column), (last, to_column) = sorted(
-            (self._clamped(start, unit), self._clamped(end, unit))
+            (self._clamped(start, encoding), self._clamped(end, encoding))
         )
         new = self._lines[first][:from_column] + text + self._lines[last][to_column:]
         # A line feed after a carriage return belongs to the same line break.
@@ -151,14 +151,14 @@ class EditedLines:
             lines[-1] += self._lines[last]
         self._lines[first : last + 1] = lines
 
-    def _clamped(self, place: UnitPlace, unit: Unit) -> tuple[int, int]:
+    def _clamped(self, place: ClientPosition, encoding: PositionEncoding) -> tuple[int, int]:
         """Return the line of a position, and its column in code points."""
         if place.line < 0:
             return 0, 0
         if place.line >= len(self._lines):
             return len(self._lines) - 1, len(self._lines[-1])
         content = self._lines[place.line].rstrip("\r\n")
-        return place.line, column_from_units(content, place.units, unit)
+        return place.line, column_from_units(content, place.units, encoding)
 
 
 def _lines_of(text: str) -> list[str]:

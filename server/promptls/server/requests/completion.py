@@ -12,7 +12,7 @@ from promptls.ide.completion.documentation import documentation
 from promptls.ide.settings_file import complete_settings, is_settings_file
 from promptls.semantic.kind import Kind
 from promptls.server.to_proto import documentation_of, from_position, is_file, path_of, range_json
-from promptls.text.positions import Unit, units_from_column
+from promptls.text.positions import PositionEncoding, units_from_column
 from promptls.workspace.disk import has_prompt_name
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def _parameters(signature: Signature, *, offsets: bool) -> list[dict[str, Any]]:
     for parameter in signature.parameters:
         end = column + len(parameter.text)
         # These offsets count UTF-16 units, regardless of the position encoding.
-        pair = [units_from_column(label, each, Unit.UTF16) for each in (column, end)]
+        pair = [units_from_column(label, each, PositionEncoding.UTF16) for each in (column, end)]
         found.append({"label": pair if offsets else parameter.text})
         column = end + 2
     return found

@@ -14,7 +14,7 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.server.context import Context, Event
 from promptls.server.to_proto import is_file
-from promptls.text.positions import EditedLines, UnitPlace
+from promptls.text.positions import ClientPosition, EditedLines
 from promptls.workspace.disk import source_of
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ class AuxiliaryDocuments:
                 continue
             first, last = change.range.start, change.range.end
             self._texts[path].edit(
-                UnitPlace(first.line, first.character),
-                UnitPlace(last.line, last.character),
+                ClientPosition(first.line, first.character),
+                ClientPosition(last.line, last.character),
                 change.text,
                 self._context.encoding,
             )

@@ -103,10 +103,10 @@ class SettingsFindings:
         if place.column is not None:
             first = min(place.column, len(content))
             last = names.get(start + first, start + last) - start
-        unit = self._context.encoding
+        encoding = self._context.encoding
         return {
-            "start": {"line": line, "character": units_from_column(content, first, unit)},
-            "end": {"line": line, "character": units_from_column(content, last, unit)},
+            "start": {"line": line, "character": units_from_column(content, first, encoding)},
+            "end": {"line": line, "character": units_from_column(content, last, encoding)},
         }
 
 
