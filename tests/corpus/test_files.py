@@ -28,7 +28,7 @@ def checked(path: Path, folder: Path) -> tuple[Kind, list[str]]:
     findings = check(workspace.snapshot, str(path))
     source = workspace.snapshot.open_files[str(path)].template.source
     return workspace.snapshot.kind(str(path)), [
-        f"{source.place(finding.span.start).line + 1}: {finding.rule}: {finding.message}"
+        f"{source.line_column(finding.span.start).line + 1}: {finding.rule}: {finding.message}"
         for finding in findings
         if finding.severity in {"error", "warning"}
     ]

@@ -31,7 +31,7 @@ def shown(snapshot: Snapshot, found: tuple[Calls, ...], path: str = "") -> list[
     for calls in found:
         template = snapshot.template(path or calls.item.path)
         assert template is not None
-        places = [template.source.place(span.start).line + 1 for span in calls.places]
+        places = [template.source.line_column(span.start).line + 1 for span in calls.places]
         lines.append(f"{calls.item.kind} {calls.item.name} {places}")
     return lines
 

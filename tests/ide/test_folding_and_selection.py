@@ -109,7 +109,7 @@ def test_folds_and_selections_of_every_beginning_are_nested_and_inside_the_text(
                 spans.pop()
             assert not spans or span.end <= spans[-1]
             spans.append(span.end)
-            assert 0 <= each.first < each.last <= source.place(end).line
+            assert 0 <= each.first < each.last <= source.line_column(end).line
             while lines and lines[-1] < each.first:
                 lines.pop()
             assert not lines or each.last <= lines[-1]

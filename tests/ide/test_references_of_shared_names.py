@@ -162,6 +162,6 @@ def test_a_name_leads_to_what_it_is(words: str, definition: str, declaration: st
         (target, *_) = finished(steps(snapshot, str(tmp_path / name), offset))
         held = snapshot.template(target.path)
         assert held is not None
-        found.append(f"{Path(target.path).name}:{held.source.place(target.span.start).line}")
+        found.append(f"{Path(target.path).name}:{held.source.line_column(target.span.start).line}")
 
     assert found == [definition, declaration]

@@ -56,5 +56,5 @@ def test_what_the_rows_make_fail_is_found(
     for finding, (line, message) in zip(findings, found, strict=True):
         template = snapshot.template(path)
         assert template is not None
-        assert template.source.place(finding.span.start).line == line
+        assert template.source.line_column(finding.span.start).line == line
         assert message in finding.message

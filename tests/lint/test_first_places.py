@@ -24,7 +24,7 @@ def hints(text: str, settings: dict[str, object] | None = None) -> list[tuple[in
 def found_in(workspace: Workspace) -> list[tuple[int, str]]:
     source = workspace.snapshot.open_files[PATH].template.source
     return [
-        (source.place(finding.span.start).line, finding.message)
+        (source.line_column(finding.span.start).line, finding.message)
         for finding in check(workspace.snapshot, PATH)
         if finding.rule == "unescaped-multiline-input"
     ]

@@ -150,7 +150,7 @@ def findings(workspace: Workspace, typed_line: int) -> Counter[tuple[str, str, s
     return Counter(
         (finding.rule, finding.message.split(", and ")[0], source.line(line))
         for finding in check(workspace.snapshot, PATH)
-        if (line := source.place(finding.span.start).line) != typed_line
+        if (line := source.line_column(finding.span.start).line) != typed_line
     )
 
 

@@ -54,7 +54,7 @@ def findings(text: str, but_line: int) -> Counter[tuple[str, str]]:
     return Counter(
         (finding.rule, finding.message.split(", and ")[0])
         for finding in check(workspace.snapshot, PATH)
-        if source.place(finding.span.start).line != but_line
+        if source.line_column(finding.span.start).line != but_line
     )
 
 

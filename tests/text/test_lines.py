@@ -7,9 +7,9 @@ from promptls.syntax.source import Layout, Source
 from promptls.text.positions import (
     PositionEncoding,
     column_from_units,
+    line_column,
     line_end,
     line_starts,
-    place_of,
     units_from_column,
 )
 
@@ -23,7 +23,7 @@ def test_a_line_ends_at_each_form_of_line_end_and_nowhere_else() -> None:
 
 def test_a_text_that_ends_with_a_line_end_has_an_empty_last_line() -> None:
     assert line_starts("a\n") == [0, 2]
-    assert place_of([0, 2], 2) == (1, 0)
+    assert line_column([0, 2], 2) == (1, 0)
 
 
 def test_the_end_of_a_line_stands_before_its_line_end() -> None:
@@ -72,7 +72,7 @@ def test_positions_behind_the_text_are_clamped_to_its_end() -> None:
 
     assert source.offset(99, 0, PositionEncoding.UTF16) == 7
     assert source.offset(0, 99, PositionEncoding.UTF16) == 3
-    assert source.place(99) == (1, 3)
+    assert source.line_column(99) == (1, 3)
 
 
 @given(TEXTS)

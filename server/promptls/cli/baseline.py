@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptls.text.errors import FilePlace, UsageError
-from promptls.text.positions import line_end, line_starts, place_of
+from promptls.text.positions import line_column, line_end, line_starts
 
 if TYPE_CHECKING:
     from promptls.lint.rule import Finding
@@ -90,7 +90,7 @@ def fingerprints(text: str, findings: Iterable[Finding]) -> tuple[str, ...]:
     seen: Counter[str] = Counter()
     found = []
     for finding in findings:
-        start = starts[place_of(starts, finding.span.start).line]
+        start = starts[line_column(starts, finding.span.start).line]
         end = line_end(text, finding.span.start)
         what = (
             finding.rule,

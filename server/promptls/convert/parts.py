@@ -227,7 +227,7 @@ def read_parts(template: Template, path: str) -> Conversation:
     """Return the parts; raises UserError, with the place, for anything but texts and plain inputs."""
     if template.syntax_problems:
         problem = template.syntax_problems[0]
-        place = FilePlace(path, *template.source.place(problem.span.start))
+        place = FilePlace(path, *template.source.line_column(problem.span.start))
         raise UserError(problem.message, place, "mend it, and convert again")
     marks: dict[str, MessagePiece] = {}
     rendered = _ENVIRONMENT.from_string("".join(_marked(template, path, marks))).render()
@@ -275,7 +275,7 @@ def _piece(template: Template, path: str, start: int, tag: Tag) -> MessagePiece:
 
 
 def _refusal(template: Template, path: str, offset: int, what: str) -> UserError:
-    place = FilePlace(path, *template.source.place(offset))
+    place = FilePlace(path, *template.source.line_column(offset))
     return UserError(f"{what} cannot be in a prompt object", place, "write it as plain text and inputs")
 
 

@@ -25,7 +25,7 @@ from promptls.semantic.template import Template
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
 from promptls.syntax.yaml.nodes import scalar_text
 from promptls.text.errors import FilePlace, UsageError, UserError
-from promptls.text.positions import line_starts, place_of
+from promptls.text.positions import line_column, line_starts
 from promptls.text.suggest import did_you_mean
 from promptls.workspace.disk import source_of
 from promptls.workspace.settings import ProjectFile, find_project
@@ -251,6 +251,6 @@ def _template(prompt: Path, text: str) -> Template:
     template = Template(source_of(str(prompt), text))
     problems = template.declarations.problems
     if problems:
-        place = place_of(line_starts(text), problems[0].span.start)
+        place = line_column(line_starts(text), problems[0].span.start)
         raise UsageError(problems[0].message, FilePlace(prompt, *place), "correct the header")
     return template

@@ -41,7 +41,7 @@ def edits_after_brace(source: Source, offset: int) -> tuple[Edit, ...]:
 
 def edits_after_newline(source: Source, offset: int) -> tuple[Edit, ...]:
     """Return the edits for the empty line at `offset`: indentation, the end tag of the block above."""
-    line = source.place(offset).line
+    line = source.line_column(offset).line
     here = source.line_span(line)
     if line == 0 or source.line(line).strip():
         return ()

@@ -68,7 +68,7 @@ def _found(snapshot: Snapshot, target: str, call: TemplateCall, text: str) -> It
         return
     hidden = silenced(template.source)
     for each in call_objections(snapshot, target, template, [call]):
-        if not hidden.hides(RULE.name, template.source.place(each.span.start).line):
+        if not hidden.hides(RULE.name, template.source.line_column(each.span.start).line):
             yield _finding(each, target, template, text)
 
 

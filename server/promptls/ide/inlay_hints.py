@@ -60,7 +60,7 @@ def inlay_hints(
 def _worth_hints(snapshot: Snapshot, path: str, template: Template) -> Iterator[InlayHint]:
     """Yield the leave-one-out verdicts after few-shot examples."""
     for each in known_worths(snapshot, path):
-        line = template.source.line_span(template.source.place(each.example.span.start).line)
+        line = template.source.line_span(template.source.line_column(each.example.span.start).line)
         stale = ", stale" if each.stale else ""
         yield InlayHint(
             line.end, f"{each.tokens:.0f} tokens: {each.verdict}{stale}", f"{each.experiment}: {each.words}"
@@ -174,7 +174,7 @@ def _behind_name(template: Template, placed: PlacedPart) -> int:
     if value is not None and not value.span.is_empty():
         return value.span.end + placed.start
     source = template.source
-    return source.line_span(source.place(placed.span.start).line).end
+    return source.line_span(source.line_column(placed.span.start).line).end
 
 
 def _object_hint(template: Template, latest: FileRendering) -> Iterator[InlayHint]:
@@ -182,7 +182,7 @@ def _object_hint(template: Template, latest: FileRendering) -> Iterator[InlayHin
     place = template.declarations.key_span("instruction")
     if place is None or latest.rendering is None or not latest.rendering.parts:
         return
-    line = template.source.line_span(template.source.place(place.start).line)
+    line = template.source.line_span(template.source.line_column(place.start).line)
     yield InlayHint(
         line.end, plural(latest.rendering.tokens, "token"), _rendered_tooltip(latest.rendering.parts, latest)
     )

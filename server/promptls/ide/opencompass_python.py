@@ -41,7 +41,7 @@ from promptls.settings.project import Project
 from promptls.syntax.python_places import PythonPlaces
 from promptls.syntax.source import Source
 from promptls.text.errors import UserError
-from promptls.text.positions import Span, line_starts, place_of
+from promptls.text.positions import Span, line_column, line_starts
 from promptls.workspace.configuration_files import ConfigurationFiles
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
@@ -547,7 +547,7 @@ def _without_suppressed(kind: Kind, text: str, found: tuple[Finding, ...]) -> Fi
     hidden = [
         finding
         for finding in found
-        if silenced.hides(finding.rule, place_of(starts, finding.span.start).line)
+        if silenced.hides(finding.rule, line_column(starts, finding.span.start).line)
     ]
     shown = tuple(finding for finding in found if finding not in hidden)
     return FileFindings(kind, shown, tuple(hidden))

@@ -32,7 +32,7 @@ def part_lines(snapshot: Snapshot, path: str, rendering: Rendering) -> dict[int,
         return {}
     by_part = rendered_parts(template, included_part_names(snapshot, path), rendering)
     return {
-        part.index: template.source.place(placed.span.start).line
+        part.index: template.source.line_column(placed.span.start).line
         for placed, parts in zip(template.parts, by_part, strict=False)
         for part in parts
     }

@@ -25,7 +25,7 @@ from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.text.positions import Place, Span, line_end, place_of, word_at
+from promptls.text.positions import LineColumn, Span, line_column, line_end, word_at
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -70,22 +70,24 @@ def folds(snapshot: Snapshot, path: str, most: int | None = None) -> list[LineFo
     if template is None or snapshot.kind(path) is Kind.OTHER:
         return []
     source = template.source
-    found = [_by_lines(source.place, fold) for fold in _of_header(template)]
+    found = [_by_lines(source.line_column, fold) for fold in _of_header(template)]
     found += (
         fold.shifted(located.first_line, located.start)
         for located in source.root.placed()
         for fold in _of_chunk(located.chunk)
     )
     for block in blocks_across(source):
-        found += [_by_lines(source.place, fold) for fold in _of_block(block)]
+        found += [_by_lines(source.line_column, fold) for fold in _of_block(block)]
     lines = list(_nested(found))
     if most is not None and len(lines) > most:
         lines = sorted(sorted(lines, key=lambda each: each.first - each.last)[:most])
     return lines
 
 
-def _by_lines(place: Callable[[int], Place], fold: Fold) -> LineFold:
-    return LineFold(place(fold.span.start).line, place(fold.span.end).line - fold.closing, fold)
+def _by_lines(line_column_of: Callable[[int], LineColumn], fold: Fold) -> LineFold:
+    return LineFold(
+        line_column_of(fold.span.start).line, line_column_of(fold.span.end).line - fold.closing, fold
+    )
 
 
 def _of_header(template: Template) -> Iterator[Fold]:
@@ -132,7 +134,7 @@ def _of_entries(tree: Node | None, chunk: Chunk | None = None) -> Iterator[Fold]
 def _of_chunk(chunk: Chunk) -> tuple[LineFold, ...]:
     """Return the folds of a chunk that span more than a line, relative to its start."""
     lines = (
-        _by_lines(lambda offset: place_of(chunk.line_starts, offset), fold) for fold in _chunk_folds(chunk)
+        _by_lines(lambda offset: line_column(chunk.line_starts, offset), fold) for fold in _chunk_folds(chunk)
     )
     return tuple(_nested(lines))
 

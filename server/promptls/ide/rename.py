@@ -149,7 +149,7 @@ def _unclear_steps(snapshot: Snapshot, symbol: Symbol) -> Steps[str]:
         program = snapshot.template(path)
         unclear = uses_in(snapshot, path, symbol.home, symbol.name).unclear
         if unclear and program is not None:
-            line = program.source.place(unclear[0].start).line + 1
+            line = program.source.line_column(unclear[0].start).line + 1
             return f"{Path(path).name} gives the name to something else as well, perhaps in line {line}"
     return ""
 
@@ -384,7 +384,7 @@ def _opening(text: str) -> int:
 
 def _where(snapshot: Snapshot, path: str, offset: int) -> str:
     template = snapshot.template(path)
-    line = template.source.place(offset).line + 1 if template is not None else 0
+    line = template.source.line_column(offset).line + 1 if template is not None else 0
     return f"{Path(path).name}, line {line},"
 
 

@@ -238,7 +238,7 @@ def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _line(file: File, finding: Finding) -> int:
-    return file.template.source.place(finding.span.start).line
+    return file.template.source.line_column(finding.span.start).line
 
 
 def _is_hidden(file: File, finding: Finding) -> bool:

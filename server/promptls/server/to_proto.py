@@ -13,7 +13,7 @@ from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
 from promptls.text.escape import without_markdown_escapes
-from promptls.text.positions import PositionEncoding, Span, place_of, units_from_column
+from promptls.text.positions import PositionEncoding, Span, line_column, units_from_column
 
 if TYPE_CHECKING:
     from promptls.server.capabilities import ClientCapabilities
@@ -97,7 +97,7 @@ def range_json(source: Source, span: Span, encoding: PositionEncoding) -> dict[s
 
 
 def _in_chunk(chunk: Chunk, offset: int, encoding: PositionEncoding) -> tuple[int, int]:
-    line, column = place_of(chunk.line_starts, offset)
+    line, column = line_column(chunk.line_starts, offset)
     if chunk.text.isascii():
         return line, column
     return line, units_from_column(chunk.text[offset - column : offset], column, encoding)

@@ -28,11 +28,11 @@ from promptls.syntax.refusal import MAX_CHARACTERS, Refusal, refusal_of
 from promptls.syntax.yaml.mapping_chunks import first_unsound, has_entries, mapping_yaml, sound
 from promptls.syntax.yaml.under_jinja import ChunkYaml, chunk_yaml
 from promptls.text.positions import (
-    Place,
+    LineColumn,
     PositionEncoding,
     Span,
     column_from_units,
-    place_of,
+    line_column,
     units_from_column,
 )
 
@@ -211,12 +211,12 @@ class Source:
 
     # -- places ---------------------------------------------------------------
 
-    def place(self, offset: int) -> Place:
+    def line_column(self, offset: int) -> LineColumn:
         """Return the line and code point column of `offset`, clamped to the text."""
         offset = min(max(offset, 0), len(self))
         located = self.located(offset)
-        line, column = place_of(located.chunk.line_starts, offset - located.start)
-        return Place(located.first_line + line, column)
+        line, column = line_column(located.chunk.line_starts, offset - located.start)
+        return LineColumn(located.first_line + line, column)
 
     def line_span(self, line: int) -> Span:
         """Return the span of a line without its line break; past the last line an empty span at the end."""
@@ -268,7 +268,7 @@ class Source:
         offset = min(max(offset, 0), len(self))
         located = self.located(offset)
         inside = offset - located.start
-        line, column = place_of(located.chunk.line_starts, inside)
+        line, column = line_column(located.chunk.line_starts, inside)
         before = located.chunk.text[inside - column : inside]
         return located.first_line + line, units_from_column(before, column, encoding)
 

@@ -48,7 +48,7 @@ class PositionEncoding(Enum):
     UTF32 = "utf-32"
 
 
-class Place(NamedTuple):
+class LineColumn(NamedTuple):
     """A line and a column, both zero-based; the column counts code points."""
 
     line: int
@@ -67,10 +67,10 @@ def line_starts(text: str) -> list[int]:
     return starts
 
 
-def place_of(starts: list[int], offset: int) -> Place:
+def line_column(starts: list[int], offset: int) -> LineColumn:
     """Return the line and column of `offset` in a text whose lines begin at `starts`."""
     line = bisect_right(starts, offset) - 1
-    return Place(line, offset - starts[line])
+    return LineColumn(line, offset - starts[line])
 
 
 def line_end(text: str, start: int) -> int:

@@ -21,7 +21,7 @@ from promptls.semantic.header import first_without_name, names_at, unknown_words
 from promptls.settings.valid_part import MAX_PROBLEMS, valid_part
 from promptls.text.errors import FilePlace
 from promptls.text.format import plural
-from promptls.text.positions import Span, line_starts, place_of
+from promptls.text.positions import Span, line_column, line_starts
 from promptls.text.suggest import is_typo, nearest
 
 if TYPE_CHECKING:
@@ -346,7 +346,7 @@ def project_in(file: Path, text: str) -> ProjectFile | None:
         if file.name == PYPROJECT_FILE and "tool.promptls" not in text:
             return None
         if isinstance(error, TooLargeTomlError):
-            place = place_of(line_starts(text), error.offset)
+            place = line_column(line_starts(text), error.offset)
             problem = SettingsProblem(
                 FilePlace(file, place.line, place.column), f"the settings are not read: {error}"
             )
@@ -373,7 +373,7 @@ def _misplaced(file: Path, text: str, values: dict[str, Any]) -> SettingsProblem
     if typo is None and not isinstance(values.get("promptls"), dict):
         return None
     span = next((name.span for name in toml_names(text) if name.keys == at), None)
-    place = place_of(line_starts(text), span.start) if span else None
+    place = line_column(line_starts(text), span.start) if span else None
     return SettingsProblem(
         FilePlace(file, place.line, place.column) if place else FilePlace(file),
         f"promptls does not read `[{'.'.join(at)}]`; did you mean `[tool.promptls]`?",
@@ -476,7 +476,7 @@ def _written_places(text: str, file_name: str) -> dict[tuple[str | int, ...], tu
     for name in toml_names(text):
         is_inside = name.keys[: len(above)] == above
         if is_inside and (name.is_key or isinstance(name.keys[-1], int)):
-            place = place_of(starts, name.span.start)
+            place = line_column(starts, name.span.start)
             found.setdefault(name.keys[len(above) :], (place.line, place.column))
     return found
 

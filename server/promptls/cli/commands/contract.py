@@ -93,7 +93,7 @@ def _place(snapshot: Snapshot, place: InputPlace) -> str:
 def _line(snapshot: Snapshot, place: InputPlace) -> int:
     template = snapshot.template(place.path)
     assert template is not None
-    return template.source.place(place.span.start).line + 1
+    return template.source.line_column(place.span.start).line + 1
 
 
 def _as_json(snapshot: Snapshot, path: str) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def _formatted(snapshot: Snapshot, path: str) -> FormattedFile:
     problems = [each for each in template.syntax_problems if kind is not Kind.TEXT or each.language != "yaml"]
     if problems:
         problem = problems[0]
-        place = FilePlace(path, *template.source.place(problem.span.start))
+        place = FilePlace(path, *template.source.line_column(problem.span.start))
         return FormattedFile(path, text, text, "refused", problem.message, place)
     after = applied(text, file_edits(snapshot, path))
     return FormattedFile(path, text, after, "unchanged" if after == text else "formatted")

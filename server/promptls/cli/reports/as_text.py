@@ -11,7 +11,7 @@ from promptls.security.files import read_text
 from promptls.text.errors import FilePlace
 from promptls.text.escape import for_terminal_line
 from promptls.text.format import plural
-from promptls.text.positions import Span, line_end, line_starts, place_of
+from promptls.text.positions import Span, line_column, line_end, line_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def _settings_problem(problem: SettingsProblem) -> Iterator[str]:
 def _finding(checked: Checked, file: CheckedFile, finding: Finding, starts: list[int]) -> Iterator[str]:
     severity = finding.severity or "error"
     colour = _COLOURS[severity]
-    place = place_of(starts, finding.span.start)
+    place = line_column(starts, finding.span.start)
     where = FilePlace(printed_path(file.path), place.line, place.column).text()
     message = for_terminal_line(finding.message)
     yield f"{where}: {paint(severity, colour)} {paint(finding.rule, 'bold')}: {message}"
@@ -92,7 +92,7 @@ def _related_place(checked: Checked, related: RelatedPlace) -> str:
     text = checked.text(related.path)
     if text is None:
         return printed_path(related.path)
-    place = place_of(line_starts(text), related.span.start)
+    place = line_column(line_starts(text), related.span.start)
     return FilePlace(printed_path(related.path), place.line, place.column).text()
 
 
@@ -144,7 +144,7 @@ def excerpt(text: str, span: Span, colour: Colour = "red") -> str:
     A span of several lines is marked to the end of its first; an empty one gets one caret.
     """
     starts = line_starts(text)
-    place = place_of(starts, span.start)
+    place = line_column(starts, span.start)
     start = starts[place.line]
     end = line_end(text, start)
     line = text[start:end]

@@ -182,7 +182,7 @@ def _template_names(request: Request, expected: Expected, at: TagPlace) -> Itera
 def _quote(request: Request, at: TagPlace) -> str:
     """Return the quote to use in the tag, which must differ from that of the enclosing YAML value."""
     source = request.template.source
-    before = source.slice(Span(source.line_span(source.place(at.start).line).start, at.start))
+    before = source.slice(Span(source.line_span(source.line_column(at.start).line).start, at.start))
     value = _QUOTED_VALUE.search(before)
     return "'" if value is not None and value[1] == '"' else '"'
 
@@ -284,7 +284,7 @@ def _is_text(at: YamlPosition) -> bool:
 
 def _in_text(request: Request) -> CompletionList | None:
     source = request.template.source
-    line = source.line_span(source.place(request.offset).line)
+    line = source.line_span(source.line_column(request.offset).line)
     head = source.slice(Span(line.start, request.offset))
     length = keys.marker_word(head)
     if length is not None and request.kind in {Kind.PARTS, Kind.SECTION}:

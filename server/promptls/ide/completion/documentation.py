@@ -122,7 +122,7 @@ def _input(request: Request, name: str) -> Iterator[str]:
 
 def _attribute(request: Request, label: str) -> str:
     """Return the documentation of an attribute of `loop` or of an imported template."""
-    line = request.template.source.line_span(request.template.source.place(request.offset).line)
+    line = request.template.source.line_span(request.template.source.line_column(request.offset).line)
     before = request.template.source.slice(line)[: request.offset - line.start].rstrip()
     owner = before.rsplit(".", 1)[0].split()[-1:] if "." in before else []
     name = owner[0].lstrip("{(%") if owner else ""

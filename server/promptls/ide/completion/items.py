@@ -158,7 +158,7 @@ class Request:
         if self.template.header is None and self.kind not in {Kind.OBJECT, Kind.EVALUATION}:
             return declared
         source = self.template.source
-        line = source.line_span(source.place(self.offset).line)
+        line = source.line_span(source.line_column(self.offset).line)
         # Only this file's header is parsed again; other files come from the cache.
         end = declared.span.end if self.template.header is not None else len(source)
         if line.start >= end:

@@ -133,7 +133,7 @@ def hover_attribute(path: str, template: Template, offset: int) -> Hover | None:
         return None
     lines: dict[str, list[int]] = {"declaration": [], "write": [], "read": []}
     for each in attribute_places(template, symbol):
-        lines[each.use].append(template.source.place(each.span.start).line + 1)
+        lines[each.use].append(template.source.line_column(each.span.start).line + 1)
     texts = [f"{code(symbol.name)}: attribute of the namespace {code(owner.name)}"]
     for use, usage in (("declaration", "begins"), ("write", "set"), ("read", "read")):
         if lines[use]:
@@ -300,7 +300,7 @@ def _hover(
         line = (
             ""
             if binding.kind == "implied"
-            else f" in line {template.source.place(binding.span.start).line + 1}"
+            else f" in line {template.source.line_column(binding.span.start).line + 1}"
         )
         sometimes = "" if certain else ", on some ways to this place; else an input"
         way = _referenced_path(template, name, span, binding)
@@ -425,7 +425,7 @@ def _elsewhere(
     lines: dict[int, None] = {}
     for reading in template.names.readings_of(name):
         if reading.binding == binding and reading.span != span:
-            lines[template.source.place(reading.span.start).line + 1] = None
+            lines[template.source.line_column(reading.span.start).line + 1] = None
         if len(lines) > _MAX_LINES:
             break
     if lines:
@@ -454,7 +454,7 @@ def hover_block(snapshot: Snapshot, path: str, template: Template, offset: int) 
         file = snapshot.template(other)
         for each in blocks_in(file, other, mention.name) if file is not None else ():
             if each.use == "declaration" and file is not None:
-                line = file.source.place(each.span.start).line + 1
+                line = file.source.line_column(each.span.start).line + 1
                 places.append(f"- {code(Path(other).name)}, line {line}{' (here)' if other == path else ''}")
     text = f"{code(mention.name)}: block, which a template that extends this one may fill in"
     return Hover(mention.span, "\n\n".join([text, "\n".join(places)]) if places else text)
@@ -486,7 +486,7 @@ def _texts(
         value = shown_value(latest.sample.data[name])
         yield f"in {sample_text(latest.sample)}: {code(value)}"
     lines = dict.fromkeys(
-        template.source.place(each.span.start).line + 1 for each in same if each.span != here.span
+        template.source.line_column(each.span.start).line + 1 for each in same if each.span != here.span
     )
     if lines:
         yield f"also in line {', '.join(map(str, lines))}"

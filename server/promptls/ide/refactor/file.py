@@ -33,7 +33,7 @@ def input_keys_form(place: Selection) -> Offer | None:
     names = [key.name for key in declarations.inputs or ()]
     if not names:
         return None
-    column = place.template.source.place(entry.key.span.start).column
+    column = place.template.source.line_column(entry.key.span.start).column
     if isinstance(entry.value, Sequence):
         title = "Write `input_keys` as a mapping, with the types that their uses suggest"
         if len(names) != len(entry.value.items):
@@ -82,7 +82,7 @@ def add_header(place: Selection) -> Offer | None:
     """Return the insertion of a header in a parts template without one; offered on the first line."""
     if place.kind is not Kind.PARTS or place.template.header is not None:
         return None
-    if place.template.source.place(place.span.start).line > 0:
+    if place.template.source.line_column(place.span.start).line > 0:
         return None
     return Offer("Add a header that declares the inputs", "refactor.rewrite", lambda: added_header(place))
 
@@ -166,7 +166,11 @@ def convert_file(place: Selection) -> Offer | None:
     if form is not None and form_of(place.template.declarations.data) is not None:
         form = ("ragas", *form[1:])
     source_text = place.template.source
-    if form is None or source_text.place(place.span.start).line > 0 or len(source_text) > _MAX_CONVERTED:
+    if (
+        form is None
+        or source_text.line_column(place.span.start).line > 0
+        or len(source_text) > _MAX_CONVERTED
+    ):
         return None
     source, target, description = form
     path = _path(place, target)

@@ -62,8 +62,8 @@ def _wrap(place: Selection, title: str, opening: str, closing: str) -> Offer | N
                     Edit(Span(end, end), f"{newline}{lines.indentation}{after}"),
                 )
             )
-        above = source.line(source.place(start).line - 1)
-        last = source.line(source.place(end).line)
+        above = source.line(source.line_column(start).line - 1)
+        last = source.line(source.line_column(end).line)
         if above.strip() and above == above.rstrip() and last == last.rstrip():
             before, after = before.replace("{%", "{%-"), after.replace("{%", "{%-")
             return Change(
@@ -73,7 +73,7 @@ def _wrap(place: Selection, title: str, opening: str, closing: str) -> Offer | N
                 )
             )
         # A trimming tag would also remove white space of the text.
-        at = source.line_span(source.place(end).line + 1).start if lines.continues else end
+        at = source.line_span(source.line_column(end).line + 1).start if lines.continues else end
         return Change((Edit(Span(start, start), before), Edit(Span(at, at), after)))
 
     return Offer(title, "refactor.rewrite", change)
@@ -81,8 +81,8 @@ def _wrap(place: Selection, title: str, opening: str, closing: str) -> Offer | N
 
 def _lines(place: Selection) -> _Lines:
     source = place.template.source
-    first, last = source.place(place.span.start).line, source.place(place.span.end).line
-    if last > first and source.place(place.span.end).column == 0:
+    first, last = source.line_column(place.span.start).line, source.line_column(place.span.end).line
+    if last > first and source.line_column(place.span.end).column == 0:
         last -= 1
     while first < last and not source.line(first).strip():
         first += 1
@@ -136,7 +136,7 @@ def _wrap_obstacle(place: Selection, lines: _Lines) -> str:
     if not lines.in_text:
         last = source.located(lines.span.end)
         end = lines.span.end - last.start
-        after = source.line_span(source.place(lines.span.end).line + 1).start - last.start
+        after = source.line_span(source.line_column(lines.span.end).line + 1).start - last.start
         if any(text.start <= end and after < text.end for text in _texts(last.chunk)):
             return "the lines end in the middle of a text"
         return ""

@@ -19,7 +19,7 @@ from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import placed_items, summary
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.comments import yaml_comments
-from promptls.text.positions import Span, line_end, place_of
+from promptls.text.positions import Span, line_column, line_end
 
 _MARK: Final = "promptls:"
 _YAML_COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#[^\r\n]*", re.MULTILINE)
@@ -80,7 +80,9 @@ def silenced_by(comments: Iterable[tuple[int, str]]) -> Silenced:
 def silenced_names(source: Source) -> list[SilencedName]:
     """Return the rule names in the suppression comments of the file; spans are in the file."""
     return [
-        SilencedName(name, span, comment, None if lines is None else source.place(comment.start).line + lines)
+        SilencedName(
+            name, span, comment, None if lines is None else source.line_column(comment.start).line + lines
+        )
         for comment, lines, names in _comments(source.root)
         for name, span in names
     ]
@@ -126,8 +128,8 @@ def _suppressions(chunk: Chunk) -> Iterator[Suppression]:
 
 
 def _suppression(chunk: Chunk, span: Span) -> Suppression:
-    first = place_of(chunk.line_starts, span.start)
-    last = place_of(chunk.line_starts, span.end)
+    first = line_column(chunk.line_starts, span.start)
+    last = line_column(chunk.line_starts, span.end)
     before = chunk.text[span.start - first.column : span.start]
     after = chunk.text[span.end : line_end(chunk.text, span.end)]
     is_alone = not before.strip() and not after.strip()
@@ -172,7 +174,7 @@ def shows_all(file: File, rule: str) -> bool:
     return file.project.rules.get(rule, "hint") != "hint" or silenced(file.template.source).speaks_of(rule)
 
 
-class Place(NamedTuple):
+class RepeatedFinding(NamedTuple):
     """A finding about a `subject`, which represents the given number of `places`."""
 
     subject: Hashable
@@ -180,7 +182,7 @@ class Place(NamedTuple):
     places: int = 1
 
 
-def first_of_each(file: File, rule: str, places: Iterable[Place]) -> Iterator[Finding]:
+def first_of_each(file: File, rule: str, places: Iterable[RepeatedFinding]) -> Iterator[Finding]:
     """Yield the first finding about each subject, with the number of further places in its message.
 
     For hints about a recurring pattern, which would otherwise be shown all over the file.

@@ -159,7 +159,7 @@ def names_in_scope(names: FileNames, offset: int) -> frozenset[str]:
 
 def out_of_scope(file: File, binding: Binding, read: Span) -> str:
     """Return a message explaining why a name that the file binds is out of scope where it is read."""
-    line = file.template.source.place(binding.span.start).line + 1
+    line = file.template.source.line_column(binding.span.start).line + 1
     match binding.kind:
         case "for":
             where = f"is the variable of the loop in line {line}, and nothing outside of it"

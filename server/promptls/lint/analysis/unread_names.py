@@ -71,7 +71,7 @@ def may_be_read_in_broken_text(file: File, name: str, known: Span) -> bool:
             continue
         tag = located.chunk.tags[tag_index]
         start = located.start + tag.span.start
-        end = source.line_span(source.place(located.start + tag.span.end).line).end
+        end = source.line_span(source.line_column(located.start + tag.span.end).line).end
         end = min(end, located.start + tag.span.end + _MAX_SEARCHED)
         if tag.kind == "raw":
             end = min(located.start + located.chunk.length, located.start + tag.span.end + _MAX_SEARCHED)

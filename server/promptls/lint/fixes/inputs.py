@@ -48,8 +48,8 @@ def _after(span: Span) -> Span:
 
 def _line_after(source: Source, last: int, first: int, written: str) -> Edit:
     """Return a new line after the line where the last item ends, indented like the first item."""
-    end = source.line_span(source.place(last - 1).line).end
-    return Edit(Span(end, end), f"\n{' ' * source.place(first).column}{written}")
+    end = source.line_span(source.line_column(last - 1).line).end
+    return Edit(Span(end, end), f"\n{' ' * source.line_column(first).column}{written}")
 
 
 def removed_input(file: File, key: InputKey, *, preferred: bool = False) -> tuple[Fix, ...]:
@@ -86,10 +86,10 @@ def _on_lines(source: Source, spans: Items[Span], index: int) -> Span | None:
     """Return the lines of an item, up to the next item if there is one; None for the only item."""
     if len(spans) == 1:
         return None
-    first = source.place(spans[index].start).line
-    last = source.place(max(spans[index].end - 1, spans[index].start)).line
+    first = source.line_column(spans[index].start).line
+    last = source.line_column(max(spans[index].end - 1, spans[index].start)).line
     if index + 1 < len(spans):
-        last = source.place(spans[index + 1].start).line - 1
+        last = source.line_column(spans[index + 1].start).line - 1
     start = source.line_span(first).start
     end = source.line_span(last + 1).start
     return Span(start, end) if first <= last else None

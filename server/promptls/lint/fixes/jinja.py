@@ -22,7 +22,7 @@ from promptls.syntax.jinja.tokens import Token, tokenize
 from promptls.syntax.jinja.verdict import jinja_objection
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Source
-from promptls.text.positions import Span, line_end, place_of
+from promptls.text.positions import Span, line_column, line_end
 
 
 def tag_at(chunk: Chunk, offset: int) -> int | None:
@@ -63,11 +63,11 @@ def _opens_block(tag: Tag) -> bool:
 
 def whole_lines(chunk: Chunk, span: Span) -> Span:
     """Return the span, extended by its line break if nothing else is on its lines."""
-    first = chunk.line_starts[place_of(chunk.line_starts, span.start).line]
+    first = chunk.line_starts[line_column(chunk.line_starts, span.start).line]
     end = line_end(chunk.text, span.end)
     if chunk.text[first : span.start].strip() or chunk.text[span.end : end].strip():
         return span
-    after = place_of(chunk.line_starts, span.end).line + 1
+    after = line_column(chunk.line_starts, span.end).line + 1
     return Span(first, chunk.line_starts[after] if after < len(chunk.line_starts) else len(chunk.text))
 
 
@@ -416,14 +416,14 @@ def _missing_end(
         tag_index = tag_at(closing.chunk, place - closing.start)
         if tag_index is not None:
             at = closing.start + closing.chunk.tags[tag_index].span.start
-            before = source.line_span(source.place(at).line).start
+            before = source.line_span(source.line_column(at).line).start
             lead = source.slice(Span(before, at))
             text = f"{written}\n{lead}" if not lead.strip() else written
             yield Fix(title, (Edit(Span(at, at), text),))
         return
     start = located.start + tag.span.start
-    line = source.place(start).line
-    end = source.line_span(source.place(start + len(tag.text)).line).end
+    line = source.line_column(start).line
+    end = source.line_span(source.line_column(start + len(tag.text)).line).end
     lead = source.slice(Span(source.line_span(line).start, start))
     after = source.slice(Span(start + len(tag.text), end)).rstrip()
     if lead.strip() or after:
@@ -443,8 +443,8 @@ def _end_in_first_column(source: Source, located: Located, tag: Tag, end: int) -
         if content.value.span.start <= tag.span.start < content.end:
             inside = source.slice(Span(located.start, located.start + content.value.span.end))
             return max(located.start + len(inside.rstrip()), located.start + tag.span.end)
-    first = source.place(located.start + tag.span.end).line + 1
-    last = source.place(len(source)).line
+    first = source.line_column(located.start + tag.span.end).line + 1
+    last = source.line_column(len(source)).line
     lines = [number for number in range(first, last + 1) if source.line(number).strip()]
     if not lines or not source.line(lines[0]).startswith("- "):
         return end
@@ -457,7 +457,7 @@ def _end_in_first_column(source: Source, located: Located, tag: Tag, end: int) -
 def _end_of_body(source: Source, line: int, indent: int, end: int) -> int:
     """Return the end of the last line after `line` with at least this indentation; `end` if there is none."""
     last = end
-    for number in range(line + 1, source.place(len(source)).line + 1):
+    for number in range(line + 1, source.line_column(len(source)).line + 1):
         text = source.line(number)
         if not text.strip():
             continue

@@ -53,7 +53,7 @@ _UNQUOTABLE: Final = ("{{", "{%", "{#")
 
 def yaml_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     """Return the fixes for a YAML error of the file."""
-    line = template.source.line_span(template.source.place(problem.span.start).line)
+    line = template.source.line_span(template.source.line_column(problem.span.start).line)
     return tuple(_fixes(template.source.slice(line), line.start, problem.message))
 
 

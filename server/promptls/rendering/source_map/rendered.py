@@ -14,7 +14,7 @@ from promptls.rendering.source_map.leaves import leaves_of
 from promptls.rendering.source_map.mapped_text import MappedText
 from promptls.rendering.source_map.pieces import Leaf, Turn
 from promptls.text.format import shortened
-from promptls.text.positions import line_starts, place_of
+from promptls.text.positions import line_column, line_starts
 
 _MAX_TURNS: Final = 8
 """The maximum number of loop iterations listed; a recursive loop can have hundreds."""
@@ -210,7 +210,7 @@ class RenderedMap:
     def line(self, path: str, offset: int) -> int:
         """Return the 0-based line of an offset in the text of a file as Jinja reads it."""
         text = self._texts.get(path, "")
-        return place_of(line_starts(text), self.original(path, offset)).line
+        return line_column(line_starts(text), self.original(path, offset)).line
 
     def turns(self, leaf: Leaf) -> tuple[str, ...]:
         """Return descriptions of the iterations that produced a leaf."""

@@ -252,7 +252,7 @@ def _prompt(context: Context, found: ExperimentTests) -> command_types.PromptTes
         "uri": context.uri_of(found.path),
         "experiments": list(found.experiments),
         "examples": [
-            {"number": number, "line": template.source.place(offset).line, "label": label}
+            {"number": number, "line": template.source.line_column(offset).line, "label": label}
             for number, (offset, label) in enumerate(found.examples, start=1)
         ],
     }

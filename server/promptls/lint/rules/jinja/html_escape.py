@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.suppression import Place, first_of_each
+from promptls.lint.analysis.suppression import RepeatedFinding, first_of_each
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Filter
@@ -46,7 +46,7 @@ _ESCAPING: Final = frozenset({"e", "escape", "forceescape"})
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the first filter of the file that escapes HTML."""
-    yield from first_of_each(file, RULE.name, (Place("", found) for found in _in_chunk(file)))
+    yield from first_of_each(file, RULE.name, (RepeatedFinding("", found) for found in _in_chunk(file)))
 
 
 @each_chunk

@@ -157,7 +157,7 @@ def _hiding(
     outer = _outer(resolver, name)
     severity: Severity | None = "hint" if kind == "parameter" else None
     if outer is not None:
-        line = file.template.source.place(outer.span.start).line + 1
+        line = file.template.source.line_column(outer.span.start).line + 1
         message = f"{_WORDS[kind]} hides the `{name}` of line {line}"
         related = RelatedPlace(file.path, outer.span, f"this `{name}` is hidden")
         yield Finding(span, message, related=(related,), severity=severity)

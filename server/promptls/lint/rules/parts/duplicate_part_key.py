@@ -38,7 +38,7 @@ from promptls.semantic.branches import chunk_branches
 from promptls.semantic.parts import Part, chunk_items
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Sequence, key_text
-from promptls.text.positions import Span, place_of
+from promptls.text.positions import Span, line_column
 
 
 @each_chunk
@@ -66,7 +66,7 @@ def _second_part(chunk: Chunk, part: Part) -> Entry | None:
     if number is None or "content" not in keys[1:number] or "content" not in keys[number:]:
         return None
     second = part.entries[number]
-    line = chunk.line_starts[place_of(chunk.line_starts, second.key.span.start).line]
+    line = chunk.line_starts[line_column(chunk.line_starts, second.key.span.start).line]
     is_at_edge = second.key.span.start == line + 2 and chunk.text[line : line + 2] == "  "
     around = chunk_branches(chunk)
     is_together = around.come_together(part.entries[0].key.span.start, second.key.span.start)

@@ -131,10 +131,10 @@ def _visible(template: Template, line: int) -> Span:
 
 def _is_known(file: File, span: Span) -> bool:
     """Return whether a rule that needs no rendering reports an error or a warning on the line."""
-    place = file.template.source.place
-    line = place(span.start).line
+    line_column = file.template.source.line_column
+    line = line_column(span.start).line
     return any(
-        place(finding.span.start).line <= line <= place(finding.span.end).line
+        line_column(finding.span.start).line <= line <= line_column(finding.span.end).line
         for finding in file.found
         if finding.severity in {"error", "warning"}
     )

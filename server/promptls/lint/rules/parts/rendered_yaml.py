@@ -233,7 +233,7 @@ def _places(
         (
             reference.span
             for reference in template.references
-            if template.source.place(reference.span.start).line == failure.include_line
+            if template.source.line_column(reference.span.start).line == failure.include_line
         ),
         template.source.line_span(failure.include_line),
     )
@@ -247,7 +247,7 @@ def _place(template: Template, failure: RenderFailure) -> Span:
     found = _tag(template, failure)
     if found is None and failure.kind == "parts":
         for placed in template.parts:
-            if placed.part.entries and template.source.place(placed.span.start).line == failure.line:
+            if placed.part.entries and template.source.line_column(placed.span.start).line == failure.line:
                 return placed.part.entries[0].key.span.shifted(placed.start)
     return found[1].span.shifted(found[0]) if found else _visible(template, failure.line)
 

@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.suppression import Place, first_of_each
+from promptls.lint.analysis.suppression import RepeatedFinding, first_of_each
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.contents import column_of
 from promptls.semantic.flow.shapes import used_shapes
@@ -68,7 +68,7 @@ def check(file: File) -> Iterator[Finding]:
     yield from first_of_each(file, RULE.name, _places(file))
 
 
-def _places(file: File) -> Iterator[Place]:
+def _places(file: File) -> Iterator[RepeatedFinding]:
     template = file.template
     schemas = {key.name: key.schema for key in template.declarations.inputs or ()}
     for start, chunk, value in _unquoted(file):
@@ -81,7 +81,7 @@ def _places(file: File) -> Iterator[Place]:
                 continue
         if value.name not in no_inputs(template):
             found = Finding(value.span, _message(chunk, value), tuple(_fixes(chunk, value)))
-            yield Place((value.text, is_whole), found.shifted(start))
+            yield RepeatedFinding((value.text, is_whole), found.shifted(start))
 
 
 def _message(chunk: Chunk, value: PrintedInput) -> str:

@@ -42,7 +42,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from promptls.lint.analysis.suppression import Place, first_of_each
+from promptls.lint.analysis.suppression import RepeatedFinding, first_of_each
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.contents import MOVED, Content, chunk_contents, tags_in
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -62,7 +62,7 @@ class _TagLine(NamedTuple):
 def check(file: File) -> Iterator[Finding]:
     """Yield the first tag of the file that leaves a blank line."""
     places = (
-        Place("", found.shifted(located.start), count)
+        RepeatedFinding("", found.shifted(located.start), count)
         for located in file.chunks.placed()
         for found, count in _in_chunk(located.chunk)
     )

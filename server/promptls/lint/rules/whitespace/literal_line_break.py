@@ -36,7 +36,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.suppression import Place, first_of_each
+from promptls.lint.analysis.suppression import RepeatedFinding, first_of_each
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.contents import Content, block_indent, chunk_contents
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -49,7 +49,7 @@ _BREAK_IN_QUOTES: Final = re.compile(r"(?<!\\)(?:\\\\)*?(\\\\[nr])")
 def check(file: File) -> Iterator[Finding]:
     """Yield the first literal line break escape of the file."""
     places = (
-        Place("", found.shifted(located.start), count)
+        RepeatedFinding("", found.shifted(located.start), count)
         for located in file.chunks.placed()
         for found, count in _in_chunk(located.chunk)
     )
