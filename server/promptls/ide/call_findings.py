@@ -9,7 +9,7 @@ from pathlib import PurePath
 from promptls.ide.raw_templates import WrittenTemplate, findings_in_template, inside, written_templates
 from promptls.lint.analysis.call_objections import Objection, call_objections
 from promptls.lint.analysis.suppression import silenced
-from promptls.lint.rule import Finding, RelatedPlace
+from promptls.lint.rule import Finding, RelatedInformation
 from promptls.lint.rules.header.missing_template_data import RULE
 from promptls.lint.runner import severity_of
 from promptls.semantic.template import Template
@@ -56,7 +56,7 @@ def findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Finding
 def _placed(finding: Finding, path: str, virtual: str, written: WrittenTemplate) -> Finding:
     """Return the finding with its related places in the template mapped to the program."""
     related = tuple(
-        RelatedPlace(path, written.span(each.span), each.message) if each.path == virtual else each
+        RelatedInformation(path, written.span(each.span), each.message) if each.path == virtual else each
         for each in finding.related
     )
     return replace(finding, related=related)
@@ -74,12 +74,12 @@ def _found(snapshot: Snapshot, target: str, call: TemplateCall, text: str) -> It
 
 def _finding(each: Objection, target: str, template: Template, text: str) -> Finding:
     name = f"`{PurePath(target).name}`" if each.call.template else "the template"
-    related: tuple[RelatedPlace, ...] = ()
+    related: tuple[RelatedInformation, ...] = ()
     if each.kind in {"missing", "misfit", "broken"}:
         read_text = template.source.slice(each.span)
         note = "it is read here" if read_text == each.name else "this reads it"
         note = "it is printed here" if each.kind == "broken" else note
-        related = (RelatedPlace(target, each.span, note),)
+        related = (RelatedInformation(target, each.span, note),)
     match each.kind:
         case "missing":
             when = f", which is read where {each.words}" if each.words else ""

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from promptls.ide.hover import Hover, hover
-from promptls.lint.rule import Edit, Finding, Fix, RelatedPlace
+from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation
 from promptls.lint.runner import check
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.template_names import leading_references
@@ -178,7 +178,7 @@ def findings_in_template(
 
 def _in_program(finding: Finding, path: str, virtual: str, text: str, written: WrittenTemplate) -> Finding:
     related = tuple(
-        RelatedPlace(path, written.span(each.span), each.message) if each.path == virtual else each
+        RelatedInformation(path, written.span(each.span), each.message) if each.path == virtual else each
         for each in finding.related
     )
     fixes = tuple(mapped for fix in finding.fixes if (mapped := _fix(fix, path, text, written)) is not None)

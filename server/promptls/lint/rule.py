@@ -52,8 +52,8 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
-class RelatedPlace:
-    """Another place that a finding refers to, in the file at `path`."""
+class RelatedInformation:
+    """Another position that a finding mentions, in the file at `path`."""
 
     path: str
     span: Span
@@ -70,7 +70,7 @@ class Finding:
     span: Span
     message: str
     fixes: tuple[Fix, ...] = ()
-    related: tuple[RelatedPlace, ...] = ()
+    related: tuple[RelatedInformation, ...] = ()
     unnecessary: bool = False
     rule: str = ""
     severity: Severity | None = None

@@ -9,7 +9,7 @@ from promptls.cli.terminal import json_text, shown_path
 
 if TYPE_CHECKING:
     from promptls.cli.checked import Checked, CheckedFile
-    from promptls.lint.rule import Finding, RelatedPlace
+    from promptls.lint.rule import Finding, RelatedInformation
 
 
 def render(checked: Checked) -> str:
@@ -63,7 +63,7 @@ def _finding(checked: Checked, file: CheckedFile, finding: Finding) -> dict[str,
     }
 
 
-def _related(checked: Checked, related: RelatedPlace) -> dict[str, Any]:
+def _related(checked: Checked, related: RelatedInformation) -> dict[str, Any]:
     text = checked.text(related.path)
     place = region_of(text, related.span)._asdict() if text is not None else {}
     return {"path": shown_path(related.path), "message": related.message, **place}

@@ -16,7 +16,7 @@ from promptls.cli.terminal import json_text
 
 if TYPE_CHECKING:
     from promptls.cli.checked import Checked, CheckedFile
-    from promptls.lint.rule import Finding, Fix, RelatedPlace, Rule, Severity
+    from promptls.lint.rule import Finding, Fix, RelatedInformation, Rule, Severity
     from promptls.text.positions import Span
     from promptls.workspace.settings import SettingsProblem
 
@@ -118,7 +118,7 @@ def _location(path: str, text: str | None, span: Span) -> dict[str, Any]:
     return location
 
 
-def _related(checked: Checked, number: int, related: RelatedPlace) -> dict[str, Any]:
+def _related(checked: Checked, number: int, related: RelatedInformation) -> dict[str, Any]:
     return {
         "id": number,
         "physicalLocation": _location(related.path, checked.text(related.path), related.span),

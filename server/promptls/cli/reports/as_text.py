@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from promptls.cli.checked import Checked, CheckedFile
-    from promptls.lint.rule import Finding, RelatedPlace, Severity
+    from promptls.lint.rule import Finding, RelatedInformation, Severity
     from promptls.workspace.settings import SettingsProblem
 
 
@@ -82,13 +82,13 @@ def _finding(checked: Checked, file: CheckedFile, finding: Finding, starts: list
     yield f"{where}: {paint(severity, colour)} {paint(finding.rule, 'bold')}: {message}"
     yield excerpt(file.text, finding.span, colour)
     for related in finding.related:
-        yield f"        {_related_place(checked, related)}: {for_terminal_line(related.message)}"
+        yield f"        {_related_information(checked, related)}: {for_terminal_line(related.message)}"
     for fix in finding.fixes:
         yield f"      {paint('→', 'green')} {for_terminal_line(fix.title)}"
     yield ""
 
 
-def _related_place(checked: Checked, related: RelatedPlace) -> str:
+def _related_information(checked: Checked, related: RelatedInformation) -> str:
     text = checked.text(related.path)
     if text is None:
         return printed_path(related.path)

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import Edit, File, Finding, Fix, RelatedPlace
+from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation
 from promptls.security.files import current_scope, folder_changed
 from promptls.semantic.names.references import TemplateReference, choices
 from promptls.semantic.names.template_names import statement_at, written_names
@@ -90,7 +90,7 @@ def _by_variable(file: File, reference: TemplateReference) -> Iterator[Finding]:
             continue
         seen.add(written.span)
         found = _finding(file, named._replace(span=written.span), names[0])
-        place = RelatedPlace(file.path, reference.span, f"the {reference.keyword} that gets this name")
+        place = RelatedInformation(file.path, reference.span, f"the {reference.keyword} that gets this name")
         fixes = found.fixes if written.is_whole else ()
         yield Finding(found.span, found.message, fixes, (place,) if written.is_variable else ())
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from promptls.lint.fixes.inputs import added_input
 from promptls.lint.fixes.jinja import tag_at
-from promptls.lint.rule import Edit, File, Finding, Fix, RelatedPlace
+from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation
 from promptls.semantic.names.events import chunk_events
 from promptls.semantic.names.file_names import FileNames
 from promptls.semantic.names.references import TemplateReference
@@ -246,14 +246,14 @@ def entries_words(found: Unprovided) -> str:
     return ", ".join(files[:_MAX_NAMED]) + more
 
 
-def include_places(found: Unprovided) -> tuple[RelatedPlace, ...]:
+def include_places(found: Unprovided) -> tuple[RelatedInformation, ...]:
     """Return the includes that lead from the entry templates to the file."""
     places = dict.fromkeys(
         (way.includer, way.reference.span)
         for way in found.lacking[:_MAX_NAMED]
         if way.includer is not None and way.reference is not None
     )
-    return tuple(RelatedPlace(path, span, "the file is included here") for path, span in places)
+    return tuple(RelatedInformation(path, span, "the file is included here") for path, span in places)
 
 
 def undeclared_in_includes(file: File) -> Iterator[Finding]:
@@ -288,13 +288,13 @@ def _is_unfinished(template: Template, span: Span) -> bool:
     return tag_index is not None and bool(located.chunk.tags[tag_index].unclosed)
 
 
-def _first_reading(file: File, need: Need, name: str) -> RelatedPlace | None:
+def _first_reading(file: File, need: Need, name: str) -> RelatedInformation | None:
     template = file.snapshot.template(need.path)
     if template is None:
         return None
     for reading in template.names.readings_of(name):
         if reading.binding is None and reading.how != "call" and not _is_unfinished(template, reading.span):
-            return RelatedPlace(need.path, reading.span, f"`{name}` is read here")
+            return RelatedInformation(need.path, reading.span, f"`{name}` is read here")
     return None
 
 

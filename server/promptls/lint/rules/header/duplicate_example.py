@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.rule import DECLARING_KINDS, File, Finding, RelatedPlace, Rule
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, RelatedInformation, Rule
 from promptls.semantic.header import Example, example_fact
 from promptls.semantic.object_data import is_printed
 from promptls.semantic.types.schemas import canonical_text
@@ -61,7 +61,7 @@ def check(file: File) -> Iterator[Finding]:
         inputs = _inputs(example, output)
         earlier = seen.setdefault(inputs, example)
         if inputs and earlier is not example:
-            related = RelatedPlace(file.path, earlier.first_key, f"example {earlier.number}")
+            related = RelatedInformation(file.path, earlier.first_key, f"example {earlier.number}")
             message = f"example {example.number} has the inputs of example {earlier.number}"
             yield Finding(example.first_key, message, related=(related,))
 

@@ -47,7 +47,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from promptls.lint.analysis.declared_types import lacks_property, may_differ, meant_key, mismatch, never_equal
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedPlace, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule
 from promptls.semantic.flow.paths import Path
 from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.flow.use import Use
@@ -68,7 +68,7 @@ def check(file: File) -> Iterator[Finding]:
     for path, typed, where in _declarations(file):
         for use, said in _mismatches(file, typed):
             key = typed[str(use.path[0].key)]
-            related = RelatedPlace(path, key.span, f"`{key.name}` is declared here")
+            related = RelatedInformation(path, key.span, f"`{key.name}` is declared here")
             each = Finding(said.span, f"{said.message}{where}", said.fixes, (related,))
             # If both a value and its filtered value mismatch, the value is reported.
             known = found.setdefault((said.span.start, said.message), each)

@@ -55,7 +55,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from promptls.lint.analysis.call_objections import Objection, call_objections
-from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedPlace, Rule, Severity
+from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedInformation, Rule, Severity
 from promptls.workspace.callers import calls_to
 
 
@@ -64,7 +64,7 @@ def check(file: File) -> Iterator[Finding]:
     calls = calls_to(file.snapshot, file.path)
     for each in call_objections(file.snapshot, file.path, file.template, calls) if calls else ():
         loaded = f"`{PurePath(each.call.file).name}` loads this template in line {each.call.line + 1}"
-        related = RelatedPlace(each.call.file, each.call.span, "the template is loaded here")
+        related = RelatedInformation(each.call.file, each.call.span, "the template is loaded here")
         finding = Finding(each.span, f"{loaded} {_what(each)}", related=(related,))
         severity: Severity | None = {"unread": "hint", "broken": "error"}.get(each.kind)  # type: ignore[assignment]
         yield finding if severity is None else replace(finding, severity=severity)

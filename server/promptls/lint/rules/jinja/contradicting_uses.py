@@ -36,7 +36,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.analysis.declared_types import words_of
-from promptls.lint.rule import PARTS_KINDS, File, Finding, RelatedPlace, Rule
+from promptls.lint.rule import PARTS_KINDS, File, Finding, RelatedInformation, Rule
 from promptls.semantic.flow.shapes import CertainUse, certain_uses, used_shapes
 from promptls.semantic.types.shape import Shape
 
@@ -119,7 +119,7 @@ def _contradiction(file: File, use: CertainUse, other: CertainUse) -> Iterator[F
     )
     name = words_of(use.use.path)
     message = f"`{name}` is used as {here} here, and as {there} elsewhere: no {library}value is both"
-    related = RelatedPlace(file.path, other.use.span, f"here it is used as {there}")
+    related = RelatedInformation(file.path, other.use.span, f"here it is used as {there}")
     yield Finding(use.use.span, message, related=(related,), severity="hint" if library else None)
 
 

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from promptls.lint.fixes.jinja import jinja_fixes
-from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, RelatedPlace, Rule
+from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, RelatedInformation, Rule
 from promptls.semantic.template import Template
 from promptls.syntax.problem import SyntaxProblem
 
@@ -50,7 +50,9 @@ def syntax_findings(
     """Yield a finding for each syntax error in one of the file's languages, with its fixes."""
     for problem in file.template.syntax_problems:
         if problem.language == language:
-            related = tuple(RelatedPlace(file.path, item.span, item.message) for item in problem.related)
+            related = tuple(
+                RelatedInformation(file.path, item.span, item.message) for item in problem.related
+            )
             yield Finding(problem.span, problem.message, tuple(fixes(file.template, problem)), related)
 
 

@@ -46,7 +46,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.analysis.unread_names import adds_up, in_namespace, is_lost
-from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedPlace, Rule, Severity, each_chunk
+from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedInformation, Rule, Severity, each_chunk
 from promptls.semantic.names.events import NameEvent, chunk_events
 from promptls.semantic.names.file_names import chunk_bindings, pass_outline
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding, Resolver, placed
@@ -159,10 +159,10 @@ def _hiding(
     if outer is not None:
         line = file.template.source.line_column(outer.span.start).line + 1
         message = f"{_WORDS[kind]} hides the `{name}` of line {line}"
-        related = RelatedPlace(file.path, outer.span, f"this `{name}` is hidden")
+        related = RelatedInformation(file.path, outer.span, f"this `{name}` is hidden")
         yield Finding(span, message, related=(related,), severity=severity)
     elif name in inputs:
-        related = RelatedPlace(file.path, inputs[name], "the input is declared here")
+        related = RelatedInformation(file.path, inputs[name], "the input is declared here")
         message = f"{_WORDS[kind]} hides the input `{name}`"
         yield Finding(span, message, related=(related,), severity=severity)
 
@@ -181,7 +181,7 @@ def _lost(
     if place is None or not (outer is None or outer.kind in {"set", "for", "with", "parameter"}):
         return
     span = event.span.shifted(start)
-    related = RelatedPlace(file.path, place, f"the outer `{event.name}`")
+    related = RelatedInformation(file.path, place, f"the outer `{event.name}`")
     if is_loop and outer is not None and adds_up(file.template, event.name, outer, span):
         message = (
             f"each turn begins again with the outer `{event.name}`: only a `namespace` adds up over turns"

@@ -61,7 +61,7 @@ from promptls.lint.analysis.undeclared import (
 )
 from promptls.lint.analysis.unread_names import typos_of_loop_variables
 from promptls.lint.fixes.inputs import added_input
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedPlace, Rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule
 from promptls.semantic.names.scopes import GLOBALS, Binding
 from promptls.syntax.facts import union
 from promptls.syntax.jinja.foreign_signs import FOREIGN_CONSTANTS
@@ -85,7 +85,7 @@ def check(file: File) -> Iterator[Finding]:
         name = reading.name
         if elsewhere is not None:
             message = out_of_scope(file, elsewhere, reading.span)
-            related = RelatedPlace(file.path, elsewhere.span, f"`{name}` is bound here")
+            related = RelatedInformation(file.path, elsewhere.span, f"`{name}` is bound here")
             yield Finding(reading.span, message, related=(related,))
         elif meant is not None:
             fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), is_close(name, meant))
@@ -130,14 +130,14 @@ def _lost_after_loops(file: File) -> Iterator[Finding]:
         ):
             for reading in readings:
                 message = f"`{name}` is set in a loop, and gone behind it; use a `namespace`"
-                related = RelatedPlace(file.path, bindings[0].span, f"`{name}` is set here")
+                related = RelatedInformation(file.path, bindings[0].span, f"`{name}` is set here")
                 yield Finding(reading.span, message, related=(related,))
 
 
 def _typo(file: File, name: str, span: Span, meant: Binding) -> Finding:
     """Return the finding for a typo of a variable of the enclosing loop."""
     fix = Fix(f"Change to `{meant.name}`", (Edit(span, meant.name),), is_close(name, meant.name))
-    related = RelatedPlace(file.path, meant.span, f"nothing reads `{meant.name}`")
+    related = RelatedInformation(file.path, meant.span, f"nothing reads `{meant.name}`")
     return Finding(span, f"nothing is named `{name}`; did you mean `{meant.name}`?", (fix,), (related,))
 
 

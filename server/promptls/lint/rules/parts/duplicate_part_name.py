@@ -36,7 +36,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, RelatedPlace, Rule
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule
 from promptls.semantic.branches import OpenBlock
 from promptls.semantic.parts import part_names
 from promptls.syntax.chunk import Chunk
@@ -85,7 +85,7 @@ def check(file: File) -> Iterator[Finding]:
             before = seen.setdefault(name, [])
             earlier = next((other for other, around in before if _may_meet(around, blocks)), None)
             if earlier is not None:
-                related = RelatedPlace(file.path, earlier, f"`{name}` stands here first")
+                related = RelatedInformation(file.path, earlier, f"`{name}` stands here first")
                 fix = Fix("Give it a name of its own", (Edit(span, _fresh(name, names.all)),))
                 yield Finding(span, f"an earlier part is named `{name}` already", (fix,), (related,))
             if len(before) < _MAX_EARLIER:

@@ -51,7 +51,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.rule import File, Finding, RelatedPlace, Rule
+from promptls.lint.rule import File, Finding, RelatedInformation, Rule
 from promptls.rendering.file_rendering import sample_words
 from promptls.rendering.outcome import EVALUATION_FAILURE, RenderFailure
 from promptls.semantic.kind import Kind
@@ -97,14 +97,14 @@ def _is_reported_there(file: File, failure: RenderFailure) -> bool:
     return other is not None and bool(other.syntax_problems) and file.snapshot.kind(path) is not Kind.OTHER
 
 
-def _places(file: File, failure: RenderFailure) -> tuple[Span, tuple[RelatedPlace, ...]]:
+def _places(file: File, failure: RenderFailure) -> tuple[Span, tuple[RelatedInformation, ...]]:
     """Return the failing line; for an included file, the include in this file and the failing line there."""
     if failure.path == file.path and failure.line is not None:
         return _visible(file.template, failure.line), ()
     other = file.snapshot.template(failure.path or "")
     if other is None or failure.line is None or failure.path is None:
         return _visible(file.template, 0), ()
-    place = RelatedPlace(failure.path, _visible(other, failure.line), "this is the line that fails")
+    place = RelatedInformation(failure.path, _visible(other, failure.line), "this is the line that fails")
     for reference in file.template.references:
         if file.snapshot.resolve(file.path, reference) == failure.path:
             return reference.span, (place,)

@@ -58,7 +58,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from promptls.lint.rule import Edit, File, Finding, Fix, RelatedPlace, Rule
+from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation, Rule
 from promptls.lint.rules.parts import (
     content_and_sections,
     empty_content,
@@ -217,7 +217,7 @@ def _shortened(text: str) -> str:
 
 def _places(
     file: File, failure: RenderFailure
-) -> tuple[Span, tuple[RelatedPlace, ...], tuple[Template, Span] | None]:
+) -> tuple[Span, tuple[RelatedInformation, ...], tuple[Template, Span] | None]:
     """Return the positions in the checked file, in an included file, and of the tag that printed the text."""
     template = file.template
     if failure.line is None:
@@ -237,7 +237,7 @@ def _places(
         ),
         template.source.line_span(failure.include_line),
     )
-    related = RelatedPlace(failure.path or "", inner, "this is what printed it")
+    related = RelatedInformation(failure.path or "", inner, "this is what printed it")
     return outer, (related,), (other, inner)
 
 
