@@ -177,17 +177,17 @@ class Snapshot:
     """The experiments, metrics and datasets that Python files define, by file."""
 
     @cached_property
-    def derived(self) -> dict[object, object]:
-        """Cached results of functions of the snapshot, by function and argument."""
+    def memo(self) -> dict[object, object]:
+        """Memoized results of functions of the snapshot, by function and argument."""
         return {}
 
     def once(self, find: Callable[[Snapshot, str], Found], path: str) -> Found:
         """Return `find(self, path)`, computed once; its reads are recorded on every call."""
-        known = self.derived.get((find, path))
+        known = self.memo.get((find, path))
         if known is None:
             with recording(self.reads_about(path)) as reads:
                 found = find(self, path)
-            self.derived[find, path] = (found, reads)
+            self.memo[find, path] = (found, reads)
             return found
         found, reads = known  # type: ignore[misc]  # stored above
         reads.pass_on()

@@ -253,7 +253,7 @@ def declared_symbol_places(snapshot: Snapshot, symbol: Symbol) -> Iterator[Occur
 def is_named_anywhere(snapshot: Snapshot, home: str, name: str) -> Steps[bool]:
     """Return whether a header or settings file names a Python function as a metric."""
     key = ("metrics named", name)
-    known = snapshot.derived.get(key)
+    known = snapshot.memo.get(key)
     if known is None:
         found: set[str] = set()
         prompts = yield from prompts_with(snapshot, f":{name}")
@@ -263,7 +263,7 @@ def is_named_anywhere(snapshot: Snapshot, home: str, name: str) -> Steps[bool]:
                 referenced = _referenced_symbol(snapshot, path, each) if each.what == "metric" else None
                 if referenced is not None and referenced.kind == "metric" and referenced.name == name:
                     found.add(referenced.home)
-        known = snapshot.derived[key] = frozenset(found)
+        known = snapshot.memo[key] = frozenset(found)
     assert isinstance(known, frozenset)
     return home in known
 
@@ -355,9 +355,9 @@ def _files_around(snapshot: Snapshot, path: str) -> tuple[str, ...]:
 def _defined(snapshot: Snapshot, path: str, what: str) -> frozenset[str]:
     """Return the metrics or models that a file defines."""
     key = ("defined names", path, what)
-    known = snapshot.derived.get(key)
+    known = snapshot.memo.get(key)
     if known is None:
-        known = snapshot.derived[key] = frozenset(
+        known = snapshot.memo[key] = frozenset(
             each.name
             for each in declared_names(snapshot, path)
             if each.what == what and each.role == "definition"

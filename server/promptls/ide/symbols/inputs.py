@@ -269,10 +269,10 @@ def experiments_on(snapshot: Snapshot, path: str, template: Template) -> Iterato
 def columns_in(snapshot: Snapshot, file: str) -> frozenset[str]:
     """Return the columns in the first row of a text dataset; empty if it cannot be read."""
     key = ("columns in", file)
-    known = snapshot.derived.get(key)
+    known = snapshot.memo.get(key)
     if known is None:
         data = snapshot.template(file) if Path(file).suffix.lower() in {".csv", ".json", ".jsonl"} else None
-        known = snapshot.derived[key] = frozenset(_columns(file, data.source.text) if data else ())
+        known = snapshot.memo[key] = frozenset(_columns(file, data.source.text) if data else ())
     assert isinstance(known, frozenset)
     return known
 
@@ -428,7 +428,7 @@ def prompts_by(snapshot: Snapshot, file: str) -> Steps[tuple[str, ...]]:
 def prompts_with(snapshot: Snapshot, words: str) -> Steps[tuple[str, ...]]:
     """Return the prompt files whose texts contain a string."""
     key = ("prompts with", words)
-    known = snapshot.derived.get(key)
+    known = snapshot.memo.get(key)
     if known is None:
         found = []
         for path in sorted({*snapshot.graph.paths, *snapshot.open_files}):
@@ -437,6 +437,6 @@ def prompts_with(snapshot: Snapshot, words: str) -> Steps[tuple[str, ...]]:
             text = opened.template.source.text if opened is not None else text_on_disk(path)
             if text is not None and words in text:
                 found.append(path)
-        known = snapshot.derived[key] = tuple(found)
+        known = snapshot.memo[key] = tuple(found)
     assert isinstance(known, tuple)
     return known

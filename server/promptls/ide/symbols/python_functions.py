@@ -78,7 +78,7 @@ def function_meant(snapshot: Snapshot, path: str, offset: int, name: str) -> str
 def programs_with(snapshot: Snapshot, word: str) -> Steps[tuple[str, ...]]:
     """Return the Python files of the workspace that contain a word; open files are searched as edited."""
     key = ("programs with", word)
-    known = snapshot.derived.get(key)
+    known = snapshot.memo.get(key)
     if known is None:
         opened = {**snapshot.held, **snapshot.open_files}
         programs = {path: each.template for path, each in opened.items() if path.endswith(ENDING)}
@@ -89,7 +89,7 @@ def programs_with(snapshot: Snapshot, word: str) -> Steps[tuple[str, ...]]:
                 yield
                 if path not in programs and word in (text_on_disk(path) or ""):
                     found.add(path)
-        known = snapshot.derived[key] = tuple(sorted(found))
+        known = snapshot.memo[key] = tuple(sorted(found))
     assert isinstance(known, tuple)
     return known
 
