@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptls.syntax.jinja.scanner import retyped
+from promptls.syntax.jinja.scanner import tag_after_edit
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from support.soundness import assert_same_as_fresh
@@ -87,7 +87,7 @@ def test_a_tag_is_edited_by_itself_where_it_certainly_ends_as_before(
     start = chunk.text.index(removed, chunk.tags[0].span.start)
     span = Span(start, start + len(removed))
 
-    made = retyped(chunk.tags[0], span, typed)
+    made = tag_after_edit(chunk.tags[0], span, typed)
 
     assert (made is not None) is is_certain
     if made is not None:

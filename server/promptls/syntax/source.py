@@ -22,7 +22,7 @@ from promptls.syntax.cutting import (
     spans_blocks,
 )
 from promptls.syntax.facts import recorded_property
-from promptls.syntax.jinja.scanner import retyped
+from promptls.syntax.jinja.scanner import tag_after_edit
 from promptls.syntax.language import JINJA_YAML, Host, Language
 from promptls.syntax.refusal import MAX_CHARACTERS, Refusal, refusal_of
 from promptls.syntax.yaml.mapping_chunks import first_unsound, has_entries, mapping_yaml, sound
@@ -57,7 +57,7 @@ def text_with(root: ChunkList, first: Located, last: int, span: Span, text: str)
     return old[: span.start - first.start] + text + old[span.end - first.start :]
 
 
-def recut(root: ChunkList, first: int, last: int, text: str) -> ChunkList:
+def recut_chunks(root: ChunkList, first: int, last: int, text: str) -> ChunkList:
     """Return the list with the chunks from index `first` to `last` replaced by those of `text`.
 
     The text is extended by the following chunks until it can be cut independently of them:
@@ -359,7 +359,7 @@ class Source:
             if tag.unclosed:
                 return None
             if tag.span.start < end < tag.span.end or tag.span.start <= begin < tag.span.end:
-                changed = retyped(tag, Span(begin, end), text)
+                changed = tag_after_edit(tag, Span(begin, end), text)
                 if changed is None:
                     return None
                 tags.append(changed)
@@ -374,7 +374,7 @@ class Source:
         if span.start <= first.start + 1 and first.index > 0:
             first = self.root.at_index(first.index - 1)  # the edit may remove its dash
         new = text_with(self.root, first, last, span, text)
-        made = Source(recut(self.root, first.index, last, new), Layout.LIST)
+        made = Source(recut_chunks(self.root, first.index, last, new), Layout.LIST)
         return made if first.index or _is_list(made.first_chunk) else None
 
 

@@ -111,7 +111,7 @@ class IncludeGraph:
         targets.pop(path, None)
         return IncludeGraph({**self._names, path: names}, self._roots, targets)
 
-    def looked_up_anew(self) -> IncludeGraph:
+    def without_resolutions(self) -> IncludeGraph:
         """Return the graph with the same names, but without cached resolutions."""
         return IncludeGraph(self._names, self._roots)
 

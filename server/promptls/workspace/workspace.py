@@ -99,7 +99,7 @@ class Workspace:
 
     def disk_changed(self) -> None:
         """Discard all cached lookups on disk."""
-        self._swap(graph=self.snapshot.graph.looked_up_anew())
+        self._swap(graph=self.snapshot.graph.without_resolutions())
 
     def scan(self) -> int:
         """Read which templates each prompt file below the roots names; return the number of files."""
@@ -183,7 +183,7 @@ class Workspace:
 
         `outside` is as in `Snapshot.trusted_outside`.
         """
-        graph = self.snapshot.graph.looked_up_anew()
+        graph = self.snapshot.graph.without_resolutions()
         self._swap(trusted=trusted, trusted_outside=outside, projects={}, graph=graph)
 
 

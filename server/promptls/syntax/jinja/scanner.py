@@ -51,7 +51,7 @@ class Tag:
         )
 
 
-def retyped(tag: Tag, edited: Span, text: str) -> Tag | None:
+def tag_after_edit(tag: Tag, edited: Span, text: str) -> Tag | None:
     """Return the tag with a span of its inside replaced by `text`, or None if its end may change.
 
     If there are no quotes, brackets or signs inside, the first closing delimiter ends the tag, as before.
