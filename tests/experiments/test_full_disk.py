@@ -169,8 +169,8 @@ def test_a_run_goes_on_when_a_full_disk_has_space_again(small_disk: Path, server
     done = subprocess.run(again, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert len(server.requests) == asked + 30 - kept
-    newest = max(folder.results.glob("*.csv"), key=lambda path: path.stat().st_mtime_ns)
-    with newest.open(encoding="utf-8", newline="") as stream:
+    latest = max(folder.results.glob("*.csv"), key=lambda path: path.stat().st_mtime_ns)
+    with latest.open(encoding="utf-8", newline="") as stream:
         assert [row["response"] for row in csv.DictReader(stream)] == [
             f"to text {number}" for number in range(1, 31)
         ]

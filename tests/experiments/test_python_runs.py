@@ -146,11 +146,11 @@ def test_the_command_line_runs_it_and_asks_failed_rows_again(
     values = json.loads(run.read_text())
     run.write_text(json.dumps({**values, "written_in": "../evals/again.py"}))
     assert main(["run", "--retry-errors", str(run)]) == 0
-    newest = last_run(project / "triage.yml.j2")
-    assert newest is not None
-    with newest.results.open(encoding="utf-8", newline="") as stream:
+    latest = last_run(project / "triage.yml.j2")
+    assert latest is not None
+    with latest.results.open(encoding="utf-8", newline="") as stream:
         assert [row["response"] for row in csv.DictReader(stream)] == ["a", "bb", "cc", "dd"]
-    assert [(metric.name, metric.scored) for metric in newest.metrics] == [("right", 4), ("length", 4)]
+    assert [(metric.name, metric.scored) for metric in latest.metrics] == [("right", 4), ("length", 4)]
 
 
 async def run_here(request: RunRequest) -> Finished:

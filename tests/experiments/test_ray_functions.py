@@ -83,8 +83,8 @@ def command(cluster: Any, *more: str) -> list[str]:
 
 
 def lines(project: Path) -> list[dict[str, str]]:
-    newest = max((project / "experiments").glob("*.csv"))
-    with newest.open(encoding="utf-8", newline="") as stream:
+    latest = max((project / "experiments").glob("*.csv"))
+    with latest.open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 
 

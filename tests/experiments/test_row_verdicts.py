@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from promptls.experiments.history import RunSummary, last_runs
-from promptls.experiments.verdicts import newest_verdicts, row_verdicts, standing_failures
+from promptls.experiments.verdicts import latest_verdicts, row_verdicts, standing_failures
 from support.finished_run import write_run
 
 TABLE = (
@@ -53,7 +53,7 @@ def test_rows_that_were_run_again_have_their_newest_verdict(tmp_path: Path) -> N
     assert [(run.name, row.number) for run, row in standing_failures(runs.newest_first)] == [
         ("20260101-000000-a", 2)
     ]
-    found = newest_verdicts(run for run in runs.newest_first if run.rows_chosen != "example 3")
+    found = latest_verdicts(run for run in runs.newest_first if run.rows_chosen != "example 3")
     assert {verdict.number: verdict.state for _, verdict in found} == {1: "passed", 2: "errored", 3: "passed"}
 
 

@@ -20,11 +20,11 @@ async def test_runs_are_listed_with_their_scores_the_newest_first(folder: Folder
     second = await folder.ask(rows="2")
     runs = known_runs(folder.results)
     assert [run.name for run in runs] == [second.manifest["run"], first.manifest["run"]]
-    newest = runs[0]
-    assert (newest.status, newest.rows, newest.done, newest.chosen) == ("finished", 2, 2, "2")
-    assert newest.scores["right"] == "50 %"
-    assert newest.prompt == str(folder.prompt)
-    assert newest.path == second.results
+    latest = runs[0]
+    assert (latest.status, latest.rows, latest.done, latest.chosen) == ("finished", 2, 2, "2")
+    assert latest.scores["right"] == "50 %"
+    assert latest.prompt == str(folder.prompt)
+    assert latest.path == second.results
 
 
 async def test_a_run_that_stopped_is_in_the_list_with_how_far_it_came(

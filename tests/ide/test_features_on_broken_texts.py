@@ -51,20 +51,20 @@ def old_rendering(text: str) -> FileRendering:
 
 @pytest.mark.parametrize("whole", [PARTS, OBJECT])
 def test_every_feature_answers_on_every_broken_text(whole: str) -> None:
-    newest = old_rendering(whole)
+    latest = old_rendering(whole)
     for text in pieces(whole, 5):
         snapshot, _ = opened(text)
         length = len(text)
         for offset in range(0, length + 1, 9):
-            found = hover(snapshot, PATH, offset, newest)
+            found = hover(snapshot, PATH, offset, latest)
             assert found is None or 0 <= found.span.start <= found.span.end <= length, text
         for symbol in document_symbols(snapshot, PATH):
             assert 0 <= symbol.span.start <= symbol.span.end <= length, text
         for link in document_links(snapshot, PATH):
             assert 0 <= link.span.start <= link.span.end <= length, text
-        for hint in inlay_hints(snapshot, PATH, Span(0, length), newest):
+        for hint in inlay_hints(snapshot, PATH, Span(0, length), latest):
             assert 0 <= hint.offset <= length, text
         code_lenses(snapshot, PATH, ())
         experiment_names(snapshot, PATH)
-        if newest.rendering is not None:
-            part_lines(snapshot, PATH, newest.rendering)
+        if latest.rendering is not None:
+            part_lines(snapshot, PATH, latest.rendering)

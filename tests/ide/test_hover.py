@@ -17,9 +17,9 @@ def check_hover(fixture: str, *expected: str, render: bool = True) -> str:
     """The hover at the cursor, which holds every one of `expected`."""
     snapshot, files = opened(fixture)
     path, marked = next((str(ROOT / name), file) for name, file in files.items() if file.cursor is not None)
-    newest = rendered(snapshot, path) if render else None
+    latest = rendered(snapshot, path) if render else None
 
-    found = hover(snapshot, path, marked.cursor, newest)
+    found = hover(snapshot, path, marked.cursor, latest)
 
     assert found is not None
     assert found.span.contains(marked.cursor)

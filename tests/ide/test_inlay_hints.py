@@ -15,11 +15,11 @@ PATH = str(Path("/project") / MAIN)
 def hints(fixture: str, *, rendered_text: str | None = None) -> list[str]:
     """Every hint behind its line; `rendered_text` is an older text, which was rendered."""
     snapshot, files = opened(fixture)
-    newest = rendered(opened(rendered_text)[0] if rendered_text else snapshot, PATH)
+    latest = rendered(opened(rendered_text)[0] if rendered_text else snapshot, PATH)
     text = files[MAIN].text
     return [
         f"{text[: hint.offset].splitlines()[-1].strip()} <{hint.label}>"
-        for hint in inlay_hints(snapshot, PATH, Span(0, len(text)), newest)
+        for hint in inlay_hints(snapshot, PATH, Span(0, len(text)), latest)
     ]
 
 

@@ -299,12 +299,12 @@ async def test_a_library_name_in_the_working_folder_is_not_imported(
 async def test_a_newer_job_of_a_file_takes_the_place_of_one_that_runs(make_job: MakeJob) -> None:
     worker = RenderWorker(Limits(seconds=600))
     endless = asyncio.ensure_future(
-        worker.render_newest(make_job("- {name: a, content: '{{ range(10**15) | sum }}'}"))
+        worker.render_latest(make_job("- {name: a, content: '{{ range(10**15) | sum }}'}"))
     )
     await worker.start()
-    newest = await worker.render_newest(make_job("- {name: a, content: b}"))
-    assert isinstance(newest, Rendering)
-    assert newest.string == "b"
+    latest = await worker.render_latest(make_job("- {name: a, content: b}"))
+    assert isinstance(latest, Rendering)
+    assert latest.string == "b"
     with pytest.raises(SupersededError):
         await endless
     await worker.close()
@@ -314,7 +314,7 @@ async def test_equal_jobs_that_are_asked_for_at_once_are_done_once(
     worker: RenderWorker, make_job: MakeJob
 ) -> None:
     job = make_job("- {name: a, content: '{{ range(10**5) | sum }}'}")
-    first, second = await asyncio.gather(worker.render_newest(job), worker.render_newest(job))
+    first, second = await asyncio.gather(worker.render_latest(job), worker.render_latest(job))
     assert first is second
 
 

@@ -260,16 +260,16 @@ def test_no_hover_of_a_hostile_prompt_holds_more_than_text(folder: Path, run: Ru
     text = Path(path).read_text("utf-8")
     workspace = Workspace([folder])
     workspace.open(path, text, 1)
-    newest = rendered(workspace.snapshot, path)
+    latest = rendered(workspace.snapshot, path)
     found = (
-        hover(workspace.snapshot, path, offset, newest, lambda: (ExperimentRuns(LINE, run),))
+        hover(workspace.snapshot, path, offset, latest, lambda: (ExperimentRuns(LINE, run),))
         for offset in range(len(text))
     )
     seen = {each.markdown for each in found if each is not None}
     for markdown in seen:
         assert_inert(markdown)
     assert sum("evil" in each for each in seen) > 8
-    assert_inert(preview_markdown(newest))
+    assert_inert(preview_markdown(latest))
 
 
 def test_no_result_of_a_run_holds_more_than_text(run: RunSummary) -> None:
@@ -285,9 +285,9 @@ def test_no_completed_name_is_documented_with_more_than_text(folder: Path) -> No
     workspace = Workspace([folder])
     workspace.open(path, text, 1)
     offset = text.index("text) | tojson")
-    newest = rendered(workspace.snapshot, path)
+    latest = rendered(workspace.snapshot, path)
     known = [
-        documentation(workspace.snapshot, path, name, source, (), offset, newest)
+        documentation(workspace.snapshot, path, name, source, (), offset, latest)
         for name, source in (("text", "expression"), ("helper", "expression"), ("shown", "expression"),
                              ("ask.yml.j2", "path"))
     ]  # fmt: skip

@@ -49,8 +49,8 @@ def asked(
     snapshot, files = opened(fixture)
     name, marked = next((name, file) for name, file in files.items() if file.cursor is not None)
     path = str(ROOT / name)
-    newest = rendered(snapshot, path) if render else None
-    return complete(snapshot, path, marked.cursor, newest, trigger), marked.text, snapshot, path
+    latest = rendered(snapshot, path) if render else None
+    return complete(snapshot, path, marked.cursor, latest, trigger), marked.text, snapshot, path
 
 
 def labels(fixture: str, *, trigger: str = "", render: bool = False) -> list[str]:

@@ -226,7 +226,7 @@ def row_verdicts(run: RunSummary) -> tuple[RowVerdict, ...]:
     return tuple(found.values())
 
 
-def newest_verdicts(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunSummary, RowVerdict]]:
+def latest_verdicts(newest_first: Iterable[RunSummary]) -> Iterator[tuple[RunSummary, RowVerdict]]:
     """Yield the latest verdict on each row in these runs of an experiment, with its run."""
     seen: set[int] = set()
     for run in newest_first:

@@ -203,11 +203,11 @@ def sample_words(sample: Sample) -> str:
     return name if is_plain else f"the sample `{name}`"
 
 
-def varying(newest: FileRendering, name: str | None) -> PartRange | None:
+def varying(latest: FileRendering, name: str | None) -> PartRange | None:
     """Return the range of the part of this name; None if its token count is the same with all data."""
-    if newest.rendering is None:
+    if latest.rendering is None:
         return None
-    found = next((each for each in newest.ranges if each.name == name), None)
+    found = next((each for each in latest.ranges if each.name == name), None)
     return found if found is not None and found.least < found.most else None
 
 

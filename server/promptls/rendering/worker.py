@@ -391,7 +391,7 @@ class RenderWorker:
         self._process: Final = RenderProcess(self.limits)
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._newest: dict[str, int] = {}
+        self._latest: dict[str, int] = {}
         """For each file, the id of its latest rendering that may be superseded."""
         self._coming: dict[str, tuple[RenderJob, asyncio.Task[Rendering | RenderFailure]]] = {}
         self._numbers = 0
@@ -418,7 +418,7 @@ class RenderWorker:
         answer = await self._finish(self._run(job, {**request, "seconds": self.limits.seconds}))
         return None if isinstance(answer, RenderFailure) else unpacked_rows(answer)
 
-    async def render_newest(self, job: RenderJob) -> Rendering | RenderFailure:
+    async def render_latest(self, job: RenderJob) -> Rendering | RenderFailure:
         """Render like `render`, but process only the latest job of each file requested by this method.
 
         An earlier pending or running job raises SupersededError; an equal one is
@@ -427,9 +427,9 @@ class RenderWorker:
         coming = self._coming.get(job.path)
         if coming is not None and coming[0] == job and not coming[1].done():
             return await asyncio.shield(coming[1])
-        former = self._newest.get(job.path)
+        former = self._latest.get(job.path)
         self._numbers += 1
-        self._newest[job.path] = self._numbers
+        self._latest[job.path] = self._numbers
         if former is not None and self._at_work == (job.path, former):
             asyncio.get_running_loop().call_later(SUPERSEDED_SECONDS, self._end_superseded, job.path, former)
         task = asyncio.ensure_future(self.render_unless_superseded(job))
@@ -438,20 +438,20 @@ class RenderWorker:
         return await asyncio.shield(task)
 
     async def render_unless_superseded(self, job: RenderJob) -> Rendering | RenderFailure:
-        """Render like `render`; raises SupersededError if `render_newest` is called for the file."""
+        """Render like `render`; raises SupersededError if `render_latest` is called for the file."""
         try:
             packed = job.to_json()
         except (TypeError, ValueError) as error:
             return RenderFailure("data", f"The template data cannot be used: {error}", job.path)
-        number = self._newest.setdefault(job.path, 0)
+        number = self._latest.setdefault(job.path, 0)
         return await self._finish(self._render(job, packed, number))
 
     def give_up(self, path: str) -> None:
         """Make pending and running jobs of the file that may be superseded raise SupersededError."""
-        former = self._newest.get(path)
+        former = self._latest.get(path)
         if former is not None:
             self._numbers += 1
-            self._newest[path] = self._numbers
+            self._latest[path] = self._numbers
             self._end_superseded(path, former)
 
     async def settled(self, path: str) -> None:
@@ -528,7 +528,7 @@ class RenderWorker:
 
     def _end_superseded(self, path: str, number: int) -> None:
         """End the process if it still runs the superseded job with this id."""
-        if (path, number) == self._at_work and self._newest.get(path) != number:
+        if (path, number) == self._at_work and self._latest.get(path) != number:
             self._process.kill()
 
     async def _render(
@@ -556,7 +556,7 @@ class RenderWorker:
                 try:
                     await self._process.running()
                     # A job may be superseded while the process starts, when it cannot be killed.
-                    if number is not None and self._newest.get(job.path) != number:
+                    if number is not None and self._latest.get(job.path) != number:
                         raise SupersededError
                     answer = await self._process.exchange(request, tell, job.encoding)
                 except LateError as error:

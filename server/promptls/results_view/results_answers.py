@@ -244,8 +244,8 @@ def _named(runs: Sequence[Any]) -> tuple[RunSummary, RunSummary]:
 
 def _before_and_after(arguments: Mapping[str, Any]) -> tuple[RunSummary, RunSummary]:
     path, experiment = _path(arguments), optional(arguments, "experiment", str)
-    newest = last_run(path, experiment=experiment)
-    name = experiment or (newest.experiment if newest is not None else None)
+    latest = last_run(path, experiment=experiment)
+    name = experiment or (latest.experiment if latest is not None else None)
     scored = last_runs(path, name, unsaved=_unsaved(arguments)).scored if name is not None else None
     if scored is None or scored.previous is None:
         said = (

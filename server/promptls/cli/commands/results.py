@@ -17,21 +17,21 @@ SUMMARY = "show the results of runs in the browser, live"
 
 DESCRIPTION = """\
 Open the results of runs in the browser: scores, charts, rows with messages and responses, and
-two runs side by side. The page follows running runs and shows the newest one when it ends.
+two runs side by side. The page follows running runs and shows the latest one when it ends.
 Thumbs and notes are stored beside the run. You can run selected rows again, after seeing the
 cost; this executes the metrics' files, so the folder must be trusted (`--trust` or
 `promptls trust FOLDER`).
 
 A RUN is the path of its table or manifest, its name, or a prompt file (its last run). With
 several runs, each is compared with the first one, and the last one is shown. By default, the
-page shows the newest run of this project.
+page shows the latest run of this project.
 
 Only this machine can open the page, at an address with a random token. The browser is started
 with a private temporary file that redirects there. If your browser cannot read such files (some
 Snap or Flatpak browsers, Windows from within WSL), open the printed address.
 
 examples:
-  promptls results                                      the newest run here
+  promptls results                                      the latest run here
   promptls results triage.yml.j2
   promptls results triage_v1.yml.j2 triage_v2.yml.j2    compare two prompts
   promptls results triage.yml.j2 --no-open --port 4711

@@ -204,14 +204,14 @@ class _Group:
         self.seen_by: list[TemplateReference] = []
         self.is_input = self.is_exported = self.is_implied = False
 
-    def newest(self) -> _Group:
+    def representative(self) -> _Group:
         group = self
         while group.joined is not None:
             group = group.joined
         return group
 
     def join(self, other: _Group) -> None:
-        first, second = self.newest(), other.newest()
+        first, second = self.representative(), other.representative()
         if first is second:
             return
         second.joined = first
@@ -264,8 +264,8 @@ class VariableGroups:
 
     def variables(self) -> Iterator[Variable]:
         """Yield the variables that were found."""
-        groups = {id(group.newest()): group.newest() for _, group in self._by_scope.values()}
-        groups.setdefault(id(self._input.newest()), self._input.newest())
+        groups = {id(group.representative()): group.representative() for _, group in self._by_scope.values()}
+        groups.setdefault(id(self._input.representative()), self._input.representative())
         for group in groups.values():
             if group.bindings or group.readings or group.seen_by or group.is_implied:
                 yield Variable(
@@ -281,7 +281,7 @@ class VariableGroups:
     def _of_scope(self, scope: Any) -> _Group:
         # The scope is stored with its group, so that its id cannot be reused.
         known = self._by_scope.setdefault(id(scope), (scope, _Group()))
-        return known[1].newest()
+        return known[1].representative()
 
     def _bound(self, event: NameEvent, start: int, resolver: Resolver) -> None:
         bound: tuple[tuple[str, Span, str], ...] = event.bound
@@ -314,7 +314,7 @@ class VariableGroups:
             found.append(self._input)
         for other in found[1:]:
             found[0].join(other)
-        return found[0].newest()
+        return found[0].representative()
 
 
 __all__ = [

@@ -263,11 +263,11 @@ def _rows(
 ) -> command_types.ExperimentRows:
     from promptls.experiments.history import last_runs
     from promptls.experiments.row_choice import is_of_examples
-    from promptls.experiments.verdicts import newest_verdicts
+    from promptls.experiments.verdicts import latest_verdicts
 
     runs = last_runs(Path(path), experiment, unsaved=unsaved).newest_first
-    verdicts = list(_readable(newest_verdicts(run for run in runs if not is_of_examples(run.rows_chosen))))
-    of_examples = list(_readable(newest_verdicts(run for run in runs if is_of_examples(run.rows_chosen))))
+    verdicts = list(_readable(latest_verdicts(run for run in runs if not is_of_examples(run.rows_chosen))))
+    of_examples = list(_readable(latest_verdicts(run for run in runs if is_of_examples(run.rows_chosen))))
     listed: list[command_types.RowTestJson]
     if dataset is not None:
         rows, more = row_tests(dataset)

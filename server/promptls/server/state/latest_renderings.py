@@ -244,7 +244,7 @@ class Renderings:
             if known is not None and known.serves(snapshot, job):
                 return snapshot, FileRendering(job, sample, known.outcome)
             try:
-                outcome = await self.worker(snapshot, path).render_newest(job)
+                outcome = await self.worker(snapshot, path).render_latest(job)
             except SupersededError:
                 # A newer text, or one with different limits, is already being rendered.
                 await self.worker(self._context.snapshot, path).settled(path)
