@@ -28,19 +28,22 @@ DENIED = {
     r"\bunited\(|\bgathered\(|\blooks_at\b": "a fact (`promptls.syntax.facts`)",
     r"\blook_again\b": "refresh",
     r"\bMethodTable\b|\bmethod_table\b": "features",
+    r"\bmend(s|ed|ing)?\b|Mended\b": "fix",
+    r"\b(render_|_)newest\b|\bnewest\.|\bnewest run\b": "latest",
+    r"\bRelatedPlace\b": "RelatedInformation",
     r"\bnone where\b|\bNone where\b": "none if",
 }
 # The glossary maps old words to the terms.
 EXCEPT = {ROOT / "docs" / "glossary.md"}
+TEXTS = {path: path.read_text("utf-8") for path in sorted(set(FILES) - EXCEPT)}
 
 
 @pytest.mark.parametrize("pattern", DENIED, ids=DENIED.values())
 def test_a_word_with_a_standard_term_is_not_used(pattern: str) -> None:
     denied = re.compile(pattern)
     found = [
-        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
-        for path in sorted(set(FILES) - EXCEPT)
-        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1)
-        if denied.search(line)
+        f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
+        for path, text in TEXTS.items()
+        for match in denied.finditer(text)
     ]
     assert found == [], f"write {DENIED[pattern]}"

@@ -176,7 +176,7 @@ def print_in_process(sizes: list[int], count: int) -> None:
 
 
 def print_analysis(row: str, text: str, count: int, name: str = "main.yml.j2") -> None:
-    """Print what opening, editing and checking one text take: a tag in it breaks and is mended in turn."""
+    """Print what opening, editing and checking one text take: a tag in it breaks and is fixed in turn."""
     from promptls.lint.runner import check
     from promptls.text.positions import Span
     from promptls.workspace.workspace import Workspace

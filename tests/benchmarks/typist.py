@@ -13,7 +13,7 @@ from templates import typing_place
 BURST: Final = 50
 """How many edits are typed at once."""
 KINDS_OF_KEYSTROKES: Final = 4
-"""Prose, a broken tag, the tag mended, the prose taken out."""
+"""Prose, a broken tag, the tag fixed, the prose taken out."""
 OPENING_SECONDS: Final = 30
 """How long the first diagnostics of a document are waited for."""
 ANSWER_SECONDS: Final = 10
@@ -44,7 +44,7 @@ class Typist:
         self.client.seconds = ANSWER_SECONDS
 
     def change(self) -> dict[str, Any]:
-        """The parameters of the next edit: prose, a broken tag, the tag mended, the prose taken out."""
+        """The parameters of the next edit: prose, a broken tag, the tag fixed, the prose taken out."""
         step = self.version % KINDS_OF_KEYSTROKES
         self.version += 1
         prose = {"line": self.line + 2, "character": 8}

@@ -209,7 +209,7 @@ def test_a_comment_of_python_silences_a_rule(folder: Path, capsys: pytest.Captur
     assert capsys.readouterr().out == "No findings in 2 prompts.\n"
 
 
-def test_a_configuration_in_python_is_mended(folder: Path) -> None:
+def test_a_configuration_in_python_is_fixed(folder: Path) -> None:
     (folder / "a.py").write_text(CONFIGURATION)
     assert main(["check", "a.py", "--fix"]) == 0
     assert (folder / "a.py").read_text() == CONFIGURATION.replace("qestion", "question")

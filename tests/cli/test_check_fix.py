@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 SOUND = "- name: question\n  role: user\n  content: Hello.\n"
 WRONG_ROLE = "- name: question\n  role: usr\n  content: Hello.\n"
 WRONG_TWICE = "- name: a\n  rolle: usr\n  content: {{ 'x' | uper }}\n"
-MENDED_TWICE = "- name: a\n  role: user\n  content: {{ 'x' | upper }}\n"
+FIXED_TWICE = "- name: a\n  role: user\n  content: {{ 'x' | upper }}\n"
 
 
 class Shown(NamedTuple):
@@ -40,10 +40,10 @@ def test_fixes_are_applied_until_none_is_left(folder: Path, check: Any) -> None:
     # The role can be read, and found wrong, only once its key is right.
     (folder / "a.yml.j2").write_text(WRONG_TWICE)
     assert check("--fix") == (0, "No findings in 1 prompt.\n", "3 fixes in 1 file.\n")
-    assert (folder / "a.yml.j2").read_text() == MENDED_TWICE
+    assert (folder / "a.yml.j2").read_text() == FIXED_TWICE
 
 
-def test_what_cannot_be_mended_is_reported_of_the_mended_text(folder: Path, check: Any) -> None:
+def test_what_cannot_be_fixed_is_reported_of_the_fixed_text(folder: Path, check: Any) -> None:
     (folder / "a.yml.j2").write_text("- name: a\n  rolle: user\n  content: x\n  foo_bar_baz: 1\n" + SOUND)
     shown = check("--fix")
     assert shown.code == 1
@@ -52,7 +52,7 @@ def test_what_cannot_be_mended_is_reported_of_the_mended_text(folder: Path, chec
 
 
 @pytest.mark.parametrize("words", [("--ignore", "unknown-role"), ("--select", "unused-input")])
-def test_only_chosen_rules_are_mended(folder: Path, check: Any, words: tuple[str, str]) -> None:
+def test_only_chosen_rules_are_fixed(folder: Path, check: Any, words: tuple[str, str]) -> None:
     (folder / "a.yml.j2").write_text(WRONG_ROLE)
     assert check("--fix", *words).code == 0
     assert (folder / "a.yml.j2").read_text() == WRONG_ROLE
@@ -73,7 +73,7 @@ def test_a_byte_order_mark_moves_no_fix(folder: Path, check: Any) -> None:
     assert (folder / "a.yml.j2").read_text("utf-8") == "\ufeff" + SOUND
 
 
-def test_a_link_goes_on_leading_to_the_mended_file(folder: Path, check: Any) -> None:
+def test_a_link_goes_on_leading_to_the_fixed_file(folder: Path, check: Any) -> None:
     (folder / "real").mkdir()
     (folder / "real" / "a.yml.j2").write_text(WRONG_ROLE)
     (folder / "a.yml.j2").symlink_to("real/a.yml.j2")
@@ -147,7 +147,7 @@ def test_standard_input_finds_settings_and_includes_by_its_name(
     assert check("--stdin-filename", "p/a.yml.j2").code == 0
 
 
-def test_mended_standard_input_is_printed_and_the_report_goes_to_the_error_stream(
+def test_fixed_standard_input_is_printed_and_the_report_goes_to_the_error_stream(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     stdin(monkeypatch, WRONG_ROLE.replace("\n", "\r\n"))

@@ -256,13 +256,13 @@ async def test_rows_that_are_taken_over_are_judged_anew_where_the_judge_has_chan
         Reply(status=400, raw=b"{}") if last_text(body) == "text 2" else Reply(f"to {last_text(body)}")
     )
     first = await folder.ask()
-    server.reply = lambda _body: Reply("mended")
+    server.reply = lambda _body: Reply("repaired")
     settings = tmp_path / "promptls.toml"
     settings.write_text(settings.read_text("utf-8").replace("polite?", "rude?"), "utf-8")
     again = await folder.ask(retry_errors=first.results)
     assert (len(server.requests), len(judge.requests)) == (4 + 1, 3 + 4)
     assert all("rude?" in last_text(body) for body in judge.requests[3:])
-    assert [row["response"] for row in table(again)][:2] == ["to text 1", "mended"]
+    assert [row["response"] for row in table(again)][:2] == ["to text 1", "repaired"]
 
 
 async def test_the_plan_measures_the_judges_questions(

@@ -135,10 +135,10 @@ async def test_only_the_rows_that_failed_are_asked_again(folder: Folder, server:
         Reply(status=400, raw=b"{}") if last_text(body) in {"text 2", "text 5"} else Reply("fine")
     )
     first = await folder.ask(fresh=True)
-    server.reply = lambda _body: Reply("mended")
+    server.reply = lambda _body: Reply("repaired")
     second = await folder.ask(retry_errors=first.results, fresh=True)
-    assert [row["response"] for row in table(second)] == ["fine", "mended"] + ["fine"] * 2 + [
-        "mended",
+    assert [row["response"] for row in table(second)] == ["fine", "repaired"] + ["fine"] * 2 + [
+        "repaired",
         "fine",
     ]
     assert len(server.requests) == 6 + 2

@@ -226,9 +226,9 @@ def test_a_mark_for_examples_is_added_as_the_configuration_writes_its_keys(wrong
         findings_in_configuration(text.replace("TEMPLATE", wrong), lambda _path: None, Project()) or ()
     )
     (fix,) = finding.fixes
-    mended = edited(text.replace("TEMPLATE", wrong), fix.edits)
-    assert mended == text.replace("TEMPLATE", right)
-    assert found(mended) == []
+    fixed = edited(text.replace("TEMPLATE", wrong), fix.edits)
+    assert fixed == text.replace("TEMPLATE", right)
+    assert found(fixed) == []
     assert not fix.preferred
 
 

@@ -23,7 +23,7 @@ def contents(folder: Path, text: str, data: Mapping[str, Any]) -> list[Any]:
     return [part.content for part in render(str(path), data).parts]
 
 
-def mended(text: str, rule: str, title: str | None = None) -> str:
+def fixed(text: str, rule: str, title: str | None = None) -> str:
     """The text after a fix of the rule's first finding."""
     snapshot, _ = opened(text)
     findings = [each for each in check(snapshot, f"/project/{MAIN}") if each.rule == rule]
@@ -48,7 +48,7 @@ def test_a_tag_leaves_blank_lines_and_its_fix_takes_only_them(body: str, tmp_pat
     text = PART + body
 
     (before,) = contents(tmp_path, text, data)
-    (after,) = contents(tmp_path, mended(text, "blank-line-from-tag"), data)
+    (after,) = contents(tmp_path, fixed(text, "blank-line-from-tag"), data)
 
     assert [line for line in before.split("\n") if line.strip()] == after.split("\n")
     assert before != after
@@ -67,7 +67,7 @@ def test_a_line_break_breaks_a_block_until_it_is_escaped(text: str, title: str, 
 
     with pytest.raises(PromptPoetError):
         contents(tmp_path, text, data)
-    (after,) = contents(tmp_path, mended(text, "unescaped-multiline-input", title), data)
+    (after,) = contents(tmp_path, fixed(text, "unescaped-multiline-input", title), data)
 
     assert [line.strip() for line in after.split("\n")] == ["Begin.", "one", "two"]
 
@@ -77,7 +77,7 @@ def test_a_line_break_becomes_a_space_in_quotes_until_it_is_escaped(tmp_path: Pa
     data = {"b": "one\ntwo"}
 
     assert contents(tmp_path, text, data) == ["one two"]
-    assert contents(tmp_path, mended(text, "unescaped-multiline-input"), data) == ["one\ntwo"]
+    assert contents(tmp_path, fixed(text, "unescaped-multiline-input"), data) == ["one\ntwo"]
 
 
 def test_an_unquoted_value_is_null_or_a_truth_value_until_it_is_a_block(tmp_path: Path) -> None:
@@ -85,13 +85,13 @@ def test_an_unquoted_value_is_null_or_a_truth_value_until_it_is_a_block(tmp_path
 
     assert contents(tmp_path, text, {"b": ""}) == [None]
     assert contents(tmp_path, text, {"b": "yes"}) == [True]
-    assert contents(tmp_path, mended(text, "unquoted-input"), {"b": "yes"}) == ["yes"]
+    assert contents(tmp_path, fixed(text, "unquoted-input"), {"b": "yes"}) == ["yes"]
 
 
 @pytest.mark.parametrize("text", [f"{PART}    Answer: \n", "- name: a\n  content: 'Answer: '\n"])
 def test_a_space_at_the_end_is_lost_until_it_is_marked(text: str, tmp_path: Path) -> None:
     (before,) = contents(tmp_path, text, {})
-    (after,) = contents(tmp_path, mended(text, "stripped-whitespace"), {})
+    (after,) = contents(tmp_path, fixed(text, "stripped-whitespace"), {})
 
     assert before.endswith("Answer:")
     assert after == f"{before} "
@@ -103,7 +103,7 @@ def test_a_written_line_break_is_one_and_stays_one_when_it_is_real(tmp_path: Pat
     before = contents(tmp_path, text, {})
 
     assert before == ["Begin.\none\ntwo\n three"]
-    assert contents(tmp_path, mended(text, "literal-line-break"), {}) == before
+    assert contents(tmp_path, fixed(text, "literal-line-break"), {}) == before
 
 
 def test_a_method_takes_the_place_of_a_key_until_it_is_in_brackets(tmp_path: Path) -> None:
@@ -111,18 +111,18 @@ def test_a_method_takes_the_place_of_a_key_until_it_is_in_brackets(tmp_path: Pat
 
     with pytest.raises(PromptPoetError):
         contents(tmp_path, text, {"b": {"items": [1]}})
-    assert contents(tmp_path, mended(text, "dict-method"), {"b": {"items": [1]}}) == ["Begin.\n[1]"]
+    assert contents(tmp_path, fixed(text, "dict-method"), {"b": {"items": [1]}}) == ["Begin.\n[1]"]
 
 
 def test_quotes_are_written_as_html_until_they_are_not(tmp_path: Path) -> None:
     text = f"{PART}    {{{{ b | escape }}}}\n"
 
     assert contents(tmp_path, text, {"b": '"'}) == ["Begin.\n&#34;"]
-    assert contents(tmp_path, mended(text, "html-escape"), {"b": '"'}) == ['Begin.\n"']
+    assert contents(tmp_path, fixed(text, "html-escape"), {"b": '"'}) == ['Begin.\n"']
 
 
 def test_the_first_of_two_keys_is_dropped(tmp_path: Path) -> None:
     text = "- name: a\n  content: one\n  content: two\n"
 
     assert contents(tmp_path, text, {}) == ["two"]
-    assert contents(tmp_path, mended(text, "duplicate-part-key"), {}) == ["two"]
+    assert contents(tmp_path, fixed(text, "duplicate-part-key"), {}) == ["two"]

@@ -39,7 +39,7 @@ def test_json_that_is_right_or_no_prompt_is_left_alone(saved: Any) -> None:
     assert check(workspace.snapshot, "/project/saved.json") == ()
 
 
-def test_json_is_checked_and_neither_mended_nor_laid_out_as_yaml() -> None:
+def test_json_is_checked_and_neither_fixed_nor_laid_out_as_yaml() -> None:
     path = "/project/saved.json"
     workspace = Workspace([Path("/project")])
     workspace.open(path, '{"instruction":   "a", "output_key": "b", "examples": []}', 1)

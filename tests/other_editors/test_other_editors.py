@@ -1,4 +1,4 @@
-"""A prompt in Neovim, Vim and Emacs: checked, explained, completed, renamed, mended, rendered, run."""
+"""A prompt in Neovim, Vim and Emacs: checked, explained, completed, renamed, fixed, rendered, run."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_an_answer_out_of_the_contexts_is_taken(text: str) -> None:
         ),
     ],
 )
-def test_what_is_no_good_is_named_and_never_mended(text: str, problem: str) -> None:
+def test_what_is_no_good_is_named_and_never_fixed(text: str, problem: str) -> None:
     assert read_sample(text, [CONTEXT]) == problem
 
 

@@ -30,5 +30,5 @@ def test_a_message_ends_with_the_nearest_name() -> None:
         ("extra", "text", False),
     ],
 )
-def test_only_a_clear_misspelling_is_mended_without_looking(word: str, meant: str, is_it: bool) -> None:
+def test_only_a_clear_misspelling_is_fixed_without_looking(word: str, meant: str, is_it: bool) -> None:
     assert is_close(word, meant) is is_it

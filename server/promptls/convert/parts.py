@@ -228,15 +228,15 @@ def read_parts(template: Template, path: str) -> Conversation:
     if template.syntax_problems:
         problem = template.syntax_problems[0]
         place = FilePlace(path, *template.source.line_column(problem.span.start))
-        raise UserError(problem.message, place, "mend it, and convert again")
+        raise UserError(problem.message, place, "fix it and convert again")
     marks: dict[str, MessagePiece] = {}
     rendered = _ENVIRONMENT.from_string("".join(_marked(template, path, marks))).render()
     try:
         parts = build_parts(document.load(rendered), {})
     except PromptPoetError as error:
-        raise UserError(error.message, FilePlace(path), "mend it, and convert again") from error
+        raise UserError(error.message, FilePlace(path), "fix it and convert again") from error
     except ItemError as error:
-        raise UserError(error.failure.message, FilePlace(path), "mend it, and convert again") from error
+        raise UserError(error.failure.message, FilePlace(path), "fix it and convert again") from error
     if not parts:
         raise UserError("the file has no parts", FilePlace(path))
     messages = tuple(_message(part, path, marks) for part in parts)

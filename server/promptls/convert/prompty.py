@@ -59,7 +59,7 @@ def _front(text: str) -> dict[str, Any]:
     except yaml.YAMLError as error:
         schema = str(error).splitlines()[0]
         raise UserError(
-            f"the front matter is no YAML: {schema}", remedy="mend it, and convert again"
+            f"the front matter is no YAML: {schema}", remedy="fix it and convert again"
         ) from error
     if loaded is not None and not isinstance(loaded, dict):
         raise UserError("the front matter is no mapping of keys to values")

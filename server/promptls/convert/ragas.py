@@ -40,7 +40,7 @@ def read_object(mapping: Mapping[str, Any]) -> Conversation:
         prompt = read_prompt_object(mapping, release_of(mapping, None))
         text = to_string(prompt)
     except PromptObjectError as error:
-        raise UserError(str(error).rstrip("."), remedy="mend the prompt object, and convert again") from error
+        raise UserError(str(error).rstrip("."), remedy="fix the prompt object and convert again") from error
     renamed: dict[str, str] = {}
     pieces = list(field_pieces(text, renamed))
     lost = []
@@ -182,7 +182,7 @@ def read_saved_file(mapping: Mapping[str, Any]) -> SavedPrompt:
     try:
         return read_saved(mapping)
     except PromptObjectError as error:
-        raise UserError(str(error).rstrip("."), remedy="mend the file, and convert again") from error
+        raise UserError(str(error).rstrip("."), remedy="fix the file and convert again") from error
 
 
 def read_ragas_file(mapping: Mapping[str, Any]) -> Conversation:
@@ -286,7 +286,7 @@ def saved_object(mapping: Mapping[str, Any], target: str) -> Converted:
         prompt = read_prompt_object(mapping)
         fields = set(field_names(prompt.instruction))
     except (PromptObjectError, ValueError) as error:
-        raise UserError(str(error).rstrip("."), remedy="mend the prompt object, and convert again") from error
+        raise UserError(str(error).rstrip("."), remedy="fix the prompt object and convert again") from error
     lost = ["the text: the same pieces stand in another layout"]
     if target == "pydantic-prompt":
         return _with_models(prompt, fields, lost)

@@ -87,4 +87,4 @@ def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
 def _broken(path: Path, text: str, position: int) -> UserError:
     error = json.JSONDecodeError("", text, position)
     place = FilePlace(path, error.lineno - 1, error.colno - 1)
-    return UserError("the dataset is not valid JSON from here on", place, "mend the list of objects")
+    return UserError("the dataset is not valid JSON from here on", place, "fix the list of objects")

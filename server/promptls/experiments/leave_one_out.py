@@ -153,7 +153,7 @@ async def _run(plan: Plan, tell: Callable[[Event], None]) -> Finished:
         raise UserError(
             failure.message,
             FilePlace(plan.experiment.prompt),
-            "mend that, and ask again: answers that are there are not paid for twice",
+            "fix that and run the command again; stored answers are not paid for twice",
         ) from failure
 
 

@@ -53,7 +53,7 @@ MAX_PASSES: Final = 50
 _SYNTAX_RULES: Final = frozenset({"jinja-syntax", "yaml-syntax"})
 
 
-class Mended(NamedTuple):
+class FixedFile(NamedTuple):
     """A file's text before and after its fixes, and the number of applied fixes.
 
     `refused` is true if fixes were left out because they would have introduced syntax errors.
@@ -66,12 +66,12 @@ class Mended(NamedTuple):
     refused: bool = False
 
 
-def mend(
+def fix_file(
     workspace: Workspace,
     path: str,
     wanted: Callable[[Finding], bool],
     find: Callable[[Snapshot, str], Sequence[Finding]] = check,
-) -> Mended:
+) -> FixedFile:
     """Apply the preferred fixes of the wanted findings repeatedly, until none is left.
 
     `find` returns the findings of the file.
@@ -94,17 +94,17 @@ def mend(
         found = find(workspace.snapshot, path)
         if _syntax_errors(found) > _syntax_errors(findings):
             workspace.open(path, text, len(seen) + 1)
-            return Mended(path, before, text, fixes, refused=True)
+            return FixedFile(path, before, text, fixes, refused=True)
         fixes += len(chosen)
         text, findings = after, found
-    return Mended(path, before, text, fixes)
+    return FixedFile(path, before, text, fixes)
 
 
-def mending_edits(snapshot: Snapshot, path: str) -> tuple[Edit, ...]:
+def fix_all_edits(snapshot: Snapshot, path: str) -> tuple[Edit, ...]:
     """Return the edits that apply all preferred fixes, including those that become possible afterwards."""
     workspace = Workspace()
     workspace.snapshot = snapshot
-    fixed = mend(workspace, path, lambda _finding: True)
+    fixed = fix_file(workspace, path, lambda _finding: True)
     return tuple(line_edits(fixed.before, fixed.after))
 
 

@@ -72,9 +72,9 @@ class Culprit:
 
     `span` is the tag that printed the value responsible, and `value` that value; both are None if it is the
     template's own text. `include_line` is the line of the include in the rendered file that led there.
-    `mended` is true if `escape_special_characters` would fix the value, `whatever` if the text fails at the
-    same line whether its values are replaced by a word or by nothing, and `any_word` if it does so at least
-    with a word.
+    `escapable` means that `escape_special_characters` would fix the value, `whatever` that the text fails at
+    the same line whether its values are replaced by a word or by nothing, and `any_word` that it does so at
+    least with a word.
     """
 
     path: str
@@ -83,7 +83,7 @@ class Culprit:
     include_line: int | None
     span: tuple[int, int] | None = None
     value: str | None = None
-    mended: bool = False
+    escapable: bool = False
     whatever: bool = False
     any_word: bool = False
 
@@ -131,8 +131,8 @@ def _responsible_value(source_map: RenderedMap, stops: int) -> Culprit | None:
         end = start + len(value)
         if _parses_further(text, start, end, _WORD, stops):
             culprit = _culprit(source_map, leaf, leaf.start)
-            mended = _parses_further(text, start, end, escape(value), stops)
-            return replace(culprit, span=_span(source_map, leaf), value=value, mended=mended)
+            escapable = _parses_further(text, start, end, escape(value), stops)
+            return replace(culprit, span=_span(source_map, leaf), value=value, escapable=escapable)
     return None
 
 
@@ -288,7 +288,7 @@ def placed_failure(failure: RenderFailure, error: PromptPoetError, source_map: R
         line=culprit.line,
         span=culprit.span,
         value=culprit.value,
-        mended=culprit.mended,
+        escapable=culprit.escapable,
         whatever=culprit.whatever,
         any_word=culprit.any_word,
         turns=culprit.turns,

@@ -137,7 +137,7 @@ class RenderFailure:
     """The offsets, in the file `path`, of the tag that printed the value responsible."""
     value: str | None = None
     """The value responsible."""
-    mended: bool = False
+    escapable: bool = False
     """Whether `escape_special_characters` would fix the value."""
     whatever: bool = False
     """Whether the template's own text fails, regardless of its values."""

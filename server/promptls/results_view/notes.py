@@ -50,7 +50,7 @@ def notes_of(run: RunSummary) -> dict[int, Note]:
         return {}
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise UserError(
-            "the notes of the run cannot be read", FilePlace(path), "mend the file, or move it away"
+            "the notes of the run cannot be read", FilePlace(path), "fix the file or move it away"
         ) from None
 
 

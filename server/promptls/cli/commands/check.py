@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from promptls.cli.baseline import Baseline, BaselineEntry
     from promptls.cli.checked import Checked, CheckedFile, RenderingFindings
     from promptls.cli.chosen_files import ChosenFiles
-    from promptls.ide.code_actions import Mended
+    from promptls.ide.code_actions import FixedFile
 
 SUMMARY = "find mistakes in prompt files"
 
@@ -109,7 +109,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Check every chosen file; return 1 if a finding reaches the severity of `--fail-on`."""
     from promptls.cli.arguments import chosen_rules
     from promptls.cli.checked import Checked, checked_file, findings_of_runs, gone_entries, without_known
-    from promptls.ide.code_actions import mend
+    from promptls.ide.code_actions import fix_file
     from promptls.ide.opencompass_python import found_in_file
     from promptls.lint.settings_problems import settings_problems
 
@@ -118,13 +118,13 @@ def execute(arguments: argparse.Namespace) -> int:
     known = _baseline(arguments)
     chosen = _chosen(arguments)
     if arguments.fix:
-        mended = [
-            mend(chosen.workspace, path, lambda finding: finding.rule in rules, found_in_file)
+        fixed_files = [
+            fix_file(chosen.workspace, path, lambda finding: finding.rule in rules, found_in_file)
             for path in chosen.all()
         ]
         if arguments.diff:
-            return _show_diff(mended)
-        _keep(mended, chosen, to_stdout=arguments.stdin_filename is not None)
+            return _show_diff(fixed_files)
+        _write_fixed(fixed_files, chosen, to_stdout=arguments.stdin_filename is not None)
     trust_where_decided(chosen.workspace, this_time=arguments.trust)
     rendered, incomplete = ({}, ()) if arguments.no_render else _findings_of_renderings(chosen, rules)
     of_runs = findings_of_runs(chosen.snapshot, chosen.all(), rules)
@@ -236,23 +236,23 @@ def _report(checked: Checked, arguments: argparse.Namespace) -> None:
     stream.write(as_commands(report) if arguments.format == "github" else report)
 
 
-def _show_diff(mended: Sequence[Mended]) -> int:
+def _show_diff(fixed_files: Sequence[FixedFile]) -> int:
     from promptls.cli.chosen_files import diff
 
-    for file in mended:
+    for file in fixed_files:
         write_document(diff(printed_path(file.path), file.before, file.after))
         _explain_refusal(file)
-    return int(any(file.before != file.after for file in mended))
+    return int(any(file.before != file.after for file in fixed_files))
 
 
-def _keep(mended: Sequence[Mended], chosen: ChosenFiles, *, to_stdout: bool) -> None:
+def _write_fixed(fixed_files: Sequence[FixedFile], chosen: ChosenFiles, *, to_stdout: bool) -> None:
     """Write the fixed files; restore and report a file that cannot be written."""
     from promptls.cli.chosen_files import rewrite
 
     if to_stdout:
-        write_document(mended[0].after, as_utf8=True)
+        write_document(fixed_files[0].after, as_utf8=True)
     written = []
-    for file in mended:
+    for file in fixed_files:
         _explain_refusal(file)
         if file.before == file.after:
             continue
@@ -271,7 +271,7 @@ def _keep(mended: Sequence[Mended], chosen: ChosenFiles, *, to_stdout: bool) -> 
         print(f"{plural(fixes, 'fix')} in {plural(len(written), 'file')}.", file=sys.stderr)
 
 
-def _explain_refusal(file: Mended) -> None:
+def _explain_refusal(file: FixedFile) -> None:
     if file.refused:
         error(
             "some fixes are left out, because together they would break the file",

@@ -239,7 +239,7 @@ def _syntax_failure(
     if hint := _hint(message, environment):
         message = f"{message} {hint}"
     elif not message.endswith("."):
-        message = f"{message}: mend the tag at this line."
+        message = f"{message}: fix the tag on this line."
     return PromptPoetError("load", message, cause=type(error).__name__, path=path, line=error.lineno - 1)
 
 

@@ -8,7 +8,7 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.exceptions import JsonRpcContentModified
 
-from promptls.ide.code_actions import QuickFix, mending_edits, quick_fixes
+from promptls.ide.code_actions import QuickFix, fix_all_edits, quick_fixes
 from promptls.ide.code_lenses import actions, run_actions
 from promptls.ide.experiments import experiment_names
 from promptls.ide.new_prompt import beginnings
@@ -51,7 +51,7 @@ def code_action(
             for fix in quick_fixes(diagnostics.findings(path), within)
         ]
     # "Fix all" is returned only if it is requested explicitly, as on saving, and not at every position.
-    if only and is_wanted(FIX_ALL, only) and (edits := mending_edits(context.snapshot, path)):
+    if only and is_wanted(FIX_ALL, only) and (edits := fix_all_edits(context.snapshot, path)):
         edit = workspace_edit(context, path, template.source, edits)
         found.append(types.CodeAction("Fix all that can be fixed safely", FIX_ALL, edit=edit))
     if only or not by_itself:

@@ -190,7 +190,7 @@ def _is_indented_include(file: File, failure: RenderFailure) -> bool:
 def _why(failure: RenderFailure) -> str:
     """Return the reason that a value causes a failure, or the rendered line if there is no simpler one."""
     value = failure.value or ""
-    if "\n" in value.rstrip("\n") and failure.mended:
+    if "\n" in value.rstrip("\n") and failure.escapable:
         return "a line break in it ends the block"
     return f"`{_shortened(value)}` ({_reason(failure)})"
 
@@ -289,7 +289,7 @@ def _is_known(file: File, template: Template, span: Span) -> bool:
 def _fixes(failure: RenderFailure, file: File) -> tuple[Fix, ...]:
     """Return the fix that escapes the value, if rendering with it succeeded."""
     found = _tag(file.template, failure) if failure.path == file.path else None
-    if not failure.mended or found is None:
+    if not failure.escapable or found is None:
         return ()
     start, tag = found
     expressions = tag_tree(tag).statement.expressions
