@@ -23,7 +23,7 @@ from promptls.security.environment import PROVIDER_KEYS
 from promptls.security.trust import KeyGrant, TrustStore
 from promptls.settings.project import ModelSettings
 from promptls.text.errors import UsageError
-from server.plain_client import Wire
+from server.plain_client import WireToProcess
 from support.model_server import ModelServer, Reply, model_server
 
 KEY = "sk-planted-0123456789abcdef"
@@ -248,7 +248,7 @@ async def test_an_editor_is_asked_before_the_run(project: Project, answer: str |
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "promptls", stdin=-1, stdout=-1, stderr=-1, env=project.environment
     )
-    wire = Wire(process)
+    wire = WireToProcess(process)
     try:
         await wire.begin(project.path, initializationOptions={"trusted": True})
         uri = (project.path / "t.yml.j2").as_uri()
@@ -267,7 +267,7 @@ async def test_an_editor_is_asked_before_the_run(project: Project, answer: str |
     assert bool(project.store.read().grants) is bool(sent)
 
 
-async def _answered(wire: Wire, number: int, answer: Any, questions: list[Any]) -> Any:
+async def _answered(wire: WireToProcess, number: int, answer: Any, questions: list[Any]) -> Any:
     while True:
         message = await wire.receive()
         if message.get("method") == "window/showMessageRequest":

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from security.hostile import Hostile
-from server.plain_client import Wire
+from server.plain_client import WireToProcess
 from support.waiting import wait_until
 
 RUN = ["promptls.planExperiment", "promptls.runExperiment", "promptls.leaveOneOut"]
@@ -21,7 +21,7 @@ TRUST = {"title": "Trust"}
 NOT_NOW = {"title": "Not now"}
 
 
-class Client(Wire):
+class Client(WireToProcess):
     """A client of a user who gives one answer to every question, and counts them."""
 
     def __init__(self, process: asyncio.subprocess.Process, hostile: Hostile) -> None:

@@ -13,7 +13,7 @@ import pytest_asyncio
 import pytest_lsp
 from lsp_editor import Editor
 from lsprotocol import types
-from plain_client import Wire
+from plain_client import Wire, WireToProcess, WireWithin
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities, make_test_lsp_client
 from vscode_capabilities import VSCODE
 
@@ -122,12 +122,20 @@ def _editor(client: LanguageClient) -> Iterator[Editor]:
 
 
 @pytest_asyncio.fixture
-async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
-    """A server of the test's own, spoken to in plain JSON."""
+async def wire() -> AsyncIterator[Wire]:
+    """A server of the test's own in this process, spoken to in plain JSON."""
+    wire = WireWithin()
+    yield wire
+    await wire.server.end()
+
+
+@pytest_asyncio.fixture
+async def process(tmp_path: Path) -> AsyncIterator[WireToProcess]:
+    """A server of the test's own as a process, spoken to in plain JSON."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "promptls", stdin=-1, stdout=-1, stderr=-1, cwd=tmp_path
     )
-    yield Wire(process)
+    yield WireToProcess(process)
     if process.returncode is None:
         process.kill()
         await process.wait()

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from promptls.server.server import ExpectedAnswers, create_server
+from promptls.server.stdio import Framing, framed
+
 PATIENCE = 20.0
+
+# As where the server runs by itself.
+logging.getLogger("pygls.protocol.json_rpc").addFilter(ExpectedAnswers())
 
 
 class Wire:
-    """A server at the other end of two pipes, spoken to in plain JSON."""
+    """A server at the other end of two streams, spoken to in plain JSON."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
+    def __init__(self, write: Callable[[bytes], object], output: asyncio.StreamReader) -> None:
+        self.write = write
+        self.output = output
 
     def send(self, **message: Any) -> None:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        self.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-
-    def write(self, data: bytes) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(data)
+        self.write(framed(body))
 
     async def receive(self) -> Any:
-        assert self.process.stdout is not None
-        header = await asyncio.wait_for(self.process.stdout.readuntil(b"\r\n\r\n"), PATIENCE)
+        header = await asyncio.wait_for(self.output.readuntil(b"\r\n\r\n"), PATIENCE)
         length = int(header.lower().split(b"content-length:")[1].split(b"\r\n")[0])
-        return json.loads(await self.process.stdout.readexactly(length))
+        return json.loads(await self.output.readexactly(length))
 
     async def answer(self, number: int) -> Any:
         while (message := await self.receive()).get("id") != number or "method" in message:
@@ -45,15 +49,53 @@ class Wire:
         self.send(method="initialized", params={})
         return answer
 
-    async def end(self) -> int:
-        assert self.process.stdin is not None
-        return await asyncio.wait_for(self.process.wait(), PATIENCE)
-
     def open(self, root: Path, text: str) -> str:
         """The URI of a document that is opened with the text."""
         params = opened(root, text)
         self.send(method="textDocument/didOpen", params=params)
         return str(params["textDocument"]["uri"])
+
+
+class WireToProcess(Wire):
+    """A server that is a process of its own."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        super().__init__(process.stdin.write, process.stdout)
+        self.process = process
+
+    async def end(self) -> int:
+        return await asyncio.wait_for(self.process.wait(), PATIENCE)
+
+
+class WireWithin(Wire):
+    """A server in the process of the test."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        super().__init__(lambda data: loop.call_soon(self._take, data), asyncio.StreamReader(1 << 26))
+        self.server = create_server()
+        self.server.protocol.leave = lambda _code: self.output.feed_eof()
+        self.server.protocol.set_writer(_Output(self.output), include_headers=False)
+        self._framing = Framing()
+
+    def _take(self, data: bytes) -> None:
+        for body in self._framing.bodies(data):
+            self.server.protocol.receive(body)
+
+
+class _Output:
+    """What a server writes its messages to."""
+
+    def __init__(self, stream: asyncio.StreamReader) -> None:
+        self._stream = stream
+
+    def write(self, body: bytes) -> None:
+        self._stream.feed_data(framed(body))
+
+    def close(self) -> None:
+        """What a writer must have."""
 
 
 def opened(root: Path, text: str) -> dict[str, Any]:

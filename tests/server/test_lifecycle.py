@@ -5,51 +5,51 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plain_client import Wire, opened
+from plain_client import Wire, WireToProcess, opened
 
 
-async def test_the_server_leaves_with_0_after_shutdown_and_exit(wire: Wire, tmp_path: Path) -> None:
-    await wire.begin(tmp_path)
+async def test_the_server_leaves_with_0_after_shutdown_and_exit(process: WireToProcess, tmp_path: Path) -> None:
+    await process.begin(tmp_path)
 
-    wire.send(id=2, method="shutdown")
-    assert (await wire.answer(2))["result"] is None
-    wire.send(method="exit")
+    process.send(id=2, method="shutdown")
+    assert (await process.answer(2))["result"] is None
+    process.send(method="exit")
 
-    assert await wire.end() == 0
-
-
-async def test_the_server_leaves_with_1_after_exit_alone(wire: Wire, tmp_path: Path) -> None:
-    await wire.begin(tmp_path)
-
-    wire.send(method="exit")
-
-    assert await wire.end() == 1
+    assert await process.end() == 0
 
 
-async def test_the_server_leaves_when_the_client_is_gone(wire: Wire, tmp_path: Path) -> None:
-    await wire.begin(tmp_path)
+async def test_the_server_leaves_with_1_after_exit_alone(process: WireToProcess, tmp_path: Path) -> None:
+    await process.begin(tmp_path)
 
-    assert wire.process.stdin is not None
-    wire.process.stdin.close()
+    process.send(method="exit")
 
-    await wire.end()
+    assert await process.end() == 1
 
 
-async def test_the_server_leaves_while_it_renders(wire: Wire, tmp_path: Path) -> None:
-    await wire.begin(tmp_path)
-    wire.send(
+async def test_the_server_leaves_when_the_client_is_gone(process: WireToProcess, tmp_path: Path) -> None:
+    await process.begin(tmp_path)
+
+    assert process.process.stdin is not None
+    process.process.stdin.close()
+
+    await process.end()
+
+
+async def test_the_server_leaves_while_it_renders(process: WireToProcess, tmp_path: Path) -> None:
+    await process.begin(tmp_path)
+    process.send(
         method="textDocument/didOpen",
         params=opened(tmp_path, "- name: a\n  content: '{% for i in range(99999) %}{{ i }}{% endfor %}'\n"),
     )
     place = {"textDocument": {"uri": (tmp_path / "a.yml.j2").as_uri()}}
-    wire.send(id=2, method="textDocument/codeLens", params=place)
-    await wire.answer(2)
+    process.send(id=2, method="textDocument/codeLens", params=place)
+    await process.answer(2)
 
-    wire.send(id=3, method="shutdown")
-    await wire.answer(3)
-    wire.send(method="exit")
+    process.send(id=3, method="shutdown")
+    await process.answer(3)
+    process.send(method="exit")
 
-    assert await wire.end() == 0
+    assert await process.end() == 0
 
 
 async def test_broken_messages_do_not_end_the_server(wire: Wire, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plain_client import Wire
+from plain_client import Wire, WireToProcess
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 SERVER_NOT_INITIALIZED, REQUEST_CANCELLED = -32002, -32800
@@ -39,17 +39,17 @@ async def test_a_second_initialize_is_refused(wire: Wire, tmp_path: Path) -> Non
     assert (await wire.answer(2))["error"]["code"] == INVALID_REQUEST
 
 
-async def test_a_request_behind_shutdown_is_refused(wire: Wire, tmp_path: Path) -> None:
-    await wire.begin(tmp_path)
-    wire.send(id=2, method="shutdown")
-    await wire.answer(2)
+async def test_a_request_behind_shutdown_is_refused(process: WireToProcess, tmp_path: Path) -> None:
+    await process.begin(tmp_path)
+    process.send(id=2, method="shutdown")
+    await process.answer(2)
 
-    wire.send(id=3, method="textDocument/hover", params={})
-    assert (await wire.answer(3))["error"]["code"] == INVALID_REQUEST
-    wire.send(id=4, method="shutdown")
-    assert (await wire.answer(4))["error"]["code"] == INVALID_REQUEST
-    wire.send(method="exit")
-    assert await wire.end() == 0
+    process.send(id=3, method="textDocument/hover", params={})
+    assert (await process.answer(3))["error"]["code"] == INVALID_REQUEST
+    process.send(id=4, method="shutdown")
+    assert (await process.answer(4))["error"]["code"] == INVALID_REQUEST
+    process.send(method="exit")
+    assert await process.end() == 0
 
 
 @pytest.mark.parametrize(
