@@ -1,20 +1,20 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
-import tempfile
+import threading
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-import pytest_lsp
 from lsp_editor import Editor
 from lsprotocol import types
-from plain_client import Wire, WireToProcess, WireWithin
-from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities, make_test_lsp_client
+from plain_client import ServerWithin, Wire, WireToProcess
+from pygls.io_ import run_async
+from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 from vscode_capabilities import VSCODE
 
 CLIENTS = {
@@ -51,41 +51,37 @@ def make_client() -> LanguageClient:
     return client
 
 
-CACHE = tempfile.TemporaryDirectory()
-CONFIG = ClientServerConfig(
-    server_command=[sys.executable, "-m", "promptls"],
-    client_factory=make_client,
-    # What the server opens as a text must not end up in the developer's own cache.
-    server_env={**os.environ, "XDG_CACHE_HOME": CACHE.name},
-)
-
-
 @pytest.fixture(scope="session", autouse=True)
-def configured_servers(trusted_machine: None) -> None:
-    """Have the servers read the decisions of the test session, and not those of the developer."""
-    assert CONFIG.server_env is not None
-    CONFIG.server_env["PROMPTLS_CONFIG_DIR"] = os.environ["PROMPTLS_CONFIG_DIR"]
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what a server opens as a text out of the developer's own cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
-@pytest_lsp.fixture(params=list(CLIENTS), config=CONFIG, scope="module")
+@pytest_asyncio.fixture(params=list(CLIENTS), scope="module", loop_scope="module")
 async def client(
-    lsp_client: LanguageClient, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[None]:
-    """A server for the tests of one module, with each of the clients in turn."""
-    await _initialize(lsp_client, CLIENTS[request.param], tmp_path_factory.mktemp(request.param))
-    yield
-    await lsp_client.shutdown_session()
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[LanguageClient]:
+    """A client of a server for the tests of one module, of each kind in turn."""
+    async with _connected(CLIENTS[request.param], tmp_path_factory.mktemp(request.param)) as client:
+        yield client
 
 
-@pytest_lsp.fixture(config=CONFIG, scope="module")
-async def vscode(lsp_client: LanguageClient, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[None]:
-    """A server for the tests of one module, with VS Code of today alone."""
-    await _initialize(lsp_client, VSCODE, tmp_path_factory.mktemp("code"))
-    yield
-    await lsp_client.shutdown_session()
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def vscode(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LanguageClient]:
+    """A client of a server for the tests of one module: VS Code of today."""
+    async with _connected(VSCODE, tmp_path_factory.mktemp("code")) as client:
+        yield client
 
 
-async def _initialize(client: LanguageClient, capabilities: types.ClientCapabilities, root: Path) -> None:
+@asynccontextmanager
+async def _connected(capabilities: types.ClientCapabilities, root: Path) -> AsyncIterator[LanguageClient]:
+    client, within = make_client(), ServerWithin()
+    client.protocol.set_writer(within)
+    reading = asyncio.ensure_future(
+        run_async(stop_event=threading.Event(), reader=within.output, protocol=client.protocol)
+    )
     client.root = root
     params = types.InitializeParams(
         capabilities=capabilities,
@@ -94,6 +90,10 @@ async def _initialize(client: LanguageClient, capabilities: types.ClientCapabili
         initialization_options={"trusted": True} if capabilities is VSCODE else None,
     )
     client.answer = await client.initialize_session(params)
+    yield client
+    await client.shutdown_session()
+    await within.server.end()
+    reading.cancel()
 
 
 @pytest.fixture
@@ -124,9 +124,9 @@ def _editor(client: LanguageClient) -> Iterator[Editor]:
 @pytest_asyncio.fixture
 async def wire() -> AsyncIterator[Wire]:
     """A server of the test's own in this process, spoken to in plain JSON."""
-    wire = WireWithin()
-    yield wire
-    await wire.server.end()
+    within = ServerWithin()
+    yield Wire(within.write, within.output)
+    await within.server.end()
 
 
 @pytest_asyncio.fixture

@@ -69,16 +69,22 @@ class WireToProcess(Wire):
         return await asyncio.wait_for(self.process.wait(), PATIENCE)
 
 
-class WireWithin(Wire):
-    """A server in the process of the test."""
+class ServerWithin:
+    """A server in the process of the test; to a client, this is where it writes."""
 
     def __init__(self) -> None:
-        loop = asyncio.get_running_loop()
-        super().__init__(lambda data: loop.call_soon(self._take, data), asyncio.StreamReader(1 << 26))
+        self.output = asyncio.StreamReader(1 << 26)
         self.server = create_server()
-        self.server.protocol.leave = lambda _code: self.output.feed_eof()
+        self.server.protocol.leave = lambda _code: None
         self.server.protocol.set_writer(_Output(self.output), include_headers=False)
         self._framing = Framing()
+        self._loop = asyncio.get_running_loop()
+
+    def write(self, data: bytes) -> None:
+        self._loop.call_soon(self._take, data)
+
+    def close(self) -> None:
+        """What a writer must have."""
 
     def _take(self, data: bytes) -> None:
         for body in self._framing.bodies(data):
@@ -86,7 +92,7 @@ class WireWithin(Wire):
 
 
 class _Output:
-    """What a server writes its messages to."""
+    """What the server writes its messages to."""
 
     def __init__(self, stream: asyncio.StreamReader) -> None:
         self._stream = stream

@@ -8,7 +8,9 @@ import pytest
 from plain_client import Wire, WireToProcess, opened
 
 
-async def test_the_server_leaves_with_0_after_shutdown_and_exit(process: WireToProcess, tmp_path: Path) -> None:
+async def test_the_server_leaves_with_0_after_shutdown_and_exit(
+    process: WireToProcess, tmp_path: Path
+) -> None:
     await process.begin(tmp_path)
 
     process.send(id=2, method="shutdown")
