@@ -54,6 +54,28 @@ def test_a_retriever_picks_the_rows_of_opencompass(
     assert [pick(index) for index in range(3)] == picked
 
 
+def test_mdl_picks_the_examples_with_which_a_language_model_is_surest() -> None:
+    ice = {"template": {"B": "</E>{q} red", "C": "</E>{q} blue"}, "ice_token": "</E>"}
+    retriever = {
+        "type": "MDLRetriever", "ice_num": 1, "candidate_num": 3, "select_time": 8,
+        "ice_template": ice, "ice_eos_token": "; ", "ice_separator": "; ",
+    }  # fmt: skip
+    train = [{"q": "two", "a": "B"}, {"q": "red house", "a": "B"}, {"q": "blue house", "a": "C"}]
+    sentences = SentenceModel("words", lambda texts: [[float("house" in text), 0.5] for text in texts])
+    asked = []
+
+    def loss(text: str, context: str) -> float:
+        asked.append((text, context))
+        assert text.startswith(context.removesuffix("; "))
+        return 3.0 if text == "blue house blue; which house is red red" else 1.0
+
+    evaluation = build_evaluation_prompt({"retriever": retriever, "ice_template": ice}, READER)
+    pick = evaluation.picks(train, TEST, sentences, loss)
+    assert pick(0) == [2]
+    assert ("red house red; which house is red blue", "red house red; ; ") in asked
+    assert len(asked) == 8 * 2
+
+
 @pytest.mark.parametrize(("population", "count"), [(1, 1), (2, 1), (5, 5), (1000, 8)])
 def test_choices_are_those_of_numpy(population: int, count: int) -> None:
     numpy = pytest.importorskip("numpy")
@@ -156,7 +178,7 @@ def test_a_range_is_never_run(written: str) -> None:
         ),
         ({"retriever": {"type": "FixKRetriever"}}, "TypeError", ("retriever",)),
         ({"retriever": {"type": "ZeroRetriever", "ice_num": 3}}, "TypeError", ("retriever", "ice_num")),
-        ({"retriever": {"type": "MDLRetriever"}}, "NotImplementedError", ("retriever", "type")),
+        ({"retriever": {"type": "MDLRetriever"}}, "TypeError", ("retriever",)),
         ({"retriever": {"type": "DPPRetriever"}}, "TypeError", ("retriever", "type")),
     ],
 )

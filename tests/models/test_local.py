@@ -113,3 +113,10 @@ async def test_a_prompt_is_scored_whatever_was_scored_before(model: LocalModel) 
     again = await model.score_prompt("The capital of France is Paris.")
     assert again.log_probabilities == pytest.approx(likely.log_probabilities, abs=0.05)
     assert (await model.score_prompt("")).perplexity == 0
+
+
+async def test_only_the_tokens_after_the_context_are_scored(model: LocalModel) -> None:
+    whole = await model.score_prompt("The capital of France is Paris.")
+    end = await model.score_prompt("The capital of France is Paris.", "The capital of France is")
+    assert (end.tokens, len(end.log_probabilities)) == (whole.tokens, whole.tokens - end.before)
+    assert end.log_probabilities == pytest.approx(whole.log_probabilities[end.before - 1 :], abs=0.05)

@@ -16,14 +16,12 @@ from promptls.models.model import ModelReference
 from promptls.models.registry import find_model
 from promptls.rendering.evaluation_data import evaluation_data
 from promptls.rendering.job import EvaluationJob
-from promptls.rendering.make import JOB_KINDS
+from promptls.rendering.make import JOB_KINDS, comparing_seconds
 from promptls.security.environment import readable_variables
 from promptls.security.files import joined, read_text
-from promptls.semantic.evaluation import Evaluation, evaluation_of
+from promptls.semantic.evaluation import evaluation_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
-from promptls.syntax.yaml.nodes import Mapping as MappingNode
-from promptls.syntax.yaml.nodes import scalar_text
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.positions import line_column, line_starts
 from promptls.text.suggest import did_you_mean
@@ -40,27 +38,6 @@ def asked_rows(
     """Return the test rows of the experiment's dataset, and the rows for in-context examples."""
     data = replace(evaluation_data(template, str(prompt)), test=str(dataset))
     return EvaluationJob(data, meta_templates=meta_templates)
-
-
-_REFUSED_INFERENCERS = frozenset({"CLPInferencer", "LLInferencer"})
-
-
-def refuse_labels(evaluation: Evaluation, prompt: Path) -> None:
-    """Raise UsageError for an inferencer that needs more than the perplexity of prompts."""
-    inferencer = evaluation.inferencer_class
-    if inferencer in _REFUSED_INFERENCERS:
-        raise UsageError(
-            f"experiments with `{inferencer}` cannot be run",
-            FilePlace(prompt),
-            "compare the perplexity of labels with `PPLInferencer`, or let `GenInferencer` ask for the label",
-        )
-    node = evaluation.inferencer.value if evaluation.inferencer is not None else None
-    if isinstance(node, MappingNode) and scalar_text(node.merged("normalizing_str")):
-        raise UsageError(
-            "experiments with `normalizing_str` cannot be run",
-            FilePlace(prompt),
-            "leave it out: labels are compared by the perplexity of their whole prompts",
-        )
 
 
 HOW_TO_DECLARE = (
@@ -102,8 +79,6 @@ def define_experiment(
     named_metrics = {**settings.metrics, **(header.metrics or {})}
     judges, embedders = _judging(declared.metrics, named_metrics, project, prompt, base)
     asked = evaluation_of(template.source.whole) if template.kind is Kind.EVALUATION else None
-    if asked is not None:
-        refuse_labels(asked, prompt)
     chosen_models = _models(
         models or declared.models or [settings.default_model],
         project,
@@ -139,7 +114,7 @@ def define_experiment(
         rendering=JOB_KINDS.get(template.kind, "parts template"),
         evaluation=asked_rows(template, prompt, dataset, settings.meta_templates) if asked else None,
         ragas_version=settings.ragas_version,
-        rendering_seconds=settings.rendering.timeout,
+        rendering_seconds=settings.rendering.timeout + comparing_seconds(asked),
         rendering_megabytes=settings.rendering.memory,
         output_is_json=(header.output_type or "").lower() == "json",
         budget=Budget(budget.calls, budget.tokens, budget.cost) if budget else Budget(),

@@ -28,8 +28,9 @@ def write_table(path: Path, plan: Plan, run: UnfinishedRun) -> None:
 
     The columns: those of the dataset, `response`, `predicted_<key>` for each key of the JSON schema, each
     metric and its `_reason`, `error`, `problem` (what is wrong with the answer's form), `answer_note` (what
-    was changed in it on receipt), tokens, seconds, cost, the properties of the request, and the usage of its
-    judges. Columns of the dataset with one of these names are renamed to `row_<name>`.
+    was changed in it on receipt, or the numbers by which labels were compared), tokens, seconds, cost, the
+    properties of the request, and the usage of its judges. Columns of the dataset with one of these names are
+    renamed to `row_<name>`.
     """
     predicted = predicted_keys(plan.experiment.json_schema)
     metrics = [metric.name for metric in plan.metrics]

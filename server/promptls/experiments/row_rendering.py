@@ -20,7 +20,6 @@ from typing import Any
 
 from promptls.datasets.files import Row
 from promptls.experiments.experiment import Experiment
-from promptls.models.model import label_messages
 from promptls.models.testing import digest_of
 from promptls.rendering.job import RenderJob, RowMessages
 from promptls.rendering.outcome import RenderFailure
@@ -38,8 +37,6 @@ FIRST_ROWS = 8
 
 # Target duration of a batch in seconds: runs are cancelled between batches.
 BATCH_SECONDS = 0.1
-
-_NO_TEXTS = "labels are compared by the perplexity of texts, and the meta template lays them out as messages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +128,13 @@ class RowRenderer:
         experiment = self._experiment
         job = self._job(self._data(row))
         if experiment.evaluation is not None:
-            job = replace(job, evaluation=replace(experiment.evaluation, row=row.number))
+            job = replace(job, evaluation=replace(experiment.evaluation, row=row.number, with_labels=True))
         outcome = await worker.render(job)
         if isinstance(outcome, RenderFailure):
             return _rendered(outcome)
         messages: Sequence[Mapping[str, Any]] = outcome.messages
-        if experiment.evaluation is not None and not messages:
-            prompts = (outcome.viewer or {}).get("prompts") or []
-            if not prompts or any("text" not in prompt for prompt in prompts):
-                return RenderedRow(error=_NO_TEXTS)
-            messages = label_messages([(str(prompt["label"]), prompt["text"]) for prompt in prompts])
+        if outcome.labels or not messages:
+            messages = outcome.labels
         return _rendered(RowMessages(messages, outcome.tokens, outcome.tokens_kept, outcome.files))
 
     def _job(self, data: Mapping[str, Any]) -> RenderJob:

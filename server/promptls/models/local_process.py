@@ -1,10 +1,11 @@
 """The process that runs a local model: `python -m promptls.models.local_process FILE`.
 
 It reads one JSON request per line from standard input, `{"messages", "parameters", "json_schema"}` or
-`{"prompt"}`, and writes one JSON answer per line to standard output: `{"ready": true}` first, then for each
-request the result of llama.cpp's chat completions (for a prompt, `{"log_probabilities", "tokens"}`), or
-`{"error": {"message", "type"}}`. With `"stream": true` in a request, lines `{"piece": text}` precede its
-answer. The process exits when its input ends, even in the middle of an answer.
+`{"prompt", "context"}`, and writes one JSON answer per line to standard output: `{"ready": true}` first,
+then for each request the result of llama.cpp's chat completions (for a prompt,
+`{"log_probabilities", "tokens", "before"}`), or `{"error": {"message", "type"}}`. With `"stream": true` in a
+request, lines `{"piece": text}` precede its answer. The process exits when its input ends, even in the
+middle of an answer.
 """
 
 from __future__ import annotations
@@ -14,16 +15,11 @@ import os
 import queue
 import sys
 import threading
-import urllib.request
 from functools import lru_cache
 from typing import Any, TextIO
 
+from promptls.embeddings.language_model import CONTEXT_TOKENS, PromptScorer, TooLongError, load
 from promptls.security.owner import end_with_owner
-
-# Context size in tokens, as in the training of SmolLM2; the cache then takes about 180 MB.
-CONTEXT_TOKENS = 8192
-
-MAX_THREADS = 4
 
 
 def main() -> None:
@@ -33,16 +29,16 @@ def main() -> None:
     requests: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
     try:
-        server = _load(sys.argv[1])
+        server = load(sys.argv[1])
     except Exception as error:
         _answer(answers, {"error": {"message": str(error), "type": "load"}})
         raise
     _answer(answers, {"ready": True})
-    scorer = _PromptScorer(server)
+    scorer = PromptScorer(server)
     while True:
         request = json.loads(requests.get())
         if "prompt" in request:
-            _answer(answers, scorer.score(request["prompt"]))
+            _answer(answers, _score(scorer, request))
         else:
             _answer(answers, _complete(server, request, answers))
 
@@ -59,34 +55,6 @@ def _read(requests: queue.SimpleQueue[str]) -> None:
         requests.put(line)
     # The client is gone; nobody needs the rest of the answer.
     os._exit(0)
-
-
-def _load(file: str) -> Any:
-    import xllamacpp
-
-    settings = xllamacpp.CommonParams()
-    settings.model.path = file
-    settings.n_ctx = CONTEXT_TOKENS
-    # One request at a time, so that answers do not depend on concurrent requests, and the shared
-    # prefix of the prompts stays in the cache.
-    settings.n_parallel = 1
-    # llama.cpp's threads synchronize about a hundred times per token: one thread on a busy core
-    # delays all of them. A model this small hardly benefits from more threads.
-    threads = max(1, min(MAX_THREADS, _cores() // 2))
-    settings.cpuparams.n_threads = threads
-    settings.cpuparams_batch.n_threads = threads
-    # Spinning threads would take CPU time from other processes on the machine.
-    settings.cpuparams.poll = 0
-    settings.cpuparams_batch.poll = 0
-    settings.warmup = False
-    settings.verbosity = -1
-    return xllamacpp.Server(settings)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
 
 
 def _complete(server: Any, request: dict[str, Any], answers: TextIO) -> Any:
@@ -127,62 +95,14 @@ def _in_pieces(server: Any, body: dict[str, Any], answers: TextIO) -> dict[str, 
     return {**whole, "choices": [choice]}
 
 
-class _PromptScorer:
-    """Computes log-probabilities of prompts; the prefix shared with the previous prompt is cached."""
-
-    def __init__(self, server: Any) -> None:
-        self._server = server
-        self._ids: list[int] = []
-        self._scores: list[float] = []
-
-    def score(self, prompt: str) -> dict[str, Any]:
-        """Return the log-probabilities of all tokens except the first, or an error."""
-        try:
-            ids = self._tokenized(prompt)
-            if len(ids) >= CONTEXT_TOKENS:
-                return {
-                    "error": {
-                        "type": "exceed_context_size_error",
-                        "n_prompt_tokens": len(ids),
-                        "n_ctx": CONTEXT_TOKENS,
-                    }
-                }
-            shared = next(
-                (place for place, pair in enumerate(zip(ids, self._ids, strict=False)) if pair[0] != pair[1]),
-                min(len(ids), len(self._ids)),
-            )
-            scores = self._scores[: max(shared - 1, 0)]
-            for place in range(len(scores) + 1, len(ids)):
-                scores.append(self._log_probability(ids[:place], ids[place]))
-        except Exception as error:  # noqa: BLE001 - as in `_complete`
-            return {"error": {"message": str(error), "type": type(error).__name__}}
-        self._ids, self._scores = ids, scores
-        return {"log_probabilities": scores, "tokens": len(ids)}
-
-    def _tokenized(self, prompt: str) -> list[int]:
-        body = json.dumps({"content": prompt, "add_special": True}).encode()
-        address = f"{self._server.listening_address}/tokenize"
-        request = urllib.request.Request(address, body, {"Content-Type": "application/json"})  # noqa: S310 - local server
-        with urllib.request.urlopen(request) as response:  # noqa: S310 - local server
-            return list(json.load(response)["tokens"])
-
-    def _log_probability(self, before: list[int], token: int) -> float:
-        # llama.cpp does not report log-probabilities of prompts. The bias forces it to choose the token; the
-        # reported log-probability is that before the bias.
-        answer = self._server.handle_completions(
-            {
-                "prompt": before,
-                "max_tokens": 1,
-                "temperature": 0,
-                "logprobs": 1,
-                "logit_bias": [[token, 1000]],
-                "cache_prompt": True,
-            }
-        )
-        (chosen,) = answer["choices"][0]["logprobs"]["content"]
-        if chosen["id"] != token:
-            raise ValueError("the model did not report the token that was asked for")
-        return float(chosen["logprob"])
+def _score(scorer: PromptScorer, request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return scorer.score(request["prompt"], request["context"])._asdict()
+    except TooLongError as error:
+        kind = "exceed_context_size_error"
+        return {"error": {"type": kind, "n_prompt_tokens": error.tokens, "n_ctx": CONTEXT_TOKENS}}
+    except Exception as error:  # noqa: BLE001 - as in `_complete`
+        return {"error": {"message": str(error), "type": type(error).__name__}}
 
 
 @lru_cache(maxsize=64)

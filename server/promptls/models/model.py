@@ -1,16 +1,19 @@
 """The interfaces of models: references, completions, embeddings, errors, and requests that compare labels.
 
-A request that compares labels is a list of messages with the role `label`: `label` is the label's name, and
-`content` its whole prompt. It is processed like any other request, and its answer is the chosen label.
+A request that compares labels is a list of messages with the role `label`, see `LabelMessage`. It is
+processed like any other request, and its answer is the chosen label.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Literal, Protocol, runtime_checkable
+
+from typing_extensions import NotRequired, TypedDict
 
 from promptls.text.errors import UserError
 
@@ -74,15 +77,19 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class PromptScore:
-    """The log-probability of each token of a prompt except the first, and the number of all tokens."""
+    """The log-probabilities of the tokens of a prompt after the first `before`, and the number of all tokens.
+
+    The first token of a prompt has no log-probability.
+    """
 
     log_probabilities: Sequence[float]
     tokens: int
+    before: int = 0
 
     @property
     def perplexity(self) -> float:
-        """The mean negative log-probability; 0 for an empty prompt."""
-        return -sum(self.log_probabilities) / max(self.tokens, 1)
+        """The mean negative log-probability as OpenCompass computes it; 0 if no token is scored."""
+        return -sum(self.log_probabilities) / max(self.tokens - self.before, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +175,20 @@ class EmbeddingModel(Protocol):
 LABEL_ROLE: Final = "label"
 
 
-def label_messages(prompts: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], ...]:
-    """Return a request that compares labels, each with its prompt."""
-    return tuple({"role": LABEL_ROLE, "label": label, "content": text} for label, text in prompts)
+class LabelMessage(TypedDict):
+    """A label with what is scored: `content` is its whole prompt, measured by perplexity.
+
+    Only tokens after those of `context` count. The measure `likelihood` is the sum of their
+    log-probabilities; `next token` is the same for a single token. The perplexity of `baseline`, a prompt and
+    its context, is subtracted.
+    """
+
+    role: Literal["label"]
+    label: str
+    content: str
+    context: NotRequired[str]
+    measure: NotRequired[Literal["likelihood", "next token"]]
+    baseline: NotRequired[Sequence[str]]
 
 
 def compares_labels(messages: Sequence[Mapping[str, Any]]) -> bool:
@@ -179,26 +197,56 @@ def compares_labels(messages: Sequence[Mapping[str, Any]]) -> bool:
 
 
 async def likeliest_label(model: Model, name: str, messages: Sequence[Mapping[str, Any]]) -> Completion:
-    """Return the label whose prompt has the lowest perplexity, the first one if tied; raises ModelError.
+    """Return the label with the best score, the first one if tied; raises ModelError.
 
-    Perplexity is computed as in OpenCompass: the negated sum of the tokens' log-probabilities, except that of
-    the first token, divided by the number of all tokens.
+    Scores are computed as in OpenCompass; `notes` of the answer has all of them.
     """
-    score_prompt = getattr(model, "score_prompt", None)
-    if score_prompt is None:
+    if getattr(model, "score_prompt", None) is None:
         raise ModelError(
             f"`{name}` gives no log-probabilities of prompts, by which the labels are compared",
             "choose a local model or an OpenAI-compatible server that has them, such as vLLM",
         )
     began = time.perf_counter()
-    scores: list[PromptScore] = [await score_prompt(str(message["content"])) for message in messages]
-    perplexities = [score.perplexity for score in scores]
-    best = perplexities.index(min(perplexities))
+    measured = [await _measured(model, name, message) for message in messages]
+    scores = [score for score, _ in measured]
+    best = scores.index(max(scores))
     return Completion(
         text=str(messages[best]["label"]),
-        input_tokens=sum(score.tokens for score in scores),
+        input_tokens=sum(tokens for _, tokens in measured),
         output_tokens=0,
         seconds=time.perf_counter() - began,
         model=name,
         finish_reason="stop",
+        notes=(_described(messages, scores),),
+    )
+
+
+async def _measured(model: Any, name: str, message: Mapping[str, Any]) -> tuple[float, int]:
+    """Return how well a label does, larger is better, and the number of tokens read."""
+    context = message.get("context", "")
+    found: PromptScore = await model.score_prompt(message["content"], context)
+    measure = message.get("measure")
+    if measure == "next token" and (found.before, len(found.log_probabilities)) != (found.tokens - 1, 1):
+        raise ModelError(
+            f"`{message['label']}` is not one token of `{name}` at the end of its prompt",
+            "choose other `choices`: `CLPInferencer` compares the probabilities of single tokens",
+        )
+    if measure is not None:
+        return sum(found.log_probabilities), found.tokens
+    if (baseline := message.get("baseline")) is None:
+        return -found.perplexity, found.tokens
+    without: PromptScore = await model.score_prompt(*baseline)
+    return without.perplexity - found.perplexity, found.tokens + without.tokens
+
+
+def _described(messages: Sequence[Mapping[str, Any]], scores: Sequence[float]) -> str:
+    """Return the scores as a sentence: perplexities, sums of log-probabilities, or probabilities."""
+    measure = messages[0].get("measure", "perplexity")
+    shown = [0.0 - score for score in scores] if measure == "perplexity" else list(scores)
+    if measure == "next token":
+        measure = "probability"
+        weights = [math.exp(score - max(scores)) for score in scores]
+        shown = [weight / sum(weights) for weight in weights]
+    return f"{measure}: " + ", ".join(
+        f"{message['label']} {score:.4f}" for message, score in zip(messages, shown, strict=True)
     )

@@ -241,6 +241,7 @@ class OpenAiCompatible:
                 "the API key has characters that a key cannot have", "set the variable to the key alone"
             )
         self._clients = _Clients(self._dialect.headers(key))
+        self._score_requests = _SCORE_REQUESTS
 
     async def complete(
         self,
@@ -314,31 +315,28 @@ class OpenAiCompatible:
             )
         return Embeddings(vectors, tokens, seconds)
 
-    async def score_prompt(self, prompt: str) -> PromptScore:
-        """Return the score of the prompt, from the server's `completions` endpoint; raises `ModelError`."""
-        body = {
-            "model": self.name,
-            "prompt": prompt,
-            "max_tokens": 1,
-            "temperature": 0,
-            "logprobs": 1,
-            "echo": True,
-        }
-        content, _ = await self._request("completions", body)
-        try:
-            answer = json.loads(content)
-            found = answer["choices"][0]["logprobs"]["token_logprobs"]
-            # One token is generated after the prompt; the prompt's first token has no probability.
-            tokens = _count((answer.get("usage") or {}).get("prompt_tokens")) or len(found) - 1
-            scores = [float(each) for each in found[1:tokens]]
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            scores, tokens = [], 0
-        if not scores and prompt:
-            raise ModelError(
-                f"`{self._shown_url}` gives no log-probabilities of prompts, by which labels are compared",
-                "choose a local model, or a server whose `completions` have `echo` and `logprobs`, as vLLM",
-            )
-        return PromptScore(scores, tokens)
+    async def score_prompt(self, prompt: str, context: str = "") -> PromptScore:
+        """Return the score of the prompt after `context`, from the server's `completions` endpoint.
+
+        Raises `ModelError` if the server has no log-probabilities of prompts.
+        """
+        before = len(await self._token_scores(context)) + 1 if context else 0
+        scores = await self._token_scores(prompt)
+        return PromptScore(scores[max(before - 1, 0) :], len(scores) + 1, before)
+
+    async def _token_scores(self, prompt: str) -> list[float]:
+        """Return the log-probabilities of the tokens of a prompt except the first."""
+        body = {"model": self.name, "prompt": prompt, "max_tokens": 1, "temperature": 0}
+        for asked in self._score_requests:
+            content, _ = await self._request("completions", {**body, **asked})
+            scores = _scores_of(content)
+            if scores is not None:
+                self._score_requests = (asked,)
+                return scores
+        raise ModelError(
+            f"`{self._shown_url}` gives no log-probabilities of prompts, by which labels are compared",
+            "choose a local model, or a server whose `completions` have `echo` and `logprobs`, as vLLM",
+        )
 
     async def close(self) -> None:
         """Close the connections."""
@@ -529,6 +527,25 @@ def without_secrets(url: str) -> str:
     except ValueError:
         return url.rpartition("@")[2].partition("?")[0]
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+_SCORE_REQUESTS: Final[tuple[dict[str, Any], ...]] = ({"logprobs": 1, "echo": True}, {"prompt_logprobs": 0})
+"""How a server is asked for the log-probabilities of a prompt: as OpenAI did, and as vLLM does."""
+
+
+def _scores_of(content: bytes) -> list[float] | None:
+    """Return the log-probabilities of the prompt's tokens except the first; None if there are none."""
+    try:
+        answer = json.loads(content)
+        choice = answer["choices"][0]
+        if choice.get("prompt_logprobs"):
+            return [float(next(iter(each.values()))["logprob"]) for each in choice["prompt_logprobs"][1:]]
+        found = choice["logprobs"]["token_logprobs"]
+        # One token is generated after the prompt; the prompt's first token has no probability.
+        tokens = _count((answer.get("usage") or {}).get("prompt_tokens")) or len(found) - 1
+        return [float(each) for each in found[1:tokens]]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, StopIteration):
+        return None
 
 
 def _count(value: Any) -> int | None:

@@ -19,6 +19,7 @@ from promptls.rendering.evaluation_asking import (
     asked_row,
     asking_of,
     chat_messages,
+    label_requests,
     meta_templates,
     row_json,
 )
@@ -141,6 +142,7 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         )
         index, row = asked_row(wanted.row, asking, test, job.data)
         shown = asking.prompts(index, row)
+        labels = label_requests(asking, shown, row) if wanted.with_labels else []
     except OpenCompassError as error:
         kind = KIND if error.is_opencompass else "unavailable"
         return RenderFailure(kind, error.message, job.path, _line_at(job.text, error.at))
@@ -179,6 +181,7 @@ def render_evaluation(job: RenderJob, data: Mapping[str, Any], started: float) -
         problems=tuple(_problems(job, shown)),
         files=tuple(sorted(made.files)),
         viewer=viewer,
+        labels=tuple(labels),
         source_map=evaluation_map(source_map, contents, job.max_segments) if job.with_source_map else None,
     )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,9 +29,10 @@ from promptls.dialects.opencompass.meta_template import (
 )
 from promptls.dialects.opencompass.prompt_list import Messages, Prompt, PromptList, Row
 from promptls.dialects.opencompass.reader import chosen
-from promptls.dialects.opencompass.retriever import Pick, SentenceModel, Vectors
+from promptls.dialects.opencompass.retriever import Pick, Retriever, SentenceModel, Vectors
 from promptls.dialects.opencompass.templates import PromptTemplate
 from promptls.embeddings import minilm
+from promptls.embeddings.language_model import NAME, embedded_scorer
 from promptls.rendering.job import plain
 
 # The number of texts with cached vectors, about 2 kB each: training rows rarely change between renderings.
@@ -406,28 +409,34 @@ def asking_of(
     )
     numbers = chosen(range(1, len(rows[1]) + 1), evaluation.reader.test_range)
     test = [rows[1][number - 1] for number in numbers]
-    wanted = None if examples is not None else evaluation.retriever.sentence_model
+    retriever = evaluation.retriever
+    wanted = None if examples is not None else retriever.sentence_model
     model = None if wanted is None else sentence_model(wanted, models_from)
+    scorer = embedded_scorer() if wanted is not None and retriever.kind == "MDLRetriever" else None
+    loss = None if scorer is None else lambda text, context: scorer.score(text, context).loss
     return Asking(
         evaluation=evaluation,
         train=train,
         test=test,
         numbers=tuple(numbers),
-        pick=evaluation.picks(train, test, model)
+        pick=evaluation.picks(train, test, model, loss)
         if examples is None
         else lambda _index: list(range(len(train))),
         meta=build_layout(meta),
         count=counter,
         limit=min(limits, default=None),
-        approximation=_approximation(model, wanted),
+        approximation=_approximation(retriever, model, wanted),
     )
 
 
-def _approximation(model: SentenceModel | None, wanted: str | None) -> str | None:
-    if model is None or model.name == wanted:
+def _approximation(retriever: Retriever, model: SentenceModel | None, wanted: str | None) -> str | None:
+    if model is None:
         return None
+    taken = [] if model.name == wanted else [f"{model.name} instead of {wanted}"]
+    if retriever.kind == "MDLRetriever":
+        taken.append(f"{NAME} instead of {retriever.arguments.get('ce_model_name', 'gpt2-xl')}")
     why = f": {model.reason}" if model.reason else ""
-    return f"≈ chosen with {model.name} instead of {wanted}{why}"
+    return f"≈ chosen with {' and '.join(taken)}{why}" if taken else None
 
 
 def asked_row(
@@ -477,3 +486,83 @@ def _in_chat(prompt: Prompt) -> list[dict[str, Any]]:
     except OpenCompassError:
         return []
     return [] if made.ignored else [chat_message(message) for message in made.messages or ()]
+
+
+def label_requests(asking: Asking, shown: RowPrompts, row: Row) -> list[dict[str, Any]]:
+    """Return the messages of a request that compares labels; empty if the inferencer compares none.
+
+    Raises OpenCompassError if the row or the configuration has not what the inferencer needs.
+    """
+    evaluation = asking.evaluation
+    kind = evaluation.inferencer_class
+    if not evaluation.weighs_labels and kind != "CLPInferencer":
+        return []
+    if any(asked.messages is not None for asked in shown.prompts):
+        raise OpenCompassError(
+            f"`{kind}` compares the probabilities of texts, and the meta template makes messages of them.",
+            cause="ValueError",
+            is_opencompass=False,
+            at=("inferencer", "type"),
+        )
+    if kind == "CLPInferencer":
+        choices = _choices(asking.test[0] if asking.test else row)
+        context = shown.prompts[0].text
+        made = {"context": context, "measure": "next token"}
+        return [_label_message(each, context + each, made) for each in choices]
+    return [
+        _label_message(asked.label, *_scored(evaluation, asked, row, kind == "LLInferencer"))
+        for asked in shown.prompts
+    ]
+
+
+def _label_message(label: Any, content: str, more: Mapping[str, Any]) -> dict[str, Any]:
+    return {"role": "label", "label": str(label), "content": content, **more}
+
+
+def _scored(
+    evaluation: EvaluationPrompt, asked: AskedPrompt, row: Row, by_likelihood: bool
+) -> tuple[str, dict[str, Any]]:
+    """Return the prompt of a label, and which of its tokens are scored in what way."""
+    if by_likelihood:
+        if "cont" not in row:
+            raise _missing_column("LLInferencer", "cont", "the end of the prompt that is scored")
+        context = asked.text.replace(str(row["cont"]), "")
+        return asked.text, {"context": context, "measure": "likelihood"}
+    normalizing = evaluation.inferencer.get("normalizing_str")
+    if normalizing is None:
+        return asked.text, {}
+    template = evaluation.prompt if evaluation.prompt is not None else evaluation.ice
+    separator = getattr(template, "sep_token", None)
+    joined = evaluation.joined(asked.examples)
+    prompt = evaluation.labelled(row, joined, asked.label, keep_separator=True)
+    if not isinstance(prompt, str) or not separator or separator not in prompt:
+        raise OpenCompassError(
+            "With `normalizing_str`, templates are texts in which the `sep_token` separates the answer from "
+            "what precedes it.",
+            cause="AssertionError",
+            said="Prompt must be a string when normalizing_str is set.",
+            at=("inferencer", "normalizing_str"),
+        )
+    context, _, answer = prompt.partition(separator)
+    answer = answer.replace(separator, "")
+    return context + answer, {"context": context, "baseline": [normalizing + answer, normalizing]}
+
+
+def _choices(row: Row) -> list[str]:
+    """Return the choices of the first row, which apply to all rows; in CSV files, they are a JSON list."""
+    found = row.get("choices")
+    if isinstance(found, str):
+        with contextlib.suppress(ValueError):
+            found = json.loads(found)
+    if not isinstance(found, list) or not found:
+        raise _missing_column("CLPInferencer", "choices", "the list of answers that are compared")
+    return [str(each) for each in found]
+
+
+def _missing_column(inferencer: str, column: str, what: str) -> OpenCompassError:
+    return OpenCompassError(
+        f"`{inferencer}` reads {what} from the column `{column}`, and the rows have none.",
+        cause="KeyError",
+        said=column,
+        at=("inferencer", "type"),
+    )

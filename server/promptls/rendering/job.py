@@ -128,6 +128,8 @@ class EvaluationJob:
     """The chosen meta template's name; None for the first one."""
     meta_templates: Mapping[str, Any] = field(default_factory=dict)
     """The meta templates named in header and settings."""
+    with_labels: bool = False
+    """Whether the rendering has the request that compares labels."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as JSON."""
@@ -139,6 +141,7 @@ class EvaluationJob:
             "rows": self.rows,
             "meta_template": self.meta_template,
             "meta_templates": pack(self.meta_templates),
+            "with_labels": self.with_labels,
         }
 
     @classmethod
@@ -150,6 +153,7 @@ class EvaluationJob:
             rows=value["rows"],
             meta_template=value["meta_template"],
             meta_templates=unpack(value["meta_templates"]),
+            with_labels=value["with_labels"],
         )
 
 

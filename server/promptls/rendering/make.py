@@ -33,7 +33,7 @@ from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.samples import Sample, default_sample, given_samples, row_samples
 from promptls.rendering.worker import CountingError, Limits, RenderWorker, limits_of
 from promptls.security.environment import readable_variables, visible_variables
-from promptls.semantic.evaluation import evaluation_of
+from promptls.semantic.evaluation import Evaluation, evaluation_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.text.errors import FilePlace, UsageError, UserError
@@ -151,9 +151,14 @@ def limits_for(snapshot: Snapshot, path: str) -> Limits:
     settings = snapshot.project(path).settings.rendering
     template = snapshot.template(path) if snapshot.kind(path) is Kind.EVALUATION else None
     evaluation = evaluation_of(template.source.whole) if template else None
-    compares = evaluation is not None and evaluation.retriever_class in COMPARING_RETRIEVERS
     limits = limits_of(settings.timeout, settings.memory, trusted=snapshot.trusts(path))
-    return replace(limits, seconds=limits.seconds + COMPARING_SECONDS) if compares else limits
+    return replace(limits, seconds=limits.seconds + comparing_seconds(evaluation))
+
+
+def comparing_seconds(evaluation: Evaluation | None) -> float:
+    """Return the additional time for the work of the prompt's retriever."""
+    compares = evaluation is not None and evaluation.retriever_class in COMPARING_RETRIEVERS
+    return COMPARING_SECONDS if compares else 0
 
 
 async def render_file(

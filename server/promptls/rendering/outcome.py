@@ -189,6 +189,8 @@ class Rendering:
     """For an evaluation prompt, the rows with their prompts and in-context examples, as JSON for a page."""
     source_map: PackedMap | None = None
     """The origin of the text, and of the content of each part; only if the job requests it."""
+    labels: tuple[dict[str, Any], ...] = ()
+    """For an evaluation prompt that compares labels, the request to a model; only if the job requests it."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the rendering as JSON.
@@ -242,6 +244,7 @@ def packed_outcome(outcome: Rendering | RenderFailure) -> dict[str, Any]:
         "files": outcome.files,
         "viewer": outcome.viewer,
         "source_map": outcome.source_map,
+        "labels": outcome.labels,
     }
 
 
@@ -275,6 +278,7 @@ def unpacked_outcome(value: Mapping[str, Any]) -> Rendering | RenderFailure:
         files=tuple(value["files"]),
         viewer=value["viewer"],
         source_map=value["source_map"],
+        labels=tuple(value["labels"]),
     )
 
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from promptls.dialects.opencompass.failures import OpenCompassError, explained
 from promptls.dialects.opencompass.prompt_list import Messages, Prompt, PromptList, Row
 from promptls.dialects.opencompass.reader import Reader, build_reader
-from promptls.dialects.opencompass.retriever import Pick, Retriever, SentenceModel, build_retriever, picker
+from promptls.dialects.opencompass.retriever import (
+    Losses,
+    Pick,
+    Retriever,
+    SentenceModel,
+    build_retriever,
+    drawn_rows,
+    picker,
+    shortest,
+)
 from promptls.dialects.opencompass.templates import (
     PromptTemplate,
     RawPromptTemplate,
@@ -42,11 +51,19 @@ class EvaluationPrompt:
         return self.inferencer_class in LABEL_INFERENCERS
 
     @explained
-    def picks(self, train: Sequence[Row], test: Sequence[Row], model: SentenceModel | None = None) -> Pick:
+    def picks(
+        self,
+        train: Sequence[Row],
+        test: Sequence[Row],
+        model: SentenceModel | None = None,
+        loss: Losses | None = None,
+    ) -> Pick:
         """Return a function that picks the rows of `train` that are the examples for a row of `test`.
 
-        Raises OpenCompassError.
+        `MDLRetriever` needs the `loss` of a language model. Raises OpenCompassError.
         """
+        if self.retriever.kind == "MDLRetriever":
+            return explained(self._picks_by_loss(train, test, model, loss))
         return picker(self.retriever, train, test, self.reader, model)
 
     @explained
@@ -124,6 +141,52 @@ class EvaluationPrompt:
     def labelled(self, row: Row, examples: Prompt, label: Any, *, keep_separator: bool = False) -> Prompt:
         """Return the prompt of `row` with `label` as its answer; raises OpenCompassError."""
         return self._asked().labelled(row, examples, label, keep_separator=keep_separator)
+
+    def _picks_by_loss(
+        self, train: Sequence[Row], test: Sequence[Row], model: SentenceModel | None, loss: Losses | None
+    ) -> Pick:
+        retriever, arguments = self.retriever, self.retriever.arguments
+        if loss is None:
+            raise OpenCompassError(
+                "`MDLRetriever` compares the losses of a language model, and none is installed: "
+                "`promptls doctor` says how to install `local:smollm2`, which is taken.",
+                cause="ModuleNotFoundError",
+                is_opencompass=False,
+                at=("retriever", "type"),
+            )
+        count = min(arguments.get("candidate_num", 1), len(train))
+        if retriever.count > count:
+            raise OpenCompassError(
+                f"`ice_num` is {retriever.count}, and `MDLRetriever` chooses from {count} rows: raise "
+                "`candidate_num`.",
+                cause="ValueError",
+                said="Cannot take a larger sample than population when replace is False",
+                at=("retriever", "ice_num"),
+            )
+        near = picker(retriever, train, test, self.reader, model)
+        draws = drawn_rows(
+            arguments.get("seed", 1), count, retriever.count, arguments.get("select_time", 5) - 1
+        )
+        own = replace(
+            self,
+            ice=_template("ice_template", arguments),
+            prompt=_template("prompt_template", arguments),
+            inferencer={"type": "PPLInferencer", "labels": arguments.get("labels")},
+        )
+        labels = own.labels(test)
+
+        def pick(index: int) -> list[int]:
+            rows = near(index)
+
+            def prompts(candidate: Sequence[int]) -> tuple[str, list[str]]:
+                examples = _text(own.joined(own.examples(train, candidate)))
+                asked = [_text(own.labelled(test[index], examples, label)) for label in labels]
+                return examples + retriever.eos, asked
+
+            drawn = [[rows[place] for place in each] for each in draws(index)]
+            return shortest([rows[: retriever.count], *drawn], prompts, loss)
+
+        return pick
 
     def _asked(self) -> AnyTemplate:
         """Return the template of the question: `prompt_template`, or else `ice_template`."""
@@ -213,6 +276,10 @@ def _template(name: str, infer: Mapping[str, Any]) -> AnyTemplate | None:
         is_opencompass=False,
         at=(name, "type"),
     )
+
+
+def _text(prompt: Prompt) -> str:
+    return prompt if isinstance(prompt, str) else prompt.text
 
 
 def _items(examples: Sequence[Prompt], separator: str) -> Iterator[Any]:

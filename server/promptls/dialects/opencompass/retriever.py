@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -103,6 +104,9 @@ def _missing(package: str) -> OpenCompassError:
 
 Vectors: TypeAlias = Sequence[Sequence[float]]
 
+Losses: TypeAlias = Callable[[str, str], float]
+"""The mean loss of a language model on the tokens of a text after those of its beginning."""
+
 DEFAULT_MODEL: Final = "all-mpnet-base-v2"
 _PLACE: Final = ("retriever",)
 
@@ -176,6 +180,39 @@ def voted(texts: Sequence[str], count: int, neighbours: int, model: SentenceMode
     return chosen
 
 
+def shortest(
+    candidates: Sequence[Sequence[int]],
+    prompts: Callable[[Sequence[int]], tuple[str, list[str]]],
+    loss: Losses,
+) -> list[int]:
+    """Return the candidate, rows as examples, with which a language model is the surest of a label.
+
+    `prompts` returns the text of the examples, and with it the prompt of each label. Source: `MDLRetriever`.
+    """
+
+    def sureness(candidate: Sequence[int]) -> float:
+        examples, texts = prompts(candidate)
+        weights = [math.exp(-loss(text, examples)) for text in texts]
+        shares = [weight / sum(weights) for weight in weights]
+        return sum(share * math.log(share) for share in shares if share)
+
+    sure = [sureness(candidate) for candidate in candidates]
+    return list(candidates[sure.index(max(sure))])
+
+
+def drawn_rows(seed: int, population: int, count: int, times: int) -> Callable[[int], list[list[int]]]:
+    """Return a function from a row's index to its `times` draws of `count` numbers below `population`."""
+    choice = LegacyChoice(seed)
+    drawn: list[list[list[int]]] = []
+
+    def draws(index: int) -> list[list[int]]:
+        while len(drawn) <= index:
+            drawn.append([choice.draw(population, count) for _ in range(times)])
+        return drawn[index]
+
+    return draws
+
+
 def _matrix(texts: Sequence[str], model: SentenceModel, np: Any) -> Any:
     if not texts:
         raise OpenCompassError(
@@ -195,14 +232,6 @@ _VOTES: Final = 3
 HERE: Final = ("retriever",)
 
 _NOT_SHOWN: Final[Mapping[str, tuple[str, str, str]]] = {
-    "MDLRetriever": (
-        (
-            "`MDLRetriever` weighs rows by the losses of a language model, which promptls does not run: show "
-            "`TopkRetriever` or `VotekRetriever` instead."
-        ),
-        "NotImplementedError",
-        "",
-    ),
     "DPPRetriever": (
         (
             "`DPPRetriever` fails in OpenCompass itself, whatever it is given: it takes a list for an array. "
@@ -280,7 +309,8 @@ def picker(
 ) -> Pick:
     """Return a function that picks rows of `train` for each row of `test`; raises OpenCompassError.
 
-    `model` is required by retrievers that compare embeddings.
+    `model` is required by retrievers that compare embeddings. For `MDLRetriever`, the picked rows are the
+    candidates.
     """
     return explained(_pick(retriever, train, test, reader, model))
 
@@ -367,4 +397,7 @@ def _by_embeddings(
     if retriever.kind == "VotekRetriever":
         chosen = voted(texts, retriever.count, retriever.arguments.get("votek_k", _VOTES), model)
         return lambda _index: list(chosen)
-    return nearest(texts, lambda index: reader.input_text(test[index]), retriever.count, model)
+    count = retriever.count
+    if retriever.kind == "MDLRetriever":  # the candidates
+        count = min(retriever.arguments.get("candidate_num", 1), len(train))
+    return nearest(texts, lambda index: reader.input_text(test[index]), count, model)

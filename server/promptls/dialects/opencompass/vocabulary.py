@@ -344,14 +344,22 @@ RETRIEVER_KEYS: Mapping[str, KeyFact] = table(
             "current row, continued from the last row."
         ),
     ),
-    optional("seed", "integer", "Random seed of `RandomRetriever`. Default: 43."),
+    optional(
+        "seed", "integer", "Random seed of `RandomRetriever` and `MDLRetriever`. Default: 43, and 1 for MDL."
+    ),
     optional(
         "sentence_transformers_model_name",
         "text",
-        "Sentence model of `TopkRetriever` and `VotekRetriever`. Default: `all-mpnet-base-v2`.",
+        "Model of the retrievers that compare embeddings. Default: `all-mpnet-base-v2`.",
     ),
     optional("tokenizer_name", "text", "Tokenizer of `TopkRetriever`. Default: `gpt2-xl`."),
     optional("batch_size", "integer", "Batch size of `TopkRetriever`. Default: 1."),
+    optional("candidate_num", "integer", "Number of similar rows that `MDLRetriever` tries. Default: 1."),
+    optional("select_time", "integer", "Number of choices that `MDLRetriever` compares. Default: 5."),
+    optional("ce_model_name", "text", "Language model of `MDLRetriever`. Default: `gpt2-xl`."),
+    optional("ice_template", "mapping", "Template of the examples that `MDLRetriever` compares."),
+    optional("prompt_template", "mapping", "Template of the questions that `MDLRetriever` compares."),
+    optional("labels", "list", "Labels that `MDLRetriever` compares. Default: those of its templates."),
     optional(
         "votek_k", "integer", "Number of neighbors that each row votes for in `VotekRetriever`. Default: 3."
     ),
@@ -378,10 +386,18 @@ RETRIEVER_ARGUMENTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "sentence_transformers_model_name", "tokenizer_name", "batch_size", "votek_k",
         ),
     ),
+    "MDLRetriever": (
+        ("ice_template",),
+        (
+            "ice_separator", "ice_eos_token", "ice_num",
+            "sentence_transformers_model_name", "tokenizer_name", "batch_size",
+            "candidate_num", "ce_model_name", "select_time", "prompt_template", "labels", "seed",
+        ),
+    ),
 }  # fmt: skip
 """The required and the optional arguments of retrievers; any other key is a TypeError."""
 
-EMBEDDING_RETRIEVERS: frozenset[str] = frozenset({"TopkRetriever", "VotekRetriever"})
+EMBEDDING_RETRIEVERS: frozenset[str] = frozenset({"MDLRetriever", "TopkRetriever", "VotekRetriever"})
 """Retrievers that compare the embeddings of rows by a sentence model."""
 
 COMPARING_RETRIEVERS: frozenset[str] = EMBEDDING_RETRIEVERS | {"BM25Retriever"}
