@@ -37,10 +37,11 @@ inferencer: {type: GenInferencer}
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from promptls.lint.fixes.names import misspelt
-from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
+from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
 from promptls.semantic.evaluation import Evaluation, evaluation_of, fields_in, texts_in, turn_texts
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Name
@@ -49,15 +50,24 @@ from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text, scal
 from promptls.text.suggest import is_close
 
 
-@each_chunk
-def check(chunk: Chunk) -> Iterator[Finding]:
+def _dataset_columns(file: File) -> tuple[str, ...]:
+    """Return the columns of the rows that are asked; empty if they are not known."""
+    from promptls.datasets.known import known_columns
+    from promptls.rendering.evaluation_data import evaluation_data
+
+    test = evaluation_data(file.template, file.path).test
+    return known_columns(Path(test)).columns if test else ()
+
+
+@each_chunk_given(_dataset_columns)
+def check(chunk: Chunk, of_dataset: tuple[str, ...]) -> Iterator[Finding]:
     """Yield the fields without a column, and the columns that Jinja replaces."""
     evaluation = evaluation_of(chunk)
     columns = evaluation.columns if evaluation else None
     if evaluation is None or columns is None or evaluation.inferencer_class == "AttackInferencer":
         return
     declared = frozenset(_declared(evaluation))
-    names = _Names(declared.union(columns), declared.union(columns) - declared)
+    names = _Names(declared.union(columns, of_dataset), declared.union(columns) - declared, bool(of_dataset))
     for template in evaluation.templates:
         for body in template.bodies:
             for text in texts_in(body):
@@ -72,6 +82,8 @@ class _Names(NamedTuple):
 
     known: frozenset[str]
     columns: frozenset[str]
+    is_complete: bool
+    """Whether the columns of the dataset are known."""
 
 
 def _in_turn(turn: Mapping, names: _Names, chunk: Chunk) -> Iterator[Finding]:
@@ -80,11 +92,12 @@ def _in_turn(turn: Mapping, names: _Names, chunk: Chunk) -> Iterator[Finding]:
 
 
 def _in_text(chunk: Chunk, text: Scalar, names: _Names) -> Iterator[Finding]:
-    yield from _unknown(chunk, text, names.known)
+    yield from _unknown(chunk, text, names)
     yield from _taken(chunk, text, names.columns)
 
 
-def _unknown(chunk: Chunk, scalar: Scalar, known: frozenset[str]) -> Iterator[Finding]:
+def _unknown(chunk: Chunk, scalar: Scalar, names: _Names) -> Iterator[Finding]:
+    known, who = names.known, "dataset" if names.is_complete else "reader"
     for field in fields_in(chunk, scalar):
         if field.name in known:
             continue
@@ -92,10 +105,14 @@ def _unknown(chunk: Chunk, scalar: Scalar, known: frozenset[str]) -> Iterator[Fi
         if not close:
             if field.doubled:
                 continue
-            message = f"the reader names no column `{field.name}`: it is filled in only if the dataset has it"
+            message = f"the dataset has no column `{field.name}`: `{{{field.name}}}` stays in the prompt"
+            if not names.is_complete:
+                message = (
+                    f"the reader names no column `{field.name}`: it is filled in only if the dataset has it"
+                )
             yield Finding(field.span, message, severity="information")
             continue
-        found = misspelt(field.span, f"the reader has no column `{field.name}`", field.name, close)
+        found = misspelt(field.span, f"the {who} has no column `{field.name}`", field.name, close)
         fixes = tuple(
             Fix(fix.title, tuple(Edit(edit.span, f"{{{edit.text}}}") for edit in fix.edits), fix.preferred)
             for fix in found.fixes
