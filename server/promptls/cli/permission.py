@@ -1,4 +1,4 @@
-"""Permission of the user: to run a folder's code, to send keys, to spend money."""
+"""Permission of the user: to run a folder's code, to send keys, to spend money, to install a model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from promptls.cli.terminal import shown_path
 from promptls.security.files import ANYWHERE, FileScope, reading_within, restrict_reading, scope_of
 from promptls.security.trust import FolderCode, TrustStore, covers_home, printable
-from promptls.text.errors import UsageError
+from promptls.text.errors import UsageError, UserError
 from promptls.workspace.settings import folder_to_trust
 
 if TYPE_CHECKING:
@@ -250,3 +250,30 @@ def confirm_spending(question: str, less: str, alone: str) -> None:
         remedy=f"say `--yes` to run it, or {alone}; "
         "`ask_above` in the settings says what is run without a question",
     )
+
+
+def installed_model(failure: UserError) -> bool:
+    """Return whether the command failed for want of a model of this machine, which is installed now.
+
+    On a terminal, the user is asked first.
+    """
+    from promptls.models.local import MissingModelError, installation
+
+    if not isinstance(failure, MissingModelError) or not can_ask():
+        return False
+    sys.stderr.write(f"The {failure.message[4:]}.\n  {shlex.join(installation(failure.model))}\n")
+    sys.stderr.write("Run this command now? It downloads 127 MB, once. [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"} and install_model(failure.model)
+
+
+def install_model(name: str) -> bool:
+    """Install a model of this machine; return whether that succeeded. The installer prints what it does."""
+    import importlib
+    import subprocess
+
+    from promptls.models.local import installation
+
+    is_done = subprocess.run(installation(name), stdout=sys.stderr, check=False).returncode == 0  # noqa: S603
+    importlib.invalidate_caches()
+    return is_done

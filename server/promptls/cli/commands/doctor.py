@@ -19,7 +19,7 @@ SUMMARY = "diagnose the installation"
 DESCRIPTION = """\
 Check everything that promptls needs or can use: Python and its packages, encodings, the
 embedded model, the settings of the current folder, keys, editors. For anything missing, show
-how to add it. Keys are named, never shown.
+how to add it; the last lines are the commands that install all of it. Keys are named, never shown.
 
 examples:
   promptls doctor               for people
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print every check; return 1 if a required component is broken."""
-    from promptls.cli.diagnosis import diagnose
+    from promptls.cli.diagnosis import diagnose, repairs
 
     checks = diagnose(Path.cwd())
     broken = [check for check in checks if check.state == "broken"]
@@ -54,7 +54,7 @@ def execute(arguments: argparse.Namespace) -> int:
         for check in group:
             print(_line(check, width))
         print()
-    print(_conclusion(len(broken)))
+    print(_conclusion(len(broken), repairs(checks)))
     return int(bool(broken))
 
 
@@ -64,7 +64,9 @@ def _line(check: Check, width: int) -> str:
     return f"{line}\n    {' ' * width}  → {check.remedy}" if check.remedy else line
 
 
-def _conclusion(broken: int) -> str:
-    if not broken:
-        return "Everything that promptls needs is there."
-    return f"{plural(broken, 'thing')} to fix."
+def _conclusion(broken: int, commands: list[str]) -> str:
+    said = f"{plural(broken, 'thing')} to fix." if broken else "Everything that promptls needs is there."
+    if not commands:
+        return said
+    ahead = "This installs what is missing" if broken else "This installs the optional packages"
+    return "\n  ".join([f"{said} {ahead}:", *commands])

