@@ -79,3 +79,37 @@ async def test_a_template_that_a_program_writes_out_is_checked_and_explained(edi
     explained = await editor.hover(program, "escape_special")
     assert explained is not None
     assert "escape_special_characters" in explained
+
+
+CONFIGURATION = """\
+q_datasets = [
+    dict(
+        reader_cfg=dict(input_columns=['question'], output_column='answer'),
+        infer_cfg=dict(
+            prompt_template=dict(template='Q: {qestion}'),
+            retriever=dict(type=ZeroRetriever),
+            inferencer=dict(type=GenInferencer),
+        ),
+    )
+]
+"""
+
+
+async def test_a_configuration_in_python_is_checked_as_it_is_typed(editor: Editor) -> None:
+    prompt = editor.open("a.yml.j2", PROMPT)
+    program = editor.open("q_gen.py", CONFIGURATION)
+
+    async def told() -> list[types.Diagnostic]:
+        await editor.lenses(prompt)
+        return shown(editor, program)
+
+    (found,) = await eventually(told, bool)
+    assert (found.code, found.message) == (
+        "unknown-field",
+        "the reader has no column `qestion`; did you mean `question`?",
+    )
+    start = CONFIGURATION.index("{qestion}")
+    assert found.range.start == editor.position(program, start)
+
+    editor.replace(program, "{qestion}", "{question}")
+    assert await eventually(told, lambda diagnostics: not diagnostics) == []

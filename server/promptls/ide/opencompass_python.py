@@ -535,9 +535,15 @@ def findings_of_file(snapshot: Snapshot, path: str) -> FileFindings:
     )
 
 
-def findings_of_program(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...]:
-    """Return the findings in a Python text's calls that load templates, without suppressed ones."""
-    return _without_suppressed(Kind.PROGRAM, text, findings_in_calls(snapshot, path, text) or ()).findings
+def findings_of_program(
+    snapshot: Snapshot, path: str, text: str, configured: tuple[Finding, ...] = ()
+) -> tuple[Finding, ...]:
+    """Return the findings in a Python text's calls that load templates, without suppressed ones.
+
+    `configured` are those of the configuration that it may be.
+    """
+    found = (*configured, *(findings_in_calls(snapshot, path, text) or ()))
+    return _without_suppressed(Kind.PROGRAM, text, found).findings
 
 
 def _without_suppressed(kind: Kind, text: str, found: tuple[Finding, ...]) -> FileFindings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lsprotocol import types
 
@@ -19,7 +19,7 @@ from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE, project_i
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from promptls.lint.rule import Severity
+    from promptls.lint.rule import Finding, Severity
     from promptls.lint.rules.experiments.failing_row import RowFinding
     from promptls.server.context import Context
     from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
@@ -222,9 +222,10 @@ _PAUSE_SECONDS: Final = 0.3
 
 
 class ProgramFindings:
-    """The diagnostics of the calls that load prompts, in the programs that the client has open.
+    """The diagnostics in the programs that the client has open.
 
-    They are pushed, also to clients that pull: no client requests those of a program from this server.
+    Those are the diagnostics of calls that load prompts, and of OpenCompass configurations. They are pushed,
+    also to clients that pull: no client requests those of a program from this server.
     """
 
     def __init__(self, context: Context, auxiliary: AuxiliaryDocuments) -> None:
@@ -232,6 +233,8 @@ class ProgramFindings:
         self._auxiliary: Final = auxiliary
         self._publisher: Final = Publisher(context)
         self._timer: asyncio.TimerHandle | None = None
+        self._configured: Final[dict[str, _Configured]] = {}
+        """The checked configurations by path; a check that is running has no findings yet."""
 
     def on_did_change(self, path: str) -> None:
         """Check a document with a new text after a pause."""
@@ -241,6 +244,7 @@ class ProgramFindings:
 
     def on_did_close(self, path: str) -> None:
         """Remove the diagnostics of a closed document."""
+        self._configured.pop(path, None)
         self._publisher.publish(path, [])
 
     def close(self) -> None:
@@ -254,19 +258,61 @@ class ProgramFindings:
         try:
             self._auxiliary.flush(_ENDING)
             snapshot = self._context.snapshot
-            found = {path: self._diagnostics(path) for path in snapshot.held if path in snapshot.calls}
+            found = {path: self._diagnostics(path) for path in snapshot.held if path.endswith(_ENDING)}
             for path in {*self._publisher.paths, *found}:
-                self._publisher.publish(path, found.get(path, []))
+                if (diagnostics := found.get(path, [])) is not None:
+                    self._publisher.publish(path, diagnostics)
         except Exception:
             log.exception("the diagnostics of programs cannot be made")
 
-    def _diagnostics(self, path: str) -> list[Json]:
-        from promptls.ide.opencompass_python import findings_of_program
+    def _diagnostics(self, path: str) -> list[Json] | None:
+        """Return the diagnostics of a program; None if its configuration is still being checked."""
+        from promptls.ide.opencompass_python import findings_of_program, is_configuration
 
         snapshot = self._context.snapshot
         source = snapshot.held[path].template.source
-        findings = findings_of_program(snapshot, path, source.text)
+        findings: tuple[Finding, ...] | None = ()
+        if is_configuration(source.text):
+            findings = self._configuration(path, source.text, snapshot.project(path))
+        elif path not in snapshot.calls:
+            return []
+        if findings is None:
+            return None
+        findings = findings_of_program(snapshot, path, source.text, findings)
         return [diagnostic_json(self._context, source, finding) for finding in findings]
+
+    def _configuration(self, path: str, text: str, project: ProjectFile) -> tuple[Finding, ...] | None:
+        """Return the findings in a configuration; None if they are being computed."""
+        known = self._configured.get(path)
+        if known is None or (known.text, known.project) != (text, project):
+            self._configured[path] = known = _Configured(text, project, None)
+            self._context.start(self._check(path, known), "the check of a configuration")
+        return known.findings
+
+    async def _check(self, path: str, asked: _Configured) -> None:
+        """Check a configuration in a thread: it may import hundreds of files."""
+        found = await asyncio.to_thread(_findings_in, path, asked)
+        if self._configured.get(path) is asked:
+            self._configured[path] = asked._replace(findings=found)
+            self.refresh()
+
+
+class _Configured(NamedTuple):
+    """A configuration in Python with its settings and findings."""
+
+    text: str
+    project: ProjectFile
+    findings: tuple[Finding, ...] | None
+
+
+def _findings_in(path: str, asked: _Configured) -> tuple[Finding, ...]:
+    from promptls.ide.opencompass_python import findings_in_configuration
+    from promptls.workspace.configuration_files import ConfigurationFiles
+
+    if asked.project.excludes(path):
+        return ()
+    files = ConfigurationFiles(path, asked.project)
+    return findings_in_configuration(asked.text, files, asked.project.settings) or ()
 
 
 def report_problems(context: Context) -> None:

@@ -55,7 +55,8 @@ def _dataset_columns(file: File) -> tuple[str, ...]:
     from promptls.datasets.known import known_columns
     from promptls.rendering.evaluation_data import evaluation_data
 
-    test = evaluation_data(file.template, file.path).test
+    # The path in a configuration in Python is relative to where OpenCompass runs.
+    test = evaluation_data(file.template, file.path).test if file.path else None
     return known_columns(Path(test)).columns if test else ()
 
 
