@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from promptls.cli.baseline import VERSION, BaselineEntry, fingerprints
 
 if TYPE_CHECKING:
+    from promptls.cli.chosen_files import ChosenFiles
     from promptls.lint.rule import Finding, Severity
     from promptls.rendering.file_rendering import FileRendering
     from promptls.semantic.kind import Kind
@@ -106,6 +107,23 @@ def checked_file(
     found.sort(key=lambda finding: (finding.span, finding.rule))
     suppressed = tuple(finding for finding in file.suppressed if finding.rule in rules)
     return CheckedFile(path, file.kind, text, tuple(found), suppressed=suppressed)
+
+
+def checked_files(
+    chosen: ChosenFiles, rules: Container[str], *, renders: bool = True
+) -> tuple[tuple[CheckedFile, ...], tuple[str, ...]]:
+    """Return the chosen files with their findings, and the paths rendered without code that they need.
+
+    Prompts are rendered for the rules that check renderings, unless `renders` is False.
+    """
+    snapshot, paths = chosen.snapshot, chosen.all()
+    rendered, incomplete = findings_of_renderings(snapshot, paths, rules) if renders else ({}, ())
+    of_runs = findings_of_runs(snapshot, paths, rules)
+    files = (
+        checked_file(snapshot, path, rules, (*rendered.get(path, ()), *of_runs.get(path, ())))
+        for path in paths
+    )
+    return tuple(files), tuple(incomplete)
 
 
 class Region(NamedTuple):

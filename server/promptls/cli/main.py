@@ -51,6 +51,7 @@ COMMANDS: dict[str, str] = {
     "explain": "explain a rule",
     "schema": "print a JSON Schema",
     "trust": "list and change trusted folders and keys",
+    "mcp": "start the MCP server for coding agents",
     "completions": "print a script that completes commands in a shell",
     "doctor": "diagnose the installation",
 }

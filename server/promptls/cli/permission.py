@@ -115,12 +115,12 @@ def require_trust(folders: Iterable[str | Path], code_of: Callable[[], FolderCod
     raise refused(missing[0], code)
 
 
-def refused(folder: Path, code: FolderCode) -> UsageError:
+def refused(folder: Path, code: FolderCode, remedy: str | None = None) -> UsageError:
     """Return the error that the folder is not trusted, with the remedies."""
     would = f", and the command would {code}" if code else ""
     return UsageError(
         f"{printable(str(folder))} is not trusted{would}",
-        remedy=f"`--trust` trusts it this time, {_command(folder)} from now on",
+        remedy=remedy or f"`--trust` trusts it this time, {_command(folder)} from now on",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,7 +18,7 @@ from promptls.text.format import plural
 
 if TYPE_CHECKING:
     from promptls.cli.baseline import Baseline, BaselineEntry
-    from promptls.cli.checked import Checked, CheckedFile, RenderingFindings
+    from promptls.cli.checked import Checked, CheckedFile
     from promptls.cli.chosen_files import ChosenFiles
     from promptls.ide.code_actions import FixedFile
 
@@ -108,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Check every chosen file; return 1 if a finding reaches the severity of `--fail-on`."""
     from promptls.cli.arguments import chosen_rules
-    from promptls.cli.checked import Checked, checked_file, findings_of_runs, gone_entries, without_known
+    from promptls.cli.checked import Checked, checked_files, gone_entries, without_known
     from promptls.ide.code_actions import fix_file
     from promptls.ide.opencompass_python import found_in_file
     from promptls.lint.settings_problems import settings_problems
@@ -126,12 +126,7 @@ def execute(arguments: argparse.Namespace) -> int:
             return _show_diff(fixed_files)
         _write_fixed(fixed_files, chosen, to_stdout=arguments.stdin_filename is not None)
     trust_where_decided(chosen.workspace, this_time=arguments.trust)
-    rendered, incomplete = ({}, ()) if arguments.no_render else _findings_of_renderings(chosen, rules)
-    of_runs = findings_of_runs(chosen.snapshot, chosen.all(), rules)
-    files = tuple(
-        checked_file(chosen.snapshot, path, rules, (*rendered.get(path, ()), *of_runs.get(path, ())))
-        for path in chosen.all()
-    )
+    files, incomplete = checked_files(chosen, rules, renders=not arguments.no_render)
     gone: tuple[BaselineEntry, ...] = ()
     if known is not None:
         files = without_known(files, known.entries, known.path.parent)
@@ -156,12 +151,6 @@ def execute(arguments: argparse.Namespace) -> int:
     if checked.left_out is not None and arguments.format != "json":
         print(f"promptls: {checked.left_out}", file=sys.stderr)
     return int(checked.failed())
-
-
-def _findings_of_renderings(chosen: ChosenFiles, rules: Container[str]) -> RenderingFindings:
-    from promptls.cli.checked import findings_of_renderings
-
-    return findings_of_renderings(chosen.snapshot, chosen.all(), rules)
 
 
 def _left_out(chosen: ChosenFiles, incomplete: Sequence[str]) -> str | None:

@@ -76,7 +76,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.csv is not None:
         _write_csv(Path(arguments.csv), runs, write_combined)
     if arguments.json:
-        print_json({"comparisons": [_as_json(comparison) for comparison in comparisons]})
+        print_json({"comparisons": [comparison_json(comparison) for comparison in comparisons]})
         return _exit_code(arguments, comparisons)
     for number, comparison in enumerate(comparisons):
         if number:
@@ -173,7 +173,8 @@ def _score(kind: str, value: float) -> str:
     return f"{value * 100:.0f} %" if kind == "discrete" else f"{value:.3g}"
 
 
-def _as_json(comparison: Comparison) -> dict[str, Any]:
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
+    """Return the comparison with its verdicts, and the rows whose score changed."""
     return {
         "before": {"run": comparison.before.name, "name": comparison.before_name},
         "after": {"run": comparison.after.name, "name": comparison.after_name},

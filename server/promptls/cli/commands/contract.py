@@ -56,7 +56,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.format:
         print(contract_text(chosen.snapshot, path, arguments.format), end="")
     elif arguments.json:
-        print_json(_as_json(chosen.snapshot, path))
+        print_json(contract_json(chosen.snapshot, path))
     else:
         _print(chosen.snapshot, path, inputs_of(chosen.snapshot, path))
     return 0
@@ -96,7 +96,8 @@ def _line(snapshot: Snapshot, place: InputPlace) -> int:
     return template.source.line_column(place.span.start).line + 1
 
 
-def _as_json(snapshot: Snapshot, path: str) -> dict[str, Any]:
+def contract_json(snapshot: Snapshot, path: str) -> dict[str, Any]:
+    """Return the inputs with their types and the places that read them."""
     from promptls.ide.contract import condition_text
     from promptls.workspace.contract import inputs_of, needs_of
 

@@ -32,31 +32,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the page or the list; raises UsageError for an unknown rule."""
-    from promptls.lint.registry import RULES, RULES_BY_NAME
+    from promptls.lint.registry import RULES
 
     if arguments.rule is None:
         print_list(RULES, as_json=arguments.json)
         return 0
-    rule = RULES_BY_NAME.get(arguments.rule)
-    if rule is None:
-        near = nearest(arguments.rule, RULES_BY_NAME)
-        raise UsageError(
-            f"there is no rule `{arguments.rule}`",
-            remedy=f"did you mean `promptls explain {near}`?"
-            if near
-            else "`promptls explain` lists the rules",
-        )
+    rule = rule_named(arguments.rule)
     if arguments.json:
-        print_json(_as_json(rule))
+        print_json(rule_json(rule))
     else:
         _print_page(rule)
     return 0
 
 
+def rule_named(name: str) -> Rule:
+    """Return the rule with this name; raises UsageError with the most similar name."""
+    from promptls.lint.registry import RULES_BY_NAME
+
+    rule = RULES_BY_NAME.get(name)
+    if rule is None:
+        near = nearest(name, RULES_BY_NAME)
+        raise UsageError(
+            f"there is no rule `{name}`",
+            remedy=f"did you mean `promptls explain {near}`?"
+            if near
+            else "`promptls explain` lists the rules",
+        )
+    return rule
+
+
 def print_list(rules: tuple[Rule, ...], *, as_json: bool) -> None:
     """Print the rules as a table or as JSON."""
     if as_json:
-        print_json([_as_json(rule) for rule in rules])
+        print_json([rule_json(rule) for rule in rules])
         return
     columns = (Column("rule"), Column("severity"), Column("what it finds"))
     print(table(columns, [TableRow((rule.name, rule.severity, rule.summary)) for rule in rules]))
@@ -77,7 +85,8 @@ def _print_page(rule: Rule) -> None:
     Console(file=inside(sys.stdout), highlight=False, force_terminal=True).print(coloured)
 
 
-def _as_json(rule: Rule) -> dict[str, str]:
+def rule_json(rule: Rule) -> dict[str, str]:
+    """Return the rule with its page."""
     return {
         "name": rule.name,
         "severity": rule.severity,

@@ -66,7 +66,7 @@ def execute(arguments: argparse.Namespace) -> int:
         raise UsageError("`--same-text` needs a prompt file", remedy="name one: `promptls history FILE`")
     text = read_bytes(prompt).decode("utf-8", "surrogateescape") if arguments.same_text and prompt else None
     runs = known_runs(
-        _folder(file),
+        folder_of_runs(file),
         prompt=None if text is not None else prompt,
         experiment=arguments.experiment,
         same_text=text,
@@ -82,7 +82,8 @@ def execute(arguments: argparse.Namespace) -> int:
     return int(not runs)
 
 
-def _folder(file: Path | None) -> Path:
+def folder_of_runs(file: Path | None) -> Path:
+    """Return the results folder of a prompt or folder; by default, of the working directory."""
     from promptls.experiments.manifest import results_folder
 
     if file is not None and not file.is_dir():
@@ -120,12 +121,13 @@ def _row(run: KnownRun, metrics: list[str]) -> TableRow:
         *(run.scores.get(name, "") for name in metrics),
         "" if run.seconds is None else f"{run.seconds:g}",
         commit,
-        _said(run),
+        run_notes(run),
     ]
     return TableRow(cells, _COLOURS.get(run.status))
 
 
-def _said(run: KnownRun) -> str:
+def run_notes(run: KnownRun) -> str:
+    """Return what is unusual about the run: failures, chosen rows, answers from the cache."""
     from promptls.experiments.row_choice import is_of_examples
 
     words: list[str] = []

@@ -66,17 +66,26 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.cli.chosen_files import choose
 
     chosen = choose(arguments.paths)
-    paths = list(_paths(chosen))
+    paths = list(counted_paths(chosen))
     trust_to_render(chosen, paths, this_time=arguments.trust)
-    prompts = asyncio.run(_counted(chosen.snapshot, paths, arguments))
+    prompts = asyncio.run(
+        counted(
+            chosen.snapshot,
+            paths,
+            model_name=arguments.model,
+            encoding=arguments.encoding,
+            has_rows=not arguments.no_rows,
+        )
+    )
     if arguments.json:
-        print_json([_as_json(prompt) for prompt in prompts])
+        print_json([counted_json(prompt) for prompt in prompts])
     else:
         _print(prompts)
     return int(any(map(_is_wrong, prompts)))
 
 
-def _paths(chosen: ChosenFiles) -> Iterator[str]:
+def counted_paths(chosen: ChosenFiles) -> Iterator[str]:
+    """Yield the prompts among the chosen files; raises UsageError for a named file that is none."""
     from promptls.cli.chosen_files import refuse_other_files
     from promptls.semantic.kind import Kind
 
@@ -88,7 +97,15 @@ def _paths(chosen: ChosenFiles) -> Iterator[str]:
         yield path
 
 
-async def _counted(snapshot: Snapshot, paths: Sequence[str], arguments: argparse.Namespace) -> list[Counted]:
+async def counted(
+    snapshot: Snapshot,
+    paths: Sequence[str],
+    *,
+    model_name: str | None = None,
+    encoding: str | None = None,
+    has_rows: bool = True,
+) -> list[Counted]:
+    """Render and count every prompt; raises UsageError for an unknown model or encoding."""
     from promptls.ide.preview import encoding_of, model_of, token_report
     from promptls.models.registry import find_model
     from promptls.rendering.make import limits_for, render_file, weigh_rows
@@ -99,17 +116,17 @@ async def _counted(snapshot: Snapshot, paths: Sequence[str], arguments: argparse
     try:
         for path in paths:
             model: ModelReference | None
-            if arguments.model:
-                model = find_model(arguments.model, snapshot.project(path).settings.models)
+            if model_name:
+                model = find_model(model_name, snapshot.project(path).settings.models)
             else:
                 model = model_of(snapshot, path)
-            encoding = _checked(arguments.encoding) if arguments.encoding else None
-            if encoding is None and arguments.model and model:
-                encoding = encoding_of(model)
+            chosen = _checked(encoding) if encoding else None
+            if chosen is None and model_name and model:
+                chosen = encoding_of(model)
             limits = limits_for(snapshot, path)
             worker = workers.setdefault(limits, RenderWorker(limits))
-            made = await render_file(worker, snapshot, path, encoding=encoding)
-            if not arguments.no_rows:
+            made = await render_file(worker, snapshot, path, encoding=chosen)
+            if has_rows:
                 made = await weigh_rows(worker, snapshot, made)
             found.append(Counted(made, token_report(snapshot, made, model)))
     finally:
@@ -215,7 +232,8 @@ def _share(made: FileRendering) -> str:
     return f"{rendering.tokens / limit:.0%} of {limit:,}" if rendering and limit else "no limit"
 
 
-def _as_json(prompt: Counted) -> dict[str, Any]:
+def counted_json(prompt: Counted) -> dict[str, Any]:
+    """Return the counts of a prompt, or why it does not render."""
     from promptls.ide.preview import report_json
 
     made, report = prompt

@@ -1,0 +1,423 @@
+"""The tools for experiments: run, compare, read results, list runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from promptls.cli.terminal import shown_path
+from promptls.mcp.folder import Answer, Folder, not_trusted
+from promptls.text.errors import FilePlace, UsageError
+from promptls.text.format import in_dollars, plural
+
+if TYPE_CHECKING:
+    from promptls.experiments.access import Access
+    from promptls.experiments.history import RunSummary
+    from promptls.experiments.run_protocol import Event, Finished, Planned, RunRequest
+    from promptls.models.model import ModelReference
+
+SHOWN: Final = 10
+"""The default number of rows and runs in an answer."""
+MAX_CELL: Final = 300
+"""The number of characters of a cell in an answer."""
+
+Tell = Callable[[float, float, str], Awaitable[None]]
+"""Reports progress: results there, results expected, and a message."""
+
+
+async def run_experiment(folder: Folder, arguments: Mapping[str, Any], tell: Tell) -> Answer:
+    """Run the experiment in its own process, under the budget; return its scores and worst rows."""
+    from promptls.experiments.client import plan_in_process, run_in_process
+    from promptls.experiments.history import read_run
+    from promptls.ide.code_lenses import plan_text
+
+    request = await asyncio.to_thread(_request, folder, arguments)
+    if request.only_plan:
+        planned = await plan_in_process(request)
+        return Answer(plan_text(planned), asdict(planned))
+    consent = _Consent(request)
+    try:
+        finished = await _followed(partial(run_in_process, request), consent, tell)
+    except asyncio.CancelledError:
+        if consent.refusal is None:
+            raise
+        raise consent.refusal from None
+    run = read_run(Path(finished.manifest_path))
+    folder.paid += run.paid or 0.0
+    return await asyncio.to_thread(_finished, run)
+
+
+async def _followed(
+    run: Callable[[Callable[[Event], None], Callable[[Planned], Awaitable[bool]]], Awaitable[Finished]],
+    consent: _Consent,
+    tell: Tell,
+) -> Finished:
+    """Run and report progress; each report is sent before the next, and none holds up the run."""
+    from promptls.experiments.run_protocol import RowFinished
+
+    events: asyncio.Queue[RowFinished] = asyncio.Queue()
+
+    async def report() -> None:
+        while True:
+            event = await events.get()
+            scores = ", ".join(f"{name} {score}" for name, score in event.scores.items())
+            await tell(event.done, event.total, f"{event.id}: {event.error or scores or 'answered'}")
+
+    reporting = asyncio.ensure_future(report())
+    try:
+        return await run(
+            lambda event: events.put_nowait(event) if isinstance(event, RowFinished) else None, consent.ask
+        )
+    finally:
+        reporting.cancel()
+
+
+def _request(folder: Folder, arguments: Mapping[str, Any]) -> RunRequest:
+    """Return the request; raises UsageError for an untrusted folder, a missing budget, or another model."""
+    from promptls.experiments.folder_code import code_of_run, folders_of_run
+    from promptls.experiments.run_protocol import RunRequest
+    from promptls.security.trust import TrustStore
+
+    request = RunRequest(
+        prompt=str(folder.file(arguments["file"])),
+        experiment=arguments.get("experiment"),
+        models=arguments.get("models") or (),
+        rows=arguments.get("rows"),
+        repeats=arguments.get("repeats"),
+        fresh=arguments.get("fresh") is True,
+        max_calls=arguments.get("max_calls"),
+        max_tokens=arguments.get("max_tokens"),
+        max_cost=arguments.get("max_cost"),
+        only_plan=arguments.get("plan_only") is True,
+    )
+    if not Path(request.prompt).is_file():
+        raise UsageError("there is no such file", FilePlace(request.prompt), "check the path")
+    decisions = TrustStore().read()
+    for each in () if folder.trusts else folders_of_run(request):
+        if decisions.on(each) is not True:
+            raise not_trusted(each, code_of_run(request))
+    _refuse_other_models(request)
+    access = request.access()
+    if request.only_plan or not (remote := [each for each in access.references if _is_remote(each)]):
+        return request
+    _require_budget(request, access, remote)
+    if folder.max_cost is None:
+        return request
+    left = folder.max_cost - folder.paid
+    if left <= 0:
+        raise UsageError(
+            f"the budget of this session, {in_dollars(folder.max_cost)}, is spent",
+            remedy="only the user can raise it: `promptls mcp --max-cost DOLLARS`",
+        )
+    return replace(request, max_cost=left if request.max_cost is None else min(left, request.max_cost))
+
+
+def _refuse_other_models(request: RunRequest) -> None:
+    """Raise UsageError for a model that the experiment does not declare."""
+    from promptls.experiments.definition import define_experiment
+
+    if not request.models:
+        return
+    declared = [each.name for each in define_experiment(Path(request.prompt), request.experiment).models]
+    for name in request.models:
+        if name not in declared:
+            raise UsageError(
+                f"the experiment does not declare the model `{name}`",
+                FilePlace(request.prompt),
+                f"choose one of: {', '.join(declared)}; or declare it in `models` of the experiment",
+            )
+
+
+def _is_remote(model: ModelReference) -> bool:
+    """Return whether calls of the model leave this machine, or cost money."""
+    from promptls.models.keys import destination_of
+    from promptls.models.providers import is_paid
+
+    destination = destination_of(model)
+    if is_paid(model) or destination is None:
+        return is_paid(model)
+    return urlsplit(destination.host).hostname not in {"localhost", "127.0.0.1", "::1"}
+
+
+def _require_budget(request: RunRequest, access: Access, remote: Sequence[ModelReference]) -> None:
+    names = ", ".join(dict.fromkeys(f"`{each.name}`" for each in remote))
+    if not access.opens_models:
+        raise UsageError(
+            f"the experiment is a Python function that may call {names}, so no budget can be enforced",
+            FilePlace(request.prompt),
+            "only the user can run it: `promptls run FILE`",
+        )
+    if request.max_calls is None and request.max_tokens is None and request.max_cost is None:
+        raise UsageError(
+            f"{names} is not on this machine, so the run needs a budget",
+            FilePlace(request.prompt),
+            "pass `max_cost`, `max_calls` or `max_tokens`; `plan_only` shows what the run would need",
+        )
+
+
+class _Consent:
+    """Decides about a run that the command line would ask the user about."""
+
+    def __init__(self, request: RunRequest) -> None:
+        self._request = request
+        self.refusal: UsageError | None = None
+
+    async def ask(self, planned: Planned) -> bool:
+        """Return whether the budget keeps the run below what the user allows without a question."""
+        from promptls.workspace.settings import find_project
+
+        limit = find_project(Path(self._request.prompt)).settings.ask_above
+        cost, calls = self._request.max_cost, self._request.max_calls
+        has_price = planned.longest_cost is not None or planned.prompt_cost is not None
+        if (has_price and cost is not None and cost <= limit.cost) or (
+            calls is not None and not has_price and calls <= limit.calls
+        ):
+            return True
+        self.refusal = UsageError(
+            str(planned.question).removesuffix(" Run it?"),
+            FilePlace(self._request.prompt),
+            f"run fewer `rows`, or pass `max_cost` of at most {limit.cost:g} (`max_calls` of at most "
+            f"{limit.calls:,} without a known price), as `ask_above` in the settings allows; or the user "
+            "runs it: `promptls run FILE`",
+        )
+        return False
+
+
+def _finished(run: RunSummary) -> Answer:
+    from promptls.experiments.history import run_before
+
+    before = run_before(run)
+    lines = [run_line(run)]
+    metrics = []
+    for metric in run.metrics:
+        old = before.metric(metric.name) if before else None
+        was = f" (before: {old.text} in {before.name})" if before and old and old.value is not None else ""
+        unscored = f", {metric.unscored} without a score" if metric.unscored else ""
+        lines.append(f"{metric.name}: {metric.text}{unscored}{was}")
+        metrics.append({"name": metric.name, "value": metric.value, "text": metric.text})
+    worst = _rows(run, _places(run, "failing"))[:3]
+    if worst:
+        lines += ["worst rows:", *(line for row in worst for line in _row_lines(row))]
+    compare = f"; compare_runs shows whether it is better than {before.name}" if before else ""
+    lines.append(f"read_results shows its rows{compare}")
+    data = {
+        "run": run.name,
+        "table": shown_path(run.results),
+        "rows": run.rows,
+        "rows_chosen": run.rows_chosen,
+        "failed": run.failed,
+        "invalid": run.invalid,
+        "cached": run.cached,
+        "input_tokens": run.input_tokens,
+        "output_tokens": run.output_tokens,
+        "cost": run.cost,
+        "paid": run.paid,
+        "metrics": metrics,
+        "before": None if before is None else before.name,
+        "worst": worst,
+    }
+    return Answer("\n".join(lines), data)
+
+
+def run_line(run: RunSummary) -> str:
+    """Return what a run did, on one line."""
+    chosen = f" ({run.rows_chosen})" if run.rows_chosen else ""
+    words = [
+        f"{plural(run.rows, 'row')}{chosen} of {shown_path(run.prompt)}, {' + '.join(run.models)}",
+        f"{run.input_tokens:,} input and {run.output_tokens:,} output tokens in {run.seconds:g} s",
+    ]
+    if run.failed:
+        words.append(f"{run.failed:,} failed")
+    if run.invalid:
+        words.append(f"{run.invalid:,} of the wrong form")
+    if run.cached:
+        words.append(f"{run.cached:,} from the cache")
+    if run.cost:
+        words.append(f"{in_dollars(run.cost)}, {in_dollars(run.paid or 0)} of it paid now")
+    if run.stale:
+        words.append("the prompt has changed since")
+    return f"{run.name}: {'; '.join(words)}"
+
+
+async def compare_runs(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+    """Return the verdict on each metric, and the rows whose score changed, worse ones first."""
+    return await asyncio.to_thread(_compared, folder, arguments)
+
+
+def _compared(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+    from promptls.cli.commands.compare import comparison_json
+    from promptls.experiments.comparison import compare_with
+
+    before, after = (_run_named(folder, arguments[name], complete=True) for name in ("before", "after"))
+    (comparison,) = compare_with(before, [after])
+    data = comparison_json(comparison)
+    lines = [f"before: {run_line(before)}", f"after: {run_line(after)}"]
+    lines += [f"{metric.metric}: {metric.words}" for metric in comparison.metrics]
+    lines += [f"note: {note}" for note in comparison.notes]
+    if before.results == after.results:
+        lines.append("note: this is one run, compared with itself")
+    changes = sorted(comparison.changes, key=lambda change: change.better)
+    better = sum(change.better for change in changes)
+    lines.append(f"{better} scores got better, {len(changes) - better} got worse")
+    shown = changes[: arguments.get("count", SHOWN)]
+    lines += [
+        f"{'better' if each.better else 'worse'}: row {each.id} {each.metric} {each.before} → {each.after}"
+        for each in shown
+    ]
+    return Answer("\n".join(lines), {**data, "changes": [each._asdict() for each in shown]})
+
+
+def _run_named(folder: Folder, name: str, *, complete: bool = False) -> RunSummary:
+    """Return the run of a name, a table or a prompt file; raises UsageError for a file outside."""
+    from promptls.experiments.history import find_run
+
+    run = find_run(str(folder.file(name)) if Path(name).name != name else name, complete=complete)
+    folder.file(str(run.results.absolute()))
+    return run
+
+
+async def read_results(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+    """Return rows of a run: the data, the answer, and the scores with their reasons."""
+    return await asyncio.to_thread(_results, folder, arguments)
+
+
+def _results(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+    run = _run_named(folder, arguments["run"])
+    places = _places(run, arguments.get("show", "worst"), arguments.get("search", ""))
+    start, count = arguments.get("start", 0), arguments.get("count", SHOWN)
+    rows = _rows(run, places[start : start + count])
+    shown = f"rows {start + 1} to {start + len(rows)} of {len(places)}" if rows else "no rows"
+    lines = [run_line(run), shown, *(line for row in rows for line in _row_lines(row))]
+    return Answer("\n".join(lines), {"run": run.name, "total": len(places), "start": start, "rows": rows})
+
+
+def _places(run: RunSummary, show: str, search: str = "") -> Sequence[int]:
+    """Return the indices of the rows in the run's table, in the order to show them."""
+    from promptls.experiments.result_pages import RowQuery, found_places
+
+    if show == "all":
+        return found_places(run, RowQuery(search=search))
+    if show == "error":
+        return found_places(run, RowQuery("error", search))
+    failing = [
+        *found_places(run, RowQuery("error", search)),
+        *found_places(run, RowQuery("problem", search)),
+        *found_places(run, RowQuery("failing", search)),
+    ]
+    numeric = next((metric for metric in run.metrics if metric.kind == "numeric"), None)
+    rest = (
+        found_places(run, RowQuery(search=search))
+        if numeric is None
+        else found_places(run, RowQuery(search=search, sort=numeric.name, descending=numeric.lower_is_better))
+    )
+    has_verdict = any(metric.kind == "discrete" for metric in run.metrics)
+    return list(dict.fromkeys([*failing, *(() if show == "failing" and has_verdict else rest)]))
+
+
+_OWN_COLUMNS: Final = (
+    "response",
+    "error",
+    "problem",
+    "answer_note",
+    "input_tokens",
+    "output_tokens",
+    "seconds",
+    "cost",
+    "cached",
+    "finish_reason",
+    "model",
+    "repeat",
+    "row_number",
+    "rendered_hash",
+    "experiment_name",
+)
+
+
+def _rows(run: RunSummary, places: Sequence[int]) -> list[dict[str, Any]]:
+    from promptls.experiments.result_pages import rows_at
+
+    metrics = [metric.name for metric in run.metrics]
+    scored = {*metrics, *(f"{name}_reason" for name in metrics)}
+    several = len(run.models) > 1
+    found = []
+    for cells in rows_at(run, places):
+        row: dict[str, Any] = {"row": cells.get("row_number"), "id": cells.get("id")}
+        if several:
+            row["model"] = cells.get("model")
+        row["data"] = {
+            name: _cut(value)
+            for name, value in cells.items()
+            if value and name != "id" and name not in scored and name not in _OWN_COLUMNS
+        }
+        row["answer"] = _cut(cells.get("response") or "")
+        row |= {name: value for name in ("error", "problem") if (value := cells.get(name))}
+        row["scores"] = {
+            name: {"score": cells.get(name, ""), "reason": _cut(cells.get(f"{name}_reason") or "")}
+            for name in metrics
+        }
+        found.append(row)
+    return found
+
+
+def _row_lines(row: Mapping[str, Any]) -> Iterator[str]:
+    model = f", {row['model']}" if "model" in row else ""
+    yield f"row {row['row']} (id {row['id']}{model})"
+    yield from (f"  {name}: {value}" for name, value in row["data"].items())
+    yield f"  answer: {row['answer']}"
+    yield from (f"  {name}: {row[name]}" for name in ("error", "problem") if name in row)
+    for name, score in row["scores"].items():
+        yield f"  {name}: {score['score']}" + (f" ({score['reason']})" if score["reason"] else "")
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_CELL else f"{line[:MAX_CELL]}…"
+
+
+async def list_runs(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
+    """Return the runs, newest first."""
+    return await asyncio.to_thread(_listed, folder, arguments.get("file"), arguments.get("count", SHOWN))
+
+
+def _listed(folder: Folder, name: str | None, count: int) -> Answer:
+    from promptls.cli.commands.history import folder_of_runs, run_notes
+    from promptls.experiments.run_index import known_runs
+
+    file = None if name is None else folder.file(name)
+    prompt = None if file is None or file.is_dir() else file
+    runs = known_runs(folder_of_runs(file or folder.path), prompt=prompt, most=count)
+    lines = [
+        "; ".join(
+            filter(
+                None,
+                (
+                    f"{run.name}: {shown_path(run.prompt)}, {' + '.join(run.models)}, {run.done:,} rows",
+                    ", ".join(f"{metric} {score}" for metric, score in run.scores.items()),
+                    run_notes(run),
+                ),
+            )
+        )
+        for run in runs
+    ]
+    data = {
+        "runs": [
+            {
+                "run": run.name,
+                "status": run.status,
+                "prompt": shown_path(run.prompt),
+                "models": list(run.models),
+                "rows": run.done,
+                "scores": dict(run.values),
+                "cost": run.cost,
+                "started": run.started,
+                "commit": run.commit,
+            }
+            for run in runs
+        ]
+    }
+    return Answer("\n".join(lines) or "no run yet: run_experiment makes one", data)
