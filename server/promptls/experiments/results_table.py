@@ -57,25 +57,31 @@ def predicted_keys(schema: Mapping[str, Any] | None) -> list[str]:
     return list(properties) if isinstance(properties, dict) else []
 
 
+RESULT_COLUMNS: Final = (
+    "error",
+    "problem",
+    "answer_note",
+    "input_tokens",
+    "output_tokens",
+    "seconds",
+    "cost",
+    "cached",
+    "finish_reason",
+    "model",
+    "repeat",
+    "row_number",
+    "rendered_hash",
+    "experiment_name",
+)
+"""The columns that every table has behind those of the dataset, the answer and the metrics."""
+
+
 def _own_columns(predicted: list[str], metrics: list[str]) -> list[str]:
     return [
         "response",
         *(f"{PREDICTED_PREFIX}{key}" for key in predicted),
         *(name for metric in metrics for name in (metric, f"{metric}{REASON_SUFFIX}")),
-        "error",
-        "problem",
-        "answer_note",
-        "input_tokens",
-        "output_tokens",
-        "seconds",
-        "cost",
-        "cached",
-        "finish_reason",
-        "model",
-        "repeat",
-        "row_number",
-        "rendered_hash",
-        "experiment_name",
+        *RESULT_COLUMNS,
     ]
 
 

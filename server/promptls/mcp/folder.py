@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 from promptls.cli.chosen_files import ChosenFiles, choose, refuse_other_files
 from promptls.cli.permission import is_trusted, refused, trust_where_decided
 from promptls.rendering.folder_code import code_of_rendering
-from promptls.security.files import ANYWHERE, FileScope, joined, scope_of
+from promptls.security.files import ANYWHERE, joined, reading_within, scope_of
 from promptls.security.trust import FolderCode, printable
 from promptls.text.errors import FilePlace, UsageError
 from promptls.workspace.settings import folder_to_trust
@@ -38,10 +39,14 @@ class Folder:
     max_cost: float | None = None
     paid: float = 0.0
 
-    def scope(self) -> FileScope:
-        """Return what may be read: everything if the folder is trusted, else only its project."""
-        root = folder_to_trust(self.path)
-        return ANYWHERE if is_trusted([root], this_time=self.trusts) else scope_of([root])
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Restrict reading to the project of the folder, unless it is trusted, inside the `with` block."""
+        with reading_within(lambda: ANYWHERE):
+            root = folder_to_trust(self.path)
+        scope = ANYWHERE if is_trusted([root], this_time=self.trusts) else scope_of([root])
+        with reading_within(lambda: scope):
+            yield
 
     def file(self, name: str) -> Path:
         """Return the absolute path of a file or folder; raises UsageError if it is outside."""

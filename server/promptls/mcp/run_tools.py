@@ -226,7 +226,7 @@ def _finished(run: RunSummary) -> Answer:
 
 def run_line(run: RunSummary) -> str:
     """Return what a run did, on one line."""
-    chosen = f" ({run.rows_chosen})" if run.rows_chosen else ""
+    chosen = f" (only {run.rows_chosen})" if run.rows_chosen else ""
     words = [
         f"{plural(run.rows, 'row')}{chosen} of {shown_path(run.prompt)}, {' + '.join(run.models)}",
         f"{run.input_tokens:,} input and {run.output_tokens:,} output tokens in {run.seconds:g} s",
@@ -319,30 +319,18 @@ def _places(run: RunSummary, show: str, search: str = "") -> Sequence[int]:
     return list(dict.fromkeys([*failing, *(() if show == "failing" and has_verdict else rest)]))
 
 
-_OWN_COLUMNS: Final = (
-    "response",
-    "error",
-    "problem",
-    "answer_note",
-    "input_tokens",
-    "output_tokens",
-    "seconds",
-    "cost",
-    "cached",
-    "finish_reason",
-    "model",
-    "repeat",
-    "row_number",
-    "rendered_hash",
-    "experiment_name",
-)
-
-
 def _rows(run: RunSummary, places: Sequence[int]) -> list[dict[str, Any]]:
     from promptls.experiments.result_pages import rows_at
+    from promptls.experiments.results_table import (
+        JUDGING_COLUMNS,
+        PREDICTED_PREFIX,
+        REASON_SUFFIX,
+        RESULT_COLUMNS,
+    )
 
     metrics = [metric.name for metric in run.metrics]
-    scored = {*metrics, *(f"{name}_reason" for name in metrics)}
+    own = {"id", "response", *RESULT_COLUMNS, *JUDGING_COLUMNS, *metrics}
+    own |= {f"{name}{REASON_SUFFIX}" for name in metrics}
     several = len(run.models) > 1
     found = []
     for cells in rows_at(run, places):
@@ -352,12 +340,12 @@ def _rows(run: RunSummary, places: Sequence[int]) -> list[dict[str, Any]]:
         row["data"] = {
             name: _cut(value)
             for name, value in cells.items()
-            if value and name != "id" and name not in scored and name not in _OWN_COLUMNS
+            if value and name not in own and not name.startswith(PREDICTED_PREFIX)
         }
         row["answer"] = _cut(cells.get("response") or "")
         row |= {name: value for name in ("error", "problem") if (value := cells.get(name))}
         row["scores"] = {
-            name: {"score": cells.get(name, ""), "reason": _cut(cells.get(f"{name}_reason") or "")}
+            name: {"score": cells.get(name, ""), "reason": _cut(cells.get(f"{name}{REASON_SUFFIX}") or "")}
             for name in metrics
         }
         found.append(row)

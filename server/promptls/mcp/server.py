@@ -25,7 +25,6 @@ from promptls.ide.agent_tools import TOOLS, AgentTool
 from promptls.mcp import prompt_tools, run_tools
 from promptls.mcp.folder import Answer, Folder
 from promptls.models.keys import key_mask
-from promptls.security.files import reading_within
 from promptls.semantic.kind import Kind
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.escape import for_terminal
@@ -108,7 +107,7 @@ async def _call_tool(
 ) -> types.CallToolResult:
     try:
         arguments = _valid_arguments(params.name, params.arguments or {})
-        with reading_within(folder.scope):
+        with folder.reading():
             if params.name == "run_experiment":
                 answer = await run_tools.run_experiment(folder, arguments, context.session.report_progress)
             else:
@@ -173,7 +172,7 @@ async def _list_resources(
     def listed() -> list[types.Resource]:
         return list(islice(_prompts(folder), MAX_LISTED)) + list(_runs(folder))
 
-    with reading_within(folder.scope):
+    with folder.reading():
         return types.ListResourcesResult(resources=await anyio.to_thread.run_sync(listed))
 
 
@@ -200,7 +199,7 @@ async def _read_resource(
 ) -> types.ReadResourceResult:
     uri = str(params.uri)
     try:
-        with reading_within(folder.scope):
+        with folder.reading():
             if uri.startswith(PROMPTS):
                 text = await anyio.to_thread.run_sync(_prompt_text, folder, unquote(uri[len(PROMPTS) :]))
             elif uri.startswith(RUNS):

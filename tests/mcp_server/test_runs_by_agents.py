@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from mcp import Client, ClientSession, StdioServerParameters, stdio_client
+
+from promptls.mcp.folder import Folder
+from promptls.mcp.server import create_server
+from support.experiment_folder import Folder as Experiment
+from support.model_server import ModelServer, Reply, model_server
+
+PRICED = """\
+[models.office]
+provider = "openai"
+model = "m"
+base_url = "{url}/v1"
+input_price = 1.0
+output_price = 1.0
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with model_server() as running:
+        running.reply = lambda body: Reply(body["messages"][-1]["content"])
+        yield running
+
+
+@pytest.fixture
+def experiment(folder: Path) -> Experiment:
+    return Experiment(folder).write()
+
+
+@pytest.fixture
+def paid(folder: Path, server: ModelServer) -> Experiment:
+    """An experiment whose model costs money."""
+    (folder / "promptls.toml").write_text(PRICED.format(url=server.url))
+    return Experiment(folder).write(model="office", settings="concurrency: 1")
+
+
+async def call(name: str, max_cost: float | None = None, **arguments: Any) -> Any:
+    async with Client(create_server(Folder(Path.cwd(), max_cost=max_cost))) as client:
+        return await client.call_tool(name, arguments)
+
+
+async def run(**arguments: Any) -> Any:
+    return await call("run_experiment", file="ask.yml.j2", **arguments)
+
+
+async def test_a_run_answers_with_scores_and_worst_rows(experiment: Experiment) -> None:
+    answer = await run()
+    assert not answer.is_error, answer.content[0].text
+    assert [metric["name"] for metric in answer.structured_content["metrics"]] == ["right", "length"]
+
+
+async def test_progress_is_reported_row_by_row(experiment: Experiment) -> None:
+    seen: list[float] = []
+
+    async def keep(progress: float, _total: float | None, _message: str | None) -> None:
+        seen.append(progress)
+
+    async with Client(create_server(Folder(Path.cwd()))) as client:
+        await client.call_tool("run_experiment", {"file": "ask.yml.j2"}, progress_callback=keep)
+    assert seen
+    assert seen == sorted(seen)
+
+
+async def test_a_plan_asks_no_model(paid: Experiment, server: ModelServer) -> None:
+    answer = await run(plan_only=True)
+    assert answer.structured_content["calls"] == 4
+    assert server.requests == []
+
+
+async def test_nothing_of_an_untrusted_folder_runs(untrusted: Path) -> None:
+    Experiment(untrusted).write()
+    (untrusted / "metrics.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    answer = await run()
+    assert answer.is_error
+    assert "promptls trust" in answer.structured_content["error"]["remedy"]
+    assert not (untrusted / "ran").exists()
+    assert not (untrusted / "experiments").exists()
+
+
+async def test_functions_of_an_untrusted_folder_do_not_run(untrusted: Path) -> None:
+    (untrusted / "functions.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    text = "{#---\nfunctions: functions.py\n---#}\n- name: a\n  role: user\n  content: Hi {{ f() }}\n"
+    (untrusted / "a.yml.j2").write_text(text)
+    for tool, arguments in (
+        ("check_prompts", {}),
+        ("render_prompt", {"file": "a.yml.j2"}),
+        ("count_tokens", {}),
+        ("preview_changes", {"file": "a.yml.j2"}),
+    ):
+        await call(tool, **arguments)
+    assert not (untrusted / "ran").exists()
+
+
+async def test_a_model_elsewhere_needs_a_budget(paid: Experiment, server: ModelServer) -> None:
+    answer = await run()
+    assert answer.is_error
+    assert "needs a budget" in answer.structured_content["error"]["message"]
+    assert server.requests == []
+
+
+async def test_a_run_stops_at_its_budget(paid: Experiment, server: ModelServer) -> None:
+    answer = await run(max_calls=2)
+    assert answer.is_error
+    assert len(server.requests) == 2
+
+
+async def test_runs_of_a_session_share_its_budget(paid: Experiment, server: ModelServer) -> None:
+    async with Client(create_server(Folder(Path.cwd(), max_cost=1e-9, paid=1e-9))) as client:
+        answer = await client.call_tool("run_experiment", {"file": "ask.yml.j2", "max_calls": 9})
+    assert "budget of this session" in answer.structured_content["error"]["message"]
+    assert server.requests == []
+
+
+async def test_a_model_that_the_experiment_does_not_declare_is_refused(experiment: Experiment) -> None:
+    answer = await run(models=["openai:gpt-4.1"])
+    assert "does not declare" in answer.structured_content["error"]["message"]
+
+
+async def test_a_key_goes_nowhere_without_a_grant(
+    folder: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OFFICE_KEY", "sk-planted-0123456789abcdef")
+    (folder / "promptls.toml").write_text(PRICED.format(url=server.url) + 'api_key_env = "OFFICE_KEY"\n')
+    Experiment(folder).write(model="office")
+    answer = await run(max_calls=2)
+    assert "promptls trust --key" in answer.structured_content["error"]["remedy"]
+    assert server.requests == []
+
+
+async def test_results_are_read_worst_first(experiment: Experiment) -> None:
+    await run()
+    answer = await call("read_results", run="ask.yml.j2", count=1)
+    (row,) = answer.structured_content["rows"]
+    assert row["scores"]["right"]["score"] == "no"
+    assert answer.structured_content["total"] == 4
+
+
+async def test_runs_are_listed_newest_first(experiment: Experiment) -> None:
+    first = (await run()).structured_content["run"]
+    second = (await run()).structured_content["run"]
+    listed = (await call("list_runs")).structured_content["runs"]
+    assert [each["run"] for each in listed] == [second, first]
+
+
+@pytest.mark.model
+async def test_an_agent_improves_a_prompt_and_proves_it(example: Path) -> None:
+    # The whole story as a client process sees it, with the embedded model.
+    command = StdioServerParameters(
+        command=sys.executable, args=["-m", "promptls", "mcp"], cwd=str(example), env=dict(os.environ)
+    )
+    async with stdio_client(command) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+
+        async def tool(name: str, **arguments: Any) -> Any:
+            answer = await session.call_tool(name, arguments)
+            assert not answer.is_error, answer.content[0].text
+            return answer.structured_content
+
+        prompt = "triage_v1.yml.j2"
+        before = await tool("run_experiment", file=prompt, rows="12")
+        worst = await tool("read_results", run=before["run"], count=3)
+        assert worst["rows"][0]["scores"]["labels_exact_match"]["score"] == "incorrect"
+        include = '{% include "sections/priorities.yml.j2" %}\n'
+        examples = '{% include "sections/examples.yml.j2" %}\n'
+        edited = await tool("edit_prompt", file=prompt, old=include, new=include + examples)
+        assert edited["findings"] == []
+        after = await tool("run_experiment", file=prompt, rows="12")
+        compared = await tool("compare_runs", before=before["run"], after=after["run"])
+    labels = next(each for each in compared["metrics"] if each["metric"] == "labels_exact_match")
+    assert labels["verdict"] == "better"
