@@ -111,5 +111,13 @@ async def test_a_configuration_in_python_is_checked_as_it_is_typed(editor: Edito
     start = CONFIGURATION.index("{qestion}")
     assert found.range.start == editor.position(program, start)
 
+    (fix,) = await editor.client.text_document_code_action_async(
+        types.CodeActionParams(
+            types.TextDocumentIdentifier(program), found.range, types.CodeActionContext([found])
+        )
+    )
+    assert fix.title == "Change to `question`"
+    assert "{question}" in str(fix.edit)
+
     editor.replace(program, "{qestion}", "{question}")
     assert await eventually(told, lambda diagnostics: not diagnostics) == []

@@ -404,7 +404,8 @@ def _code_action_options() -> types.CodeActionOptions:
 def _code_action(session: Session, params: types.CodeActionParams) -> Any:
     from promptls.server.requests.code_actions import code_action
 
-    return code_action(session.context, session.diagnostics, session.runs, params)
+    programs = session.program_findings
+    return code_action(session.context, session.diagnostics, programs, session.runs, params)
 
 
 @feature(types.CODE_ACTION_RESOLVE)

@@ -214,15 +214,22 @@ PROGRAM_ENDING: Final = ".py"
 
 
 async def _register_datasets(context: Context) -> None:
-    """Register hovers on datasets and in programs, if the client supports that.
+    """Register hovers on datasets and in programs, and fixes in programs, if the client supports that.
 
     Datasets are read from disk, not from the editor.
     """
     if not context.capabilities.registers_documents:
         return
-    selector = files_like(*(f"*{ending}" for ending in (*DATASET_ENDINGS, PROGRAM_ENDING)))
-    options = types.HoverRegistrationOptions(document_selector=selector)
-    await _register_documents(context, "datasets", [(types.TEXT_DOCUMENT_HOVER, options)])
+    programs = files_like(f"*{PROGRAM_ENDING}")
+    selector = [*files_like(*(f"*{ending}" for ending in DATASET_ENDINGS)), *programs]
+    fixes = types.CodeActionRegistrationOptions(
+        document_selector=programs, code_action_kinds=[types.CodeActionKind.QuickFix]
+    )
+    methods = (
+        (types.TEXT_DOCUMENT_HOVER, types.HoverRegistrationOptions(document_selector=selector)),
+        (types.TEXT_DOCUMENT_CODE_ACTION, fixes),
+    )
+    await _register_documents(context, "datasets", methods)
 
 
 _DATA: Final = ("csv", "jsonl", "ndjson", "json", "yml", "yaml")

@@ -14,6 +14,7 @@ from promptls.ide.experiments import experiment_names
 from promptls.ide.new_prompt import beginnings
 from promptls.ide.refactor import REFACTORINGS, offers, place_at
 from promptls.lint.rule import Edit, Finding
+from promptls.server.lifecycle import PROGRAM_ENDING
 from promptls.server.to_proto import from_range, is_file, path_of, to_range
 from promptls.text.positions import Span
 from promptls.workspace.disk import has_prompt_name
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from promptls.ide.refactor.refactoring import Change
     from promptls.server.context import Context
     from promptls.server.diagnostics import Diagnostics
+    from promptls.server.state.findings import ProgramFindings
     from promptls.server.state.latest_runs import LatestRuns
     from promptls.syntax.source import Source
 
@@ -33,13 +35,17 @@ RUN: Final = "promptls.run"
 
 
 def code_action(
-    context: Context, diagnostics: Diagnostics, runs: LatestRuns, params: types.CodeActionParams
+    context: Context,
+    diagnostics: Diagnostics,
+    programs: ProgramFindings,
+    runs: LatestRuns,
+    params: types.CodeActionParams,
 ) -> list[types.CodeAction | types.Command] | None:
     """Return the actions for the range, of the requested kinds."""
     path = context.prompt_path(params.text_document.uri)
     template = context.snapshot.template(path) if path else None
     if path is None or template is None:
-        return _beginnings(context, params) or _fixes_of_near_prompt(context, diagnostics, params)
+        return _beginnings(context, params) or _only_fixes(context, diagnostics, programs, params)
     only = [str(getattr(kind, "value", kind)) for kind in params.context.only or ()]
     found: list[types.CodeAction | types.Command] = []
     within = from_range(template.source, params.range, context.encoding)
@@ -85,11 +91,12 @@ def _beginnings(
     return in_form(context, path, found)
 
 
-def _fixes_of_near_prompt(
-    context: Context, diagnostics: Diagnostics, params: types.CodeActionParams
+def _only_fixes(
+    context: Context, diagnostics: Diagnostics, programs: ProgramFindings, params: types.CodeActionParams
 ) -> list[types.CodeAction | types.Command] | None:
-    """Return the fixes that turn a near-prompt into a prompt."""
+    """Return the fixes in a program, or those that turn a near-prompt into a prompt."""
     path = path_of(params.text_document.uri)
+    findings = programs.findings(path) if path.endswith(PROGRAM_ENDING) else diagnostics.findings(path)
     template = context.snapshot.template(path)
     only = [str(getattr(kind, "value", kind)) for kind in params.context.only or ()]
     if template is None or not is_wanted("quickfix", only):
@@ -97,7 +104,7 @@ def _fixes_of_near_prompt(
     within = from_range(template.source, params.range, context.encoding)
     found: list[types.CodeAction | types.Command] = [
         _fix(context, path, template.source, fix, params.context.diagnostics)
-        for fix in quick_fixes(diagnostics.findings(path), within)
+        for fix in quick_fixes(findings, within)
     ]
     return in_form(context, path, found) if found else None
 

@@ -235,6 +235,8 @@ class ProgramFindings:
         self._timer: asyncio.TimerHandle | None = None
         self._configured: Final[dict[str, _Configured]] = {}
         """The checked configurations by path; a check that is running has no findings yet."""
+        self._found: Final[dict[str, tuple[str, tuple[Finding, ...]]]] = {}
+        """The last text of each program that was checked, and its findings."""
 
     def on_did_change(self, path: str) -> None:
         """Check a document with a new text after a pause."""
@@ -245,7 +247,14 @@ class ProgramFindings:
     def on_did_close(self, path: str) -> None:
         """Remove the diagnostics of a closed document."""
         self._configured.pop(path, None)
+        self._found.pop(path, None)
         self._publisher.publish(path, [])
+
+    def findings(self, path: str) -> tuple[Finding, ...]:
+        """Return the findings in the current text of a program; empty if they are not known yet."""
+        held = self._context.snapshot.held.get(path)
+        text, found = self._found.get(path, ("", ()))
+        return found if held is not None and held.template.source.text == text else ()
 
     def close(self) -> None:
         """Cancel the check."""
@@ -279,6 +288,7 @@ class ProgramFindings:
         if findings is None:
             return None
         findings = findings_of_program(snapshot, path, source.text, findings)
+        self._found[path] = source.text, findings
         return [diagnostic_json(self._context, source, finding) for finding in findings]
 
     def _configuration(self, path: str, text: str, project: ProjectFile) -> tuple[Finding, ...] | None:
