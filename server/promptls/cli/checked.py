@@ -85,6 +85,8 @@ class Checked:
         if self.snapshot.project(file.path).excludes(file.path):
             return "not checked: the settings exclude it"
         if file.path.endswith(".py"):
+            if "raw_template" in file.text:
+                return "not checked: its `raw_template` is computed when the program runs"
             return "not checked: no OpenCompass configuration, and no calls that load prompts"
         return "not a prompt: no list of parts, and no mapping with `instruction` or `infer_cfg`"
 
