@@ -121,3 +121,20 @@ def test_names_in_the_text_are_explained(tmp_path: Path) -> None:
     assert found is not None
     assert program[found.span.start : found.span.end] == "escape_special_characters"
     assert hover_in_program(snapshot, str(tmp_path / "app.py"), 0) is None
+
+
+QUOTED = """
+- name: a
+  content: "{{ text }}"
+"""
+
+
+@pytest.mark.parametrize(
+    "value", ["'say \"hi\"'", "f'\"{x}\" is'", "json.dumps({'a': x})"], ids=["a text", "an f-string", "JSON"]
+)
+def test_each_call_that_ends_the_quotes_with_its_data_is_an_error(tmp_path: Path, value: str) -> None:
+    call = f"Prompt(raw_template=raw, template_data={{'text': {value}}})\n"
+    good = "Prompt(raw_template=raw, template_data={'text': 'x'})\n"
+    text, findings = checked(tmp_path, f"raw = '''{QUOTED}'''\n{call}{good}{call}")
+    errors = [each.span.start for each in findings if each.severity == "error"]
+    assert errors == [text.index("text':"), text.rindex("text':")]

@@ -46,8 +46,10 @@ def findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Finding
         if made is None:
             continue
         found |= dict.fromkeys(findings_in_template(*made, path, text, written))
-        if own is not None and written.call is not None:
-            for finding in _found(*made, written.call, text):
+        if own is None:
+            continue
+        for call in written.calls:
+            for finding in _found(*made, call, text):
                 placed = _placed(finding, path, made[1], written)
                 found[placed.of(RULE.name, placed.severity or own)] = None
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.message)))

@@ -34,8 +34,8 @@ class WrittenTemplate:
 
     text: str
     characters: tuple[Span, ...]
-    call: TemplateCall | None
-    """The call that provides its data, if it can be determined."""
+    calls: tuple[TemplateCall, ...]
+    """The calls that provide its data, if they can be determined."""
     number: int
 
     def span(self, span: Span) -> Span:
@@ -57,18 +57,23 @@ class WrittenTemplate:
 @lru_cache(maxsize=32)
 def written_templates(text: str, path: str) -> tuple[WrittenTemplate, ...]:
     """Return the templates in the Python text of the file at `path`."""
-    found = []
-    seen: set[int] = set()
+    found: dict[int, WrittenTemplate] = {}
     places = PythonPlaces(text, begin=int(text.startswith("\ufeff")))
     with warnings.catch_warnings():
         # Python's warnings about escapes are reported when the program is run.
         warnings.simplefilter("ignore")
         for number, raw in enumerate(raw_templates_in(text.removeprefix("\ufeff"), path), start=1):
             made = _written(raw.node, raw.scope, places)
-            if made is not None and made[0] and made[1][0].start not in seen:
-                seen.add(made[1][0].start)
-                found.append(WrittenTemplate(made[0], tuple(made[1]), raw.call, number))
-    return tuple(found)
+            if made is None or not made[0]:
+                continue
+            calls = () if raw.call is None else (raw.call,)
+            start = made[1][0].start
+            known = found.get(start)
+            if known is None:
+                found[start] = WrittenTemplate(made[0], tuple(made[1]), calls, number)
+            else:
+                found[start] = replace(known, calls=(*known.calls, *calls))
+    return tuple(found.values())
 
 
 def _written(node: ast.expr, scope: Scope, places: PythonPlaces) -> tuple[str, list[Span]] | None:
@@ -142,7 +147,7 @@ def templates_of_program(snapshot: Snapshot, path: str) -> list[tuple[Snapshot, 
     for written in written_templates(program.source.text, path) if program is not None else ():
         made = inside(snapshot, path, written)
         if made is not None:
-            arguments = written.call.given if written.call is not None else ()
+            arguments = written.calls[0].given if written.calls else ()
             data = {name: shape.value for name, shape in arguments if isinstance(shape, Constant)}
             found.append((*made, data))
     return found

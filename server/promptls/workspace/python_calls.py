@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
@@ -40,6 +41,10 @@ def given_shape(node: ast.expr, scope: Scope, depth: int = 0) -> Shape:
             func=ast.Attribute(value=ast.Constant(value=str() as between), attr="join"), args=[items]
         ):
             return _joined_text(between, items, scope, depth)
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="json"), attr="dumps"), args=[ast.Dict(keys=[_, *_])]
+        ):
+            return constant(f'{{"{ELSE}": {ELSE}}}')
         case ast.List(elts=items) | ast.Tuple(elts=items):
             return rows(given_shape(item, scope, depth + 1) for item in items)
         case ast.Dict() | ast.Call(func=ast.Name(id="dict"), args=[]):
@@ -49,13 +54,14 @@ def given_shape(node: ast.expr, scope: Scope, depth: int = 0) -> Shape:
 
 ELSE: Final = "…"
 """The placeholder in a text for pieces that are not literal."""
+_BREAKING: Final = re.compile(r'[\n"]')
 
 
 def _text(pieces: Iterable[str | None]) -> Shape:
-    """Return the shape of a concatenation, with its value if all of it or a line break is known."""
+    """Return the shape of a concatenation, with its value if all of it is known, or what may break YAML."""
     known = list(pieces)
     made = "".join(ELSE if piece is None else piece for piece in known)
-    return constant(made) if None not in known or "\n" in made else Shape("text")
+    return constant(made) if None not in known or _BREAKING.search(made) else Shape("text")
 
 
 def _piece(node: ast.expr, scope: Scope, depth: int) -> str | None:
