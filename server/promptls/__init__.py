@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from promptls.api.template import PromptTemplate, load
     from promptls.datasets.backends import Backend
     from promptls.datasets.dataset import Dataset, DatasetStream
-    from promptls.dialects.prompt_poet.cleanup import Markers
     from promptls.dialects.prompt_poet.parts import PromptPart, PromptSection
+    from promptls.dialects.prompt_poet.vocabulary import Markers
     from promptls.experiments.python.functions import ExperimentResults, experiment
     from promptls.metrics.metric import MetricResult, discrete_metric, numeric_metric, ranking_metric
 
@@ -64,7 +64,7 @@ _HOME = {
     "DatasetStream": "promptls.datasets.dataset",
     "ExperimentResults": "promptls.experiments.python.functions",
     "experiment": "promptls.experiments.python.functions",
-    "Markers": "promptls.dialects.prompt_poet.cleanup",
+    "Markers": "promptls.dialects.prompt_poet.vocabulary",
     "MetricResult": "promptls.metrics.metric",
     "Prompt": "promptls.api.prompt",
     "PromptError": "promptls.api.error",

@@ -14,11 +14,10 @@ import pytest
 
 from promptls.convert.registry import convert
 from promptls.ide.opencompass_python import findings_of_file
-from promptls.rendering.evaluation_data import evaluation_job
 from promptls.rendering.execute import execute
 from promptls.rendering.make import job_for
 from promptls.rendering.outcome import RenderFailure
-from promptls.rendering.samples import placeholder_sample
+from promptls.rendering.samples import evaluation_job, placeholder_sample
 from promptls.text.errors import UserError
 from promptls.workspace.configuration_files import ConfigurationFiles
 from promptls.workspace.workspace import Workspace

@@ -10,7 +10,7 @@ import pytest
 
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.render import render_text
-from promptls.rendering.source_map.render import render_mapped
+from promptls.rendering.source_map.templates import render_mapped
 from support.corpus import corpus
 from support.mapped import check
 

@@ -9,7 +9,6 @@ import pytest
 
 from oracle import recorded
 from promptls.dialects.opencompass.evaluation_prompt import EvaluationPrompt, build_evaluation_prompt
-from promptls.dialects.opencompass.failures import OpenCompassError
 from promptls.dialects.opencompass.meta_template import (
     LaidOut,
     MetaTemplate,
@@ -17,7 +16,7 @@ from promptls.dialects.opencompass.meta_template import (
     build_meta_template,
     lay_out,
 )
-from promptls.dialects.opencompass.prompt_list import Messages, Prompt, PromptList
+from promptls.dialects.opencompass.prompt_list import Messages, OpenCompassError, Prompt, PromptList
 from support.opencompass_viewer import ViewedModel, viewer_lines
 
 USUAL_CONTEXT = 2048

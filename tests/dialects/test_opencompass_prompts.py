@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from promptls.dialects.opencompass.evaluation_prompt import build_evaluation_prompt, fitted
-from promptls.dialects.opencompass.failures import OpenCompassError
 from promptls.dialects.opencompass.meta_template import build_meta_template, lay_out
-from promptls.dialects.opencompass.prompt_list import Messages, PromptList
-from promptls.dialects.opencompass.reader import build_reader, chosen
+from promptls.dialects.opencompass.prompt_list import Messages, OpenCompassError, PromptList
 from promptls.dialects.opencompass.retriever import LegacyChoice, SentenceModel
+from promptls.dialects.opencompass.templates import build_reader, chosen
 
 TRAIN = [{"q": "two and two", "a": "4"}, {"q": "the red house", "a": "B"}, {"q": "a blue house", "a": "C"}]
 TEST = [

@@ -9,11 +9,18 @@ from typing import Any
 import pytest
 
 from oracle import recorded
-from promptls.dialects.prompt_poet.cleanup import Markers
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import PartCount, PromptPart, count_parts, joined, messages
+from promptls.dialects.prompt_poet.parts import (
+    PartCount,
+    PromptPart,
+    count_parts,
+    joined,
+    messages,
+    truncate,
+    truncation_blocks,
+)
 from promptls.dialects.prompt_poet.render import RenderOptions, render, render_text
-from promptls.dialects.prompt_poet.truncation import truncate, truncation_blocks
+from promptls.dialects.prompt_poet.vocabulary import Markers
 from promptls.tokens.counting import count_strictly
 from support.prompt_poet_cases import data_of, plain, written
 

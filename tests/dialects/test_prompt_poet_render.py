@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from promptls.dialects.prompt_poet.cleanup import escape, unescape
 from promptls.dialects.prompt_poet.environment import CompiledTemplates
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.render import RenderOptions, render, render_text
+from promptls.dialects.prompt_poet.vocabulary import escape, unescape
 
 
 class Folder:

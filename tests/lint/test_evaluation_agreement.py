@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptls.dialects.opencompass.evaluation_prompt import build_evaluation_prompt
-from promptls.dialects.opencompass.failures import OpenCompassError
 from promptls.dialects.opencompass.meta_template import MetaTemplate, build_layout, lay_out
-from promptls.dialects.opencompass.prompt_list import Messages, Prompt
+from promptls.dialects.opencompass.prompt_list import Messages, OpenCompassError, Prompt
 from promptls.lint.rule import Finding
 from promptls.lint.runner import check
 from promptls.workspace.workspace import Workspace

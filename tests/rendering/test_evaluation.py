@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from promptls.rendering.evaluation_data import evaluation_job
 from promptls.rendering.execute import execute
 from promptls.rendering.job import RenderJob
 from promptls.rendering.make import COMPARING_SECONDS, job_for, limits_for
 from promptls.rendering.outcome import RenderFailure, Rendering, packed_outcome, unpacked_outcome
-from promptls.rendering.samples import row_sample, samples_of
+from promptls.rendering.samples import evaluation_job, row_sample, samples_of
 from promptls.workspace.workspace import Workspace
 
 READER = "reader_cfg: {input_columns: [q], output_column: a}\n"

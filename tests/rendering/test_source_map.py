@@ -16,8 +16,8 @@ from promptls.dialects.prompt_poet.parts import PromptPart
 from promptls.dialects.prompt_poet.render import RenderOptions, parse_parts, render_text
 from promptls.rendering.source_map.data_paths import turns_of
 from promptls.rendering.source_map.parts import part_segments
-from promptls.rendering.source_map.render import render_mapped
 from promptls.rendering.source_map.rendered import RenderedMap, Segment
+from promptls.rendering.source_map.templates import render_mapped
 from support.generated_prompts import Generator
 from support.mapped import FOLDER, PATH, check, mapped
 from support.prompt_poet_cases import data_of, written

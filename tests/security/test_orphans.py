@@ -14,8 +14,7 @@ from typing import IO, Any
 import pytest
 
 import promptls
-from promptls.rendering import frames
-from promptls.rendering.job import RenderJob
+from promptls.rendering.job import RenderJob, encode_frame, read_frame
 from promptls.rendering.worker import MarkFile
 from support.experiment_folder import Folder
 from support.waiting import wait_until
@@ -128,10 +127,10 @@ def test_a_worker_ends_with_its_input_in_the_middle_of_a_job(tmp_path: Path) -> 
     mark = MarkFile()
     worker = started("promptls.rendering.process", "none", mark.argument, pass_fds=mark.inherited)
     with worker:
-        assert frames.read(stream(worker.stdout)) == {"ready": True}
+        assert read_frame(stream(worker.stdout)) == {"ready": True}
         job = RenderJob(path=str(tmp_path / "a.yml.j2"), text=f"- name: a\n  content: '{LOOP}'\n")
         request = {"id": 1, "job": job.to_json(), "seconds": 600.0, "tells_start": False}
-        stream(worker.stdin).write(frames.encode(request))
+        stream(worker.stdin).write(encode_frame(request))
         stream(worker.stdin).flush()
         wait_until(lambda: mark.place(unseen=False) is not None)
         stream(worker.stdin).close()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from jinja2 import Environment
 
-from promptls.semantic.placeholders import placeholder
+from promptls.rendering.samples import placeholder
 from promptls.semantic.template import Template
 from promptls.syntax.source import Source
 from support.shapes import input_shapes

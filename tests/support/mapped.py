@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from promptls.dialects.prompt_poet.render import render_text
-from promptls.rendering.source_map.render import render_mapped
 from promptls.rendering.source_map.rendered import RenderedMap, Segment
+from promptls.rendering.source_map.templates import render_mapped
 
 FOLDER = "/project"
 PATH = f"{FOLDER}/main.yml.j2"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.truncation.lab import Trial, advise
+from promptls.truncation.candidates import Trial, advise
 from promptls.truncation.prefix_cache import CACHES
 from promptls.truncation.simulation import Simulation, TurnResult
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptls.truncation.growing import (
+from promptls.truncation.simulation import (
     growing_inputs,
     grown,
     lengthened,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from promptls.truncation.lab import Findings, LabQuestion, candidate_limits, candidate_steps, explore
-from promptls.truncation.prefix_cache import CACHES
-from promptls.truncation.turns import Chat, Piece
+from promptls.truncation.candidates import Findings, LabQuestion, candidate_limits, candidate_steps, explore
+from promptls.truncation.prefix_cache import CACHES, Chat, Piece
 
 
 def growing_chat(turns: int, size: int = 40, fixed: int = 100, priority: object = 1) -> Chat:

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.dialects.prompt_poet.truncation import NO_LIMIT, truncate
-from promptls.truncation.prefix_cache import CACHES, cache_of, shared_prefix
+from promptls.dialects.prompt_poet.parts import NO_LIMIT, truncate
+from promptls.truncation.prefix_cache import CACHES, Chat, Piece, cache_of, shared_prefix
 from promptls.truncation.simulation import simulate
-from promptls.truncation.turns import Chat, Piece
 
 EXACT = CACHES["exact"]
 

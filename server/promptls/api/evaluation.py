@@ -12,8 +12,7 @@ import yaml
 from promptls.api.error import PromptError
 from promptls.api.rendered import Counting, RenderedPrompt
 from promptls.api.template import PromptTemplate
-from promptls.dialects.opencompass.failures import ConfigPath, OpenCompassError
-from promptls.dialects.opencompass.prompt_list import complete_rows
+from promptls.dialects.opencompass.prompt_list import ConfigPath, OpenCompassError, complete_rows
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.parts import PromptPart

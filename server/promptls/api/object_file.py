@@ -13,8 +13,8 @@ from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.parts import PromptPart
 from promptls.dialects.prompt_poet.render import RenderOptions
-from promptls.dialects.ragas.file import RagasPrompt, load_json, ragas_text, read_ragas
 from promptls.dialects.ragas.prompt_object import PromptObjectError
+from promptls.dialects.ragas.saved_prompt import RagasPrompt, load_json, ragas_text, read_ragas
 from promptls.text.packed import is_json_file, unpacked
 
 

@@ -14,10 +14,9 @@ from jinja2 import Environment, Template
 from promptls.api.error import PromptError
 from promptls.api.rendered import Encode, encoder
 from promptls.api.template import CompiledFiles, load_items
-from promptls.dialects.prompt_poet.cleanup import Markers
 from promptls.dialects.prompt_poet.environment import FolderLoader, make_environment
 from promptls.dialects.prompt_poet.failures import PromptPoetError, render_failure
-from promptls.dialects.prompt_poet.parts import PromptPart, count_parts, joined, messages
+from promptls.dialects.prompt_poet.parts import NO_LIMIT, PromptPart, count_parts, joined, messages, truncate
 from promptls.dialects.prompt_poet.render import (
     RenderOptions,
     load_template,
@@ -25,7 +24,7 @@ from promptls.dialects.prompt_poet.render import (
     render_loaded,
     template_data,
 )
-from promptls.dialects.prompt_poet.truncation import NO_LIMIT, truncate
+from promptls.dialects.prompt_poet.vocabulary import Markers
 
 RAW_NAME: Final = "raw_template"
 """The path that errors report for templates without a file."""

@@ -9,8 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from promptls.api.error import PromptError
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import PromptPart, count_parts, joined, messages
-from promptls.dialects.prompt_poet.truncation import NO_LIMIT, truncate
+from promptls.dialects.prompt_poet.parts import NO_LIMIT, PromptPart, count_parts, joined, messages, truncate
 
 Encode: TypeAlias = Callable[[str], Sequence[int]]
 """A function that returns a text's token ids, as Prompt Poet's `encode_func`."""

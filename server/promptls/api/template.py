@@ -19,9 +19,9 @@ from jinja2.sandbox import SandboxedEnvironment
 from promptls.api.error import PromptError
 from promptls.api.rendered import Counting, Encode, RenderedPrompt, counter
 from promptls.dialects.prompt_poet import document
-from promptls.dialects.prompt_poet.cleanup import DEFAULT_MARKERS, Markers
 from promptls.dialects.prompt_poet.environment import FolderLoader, make_environment
 from promptls.dialects.prompt_poet.failures import PromptPoetError
+from promptls.dialects.prompt_poet.parts import NO_LIMIT
 from promptls.dialects.prompt_poet.render import (
     RenderedText,
     RenderOptions,
@@ -29,9 +29,9 @@ from promptls.dialects.prompt_poet.render import (
     parse_parts,
     render_loaded,
 )
-from promptls.dialects.prompt_poet.truncation import NO_LIMIT
+from promptls.dialects.prompt_poet.vocabulary import DEFAULT_MARKERS, Markers
 from promptls.rendering.failures import Culprit, culprit_of
-from promptls.rendering.source_map.render import render_mapped
+from promptls.rendering.source_map.templates import render_mapped
 from promptls.security.files import Stamp, kept_by_file, stamp_of
 from promptls.text.packed import is_json_file
 

@@ -258,7 +258,7 @@ def findings_of_renderings(
     template is run, in the sandbox, and the rules skip what functions of the user may affect.
     """
     from promptls.lint.runner import RENDERING_RULES, check_rendering, needs_rendering
-    from promptls.rendering.folder_code import code_of_rendering
+    from promptls.rendering.make import code_of_rendering
 
     if not any(rule.name in rules for rule in RENDERING_RULES):
         return RenderingFindings({})

@@ -83,7 +83,7 @@ def trust_to_render(chosen: ChosenFiles, paths: Sequence[str], *, this_time: boo
 
     Raises UsageError like `require_trust`.
     """
-    from promptls.rendering.folder_code import code_of_rendering
+    from promptls.rendering.make import code_of_rendering
 
     if trust_where_decided(chosen.workspace, this_time=this_time):
         return

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from promptls.cli.chosen_files import ChosenFiles, choose, refuse_other_files
 from promptls.cli.permission import is_trusted, refused, trust_where_decided
-from promptls.rendering.folder_code import code_of_rendering
+from promptls.rendering.make import code_of_rendering
 from promptls.security.files import ANYWHERE, joined, reading_within, scope_of
 from promptls.security.trust import FolderCode, printable
 from promptls.text.errors import FilePlace, UsageError

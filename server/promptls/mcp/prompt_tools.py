@@ -37,7 +37,7 @@ async def check_prompts(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
 def _checked(chosen: ChosenFiles, rules: list[str] | None = None) -> Answer:
     from promptls.cli.arguments import chosen_rules
     from promptls.cli.checked import checked_files
-    from promptls.rendering.folder_code import code_of_rendering
+    from promptls.rendering.make import code_of_rendering
     from promptls.semantic.kind import Kind
 
     files, incomplete = checked_files(chosen, chosen_rules(rules, None))

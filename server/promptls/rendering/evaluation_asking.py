@@ -18,7 +18,6 @@ from typing import Any, Final, NamedTuple
 from packaging.version import Version
 
 from promptls.dialects.opencompass.evaluation_prompt import EvaluationPrompt, build_evaluation_prompt, fitted
-from promptls.dialects.opencompass.failures import OpenCompassError
 from promptls.dialects.opencompass.meta_template import (
     LaidOut,
     MetaTemplate,
@@ -27,10 +26,9 @@ from promptls.dialects.opencompass.meta_template import (
     lay_out,
     show_without_model,
 )
-from promptls.dialects.opencompass.prompt_list import Messages, Prompt, PromptList, Row
-from promptls.dialects.opencompass.reader import chosen
+from promptls.dialects.opencompass.prompt_list import Messages, OpenCompassError, Prompt, PromptList, Row
 from promptls.dialects.opencompass.retriever import Pick, Retriever, SentenceModel, Vectors
-from promptls.dialects.opencompass.templates import PromptTemplate
+from promptls.dialects.opencompass.templates import PromptTemplate, chosen
 from promptls.embeddings import minilm
 from promptls.embeddings.language_model import NAME, embedded_scorer
 from promptls.rendering.job import plain

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import yaml
 
-from promptls.dialects.prompt_poet.cleanup import escape
 from promptls.dialects.prompt_poet.document import OTHER_REMEDY, REMEDIES, VALUES_HINT
 from promptls.dialects.prompt_poet.failures import PromptPoetError
+from promptls.dialects.prompt_poet.vocabulary import escape
 from promptls.rendering.functions_file import line_in_functions
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderFailure

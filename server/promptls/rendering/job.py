@@ -1,12 +1,17 @@
-"""Rendering jobs, and their serialization for the worker."""
+"""Rendering jobs: their serialization for the worker, and the messages that carry them.
+
+A message is a four-byte length, then JSON in ASCII.
+"""
 
 from __future__ import annotations
 
 import base64
 import datetime as dt
+import json
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, Final, Literal, NamedTuple, TypeAlias
 
 from promptls.rendering.outcome import RenderFailure
 from promptls.text.format import shortened
@@ -337,3 +342,37 @@ class LabRequest:
         chats = tuple(LabChat(**{**chat, "data": unpack(chat["data"])}) for chat in value["chats"])
         lists = {name: tuple(value[name]) for name in ("keys", "limits", "steps")}
         return cls(**{**value, **lists, "job": RenderJob.from_json(value["job"]), "chats": chats})
+
+
+_LENGTH = struct.Struct(">I")
+HEADER_BYTES = _LENGTH.size
+
+
+def encode_frame(message: Any) -> bytes:
+    """Return `message` as one frame. Lone surrogates are supported, since JSON escapes them."""
+    body = json.dumps(message).encode("ascii")
+    return _LENGTH.pack(len(body)) + body
+
+
+def body_length(header: bytes) -> int:
+    """Return the number of bytes that follow the `header`."""
+    length: int = _LENGTH.unpack(header)[0]
+    return length
+
+
+def decode_frame(body: bytes) -> Any:
+    """Return the message in the `body` of a frame."""
+    return json.loads(body)
+
+
+def read_frame(stream: BinaryIO) -> Any:
+    """Return the next message of `stream`; raises EOFError if the other side has closed it."""
+    return decode_frame(_read_exactly(stream, body_length(_read_exactly(stream, HEADER_BYTES))))
+
+
+def _read_exactly(stream: BinaryIO, length: int) -> bytes:
+    """Return `length` bytes; raises EOFError if the stream ends before."""
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError
+    return data

@@ -14,8 +14,8 @@ from promptls.rendering.worker import Limits, RenderWorker, Tell
 from promptls.semantic.kind import Kind
 from promptls.text.errors import FilePlace, UsageError, optional
 from promptls.text.suggest import did_you_mean
-from promptls.truncation.growing import growing_inputs
 from promptls.truncation.prefix_cache import CACHES, cache_of
+from promptls.truncation.simulation import growing_inputs
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:

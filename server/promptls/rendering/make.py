@@ -1,4 +1,4 @@
-"""Make the rendering of a file of the workspace, with its token counts."""
+"""Make the rendering of a file of the workspace, with its token counts, and say what code that runs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from statistics import median_low
 from typing import Any, Final, TypeAlias
 
-from promptls.dialects.opencompass.vocabulary import COMPARING_RETRIEVERS
-from promptls.rendering.evaluation_data import evaluation_job
+from promptls.dialects.opencompass.vocabulary import COMPARING_RETRIEVERS, EMBEDDING_RETRIEVERS
+from promptls.rendering.evaluation_asking import is_package_there
 from promptls.rendering.file_rendering import (
     NO_SAMPLE,
     FileRendering,
@@ -30,9 +30,10 @@ from promptls.rendering.file_rendering import (
 from promptls.rendering.job import Kind as JobKind
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderFailure, Rendering
-from promptls.rendering.samples import Sample, default_sample, given_samples, row_samples
+from promptls.rendering.samples import Sample, default_sample, evaluation_job, given_samples, row_samples
 from promptls.rendering.worker import CountingError, Limits, RenderWorker, limits_of
 from promptls.security.environment import readable_variables, visible_variables
+from promptls.security.trust import FolderCode
 from promptls.semantic.evaluation import Evaluation, evaluation_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
@@ -366,3 +367,26 @@ def _part_counts(
         if (parts := brought_in(snapshot, by_file, target)) is not None:
             included[target] = sum(part.tokens for part in parts)
     return own, included
+
+
+def code_of_rendering(snapshot: Snapshot, paths: Iterable[str]) -> FolderCode:
+    """Return the Python files and models that rendering the files at `paths` loads from their folders."""
+    files = list(paths)
+    python = dict.fromkeys(name for path in files for name in _functions(snapshot, path))
+    models = dict.fromkeys(name for path in files for name in _sentence_models(snapshot, path))
+    return FolderCode(tuple(python), tuple(models))
+
+
+def _functions(snapshot: Snapshot, path: str) -> Iterator[str]:
+    file = functions_path(snapshot, path)
+    if file is not None and snapshot.exists(file):
+        yield os.path.basename(file)  # noqa: PTH119 - also for a name that is invalid for a file
+
+
+def _sentence_models(snapshot: Snapshot, path: str) -> Iterator[str]:
+    template = snapshot.template(path)
+    if template is None or snapshot.kind(path) is not Kind.EVALUATION or not is_package_there():
+        return
+    evaluation = evaluation_of(template.source.whole)
+    if evaluation is not None and evaluation.retriever_class in EMBEDDING_RETRIEVERS:
+        yield f"the sentence model of its {evaluation.retriever_class}"

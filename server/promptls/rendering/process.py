@@ -20,10 +20,9 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any, BinaryIO, NoReturn, TypeAlias
 
-from promptls.rendering import frames
 from promptls.rendering.execute import execute, execute_rows
 from promptls.rendering.functions_file import MODULE_PREFIX
-from promptls.rendering.job import LabRequest, RenderJob, packed_rows, unpack
+from promptls.rendering.job import LabRequest, RenderJob, encode_frame, packed_rows, read_frame, unpack
 from promptls.rendering.outcome import RenderFailure, packed_outcome
 from promptls.rendering.worker import MARK, limit_memory
 from promptls.security.files import FileScope, reading_within
@@ -61,7 +60,7 @@ class Outbox:
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Write one message and flush the stream."""
-        frame = frames.encode(message)
+        frame = encode_frame(message)
         with self._lock:
             self._stream.write(frame)
             self._stream.flush()
@@ -150,7 +149,7 @@ def main(arguments: list[str]) -> NoReturn:
 def _read(inbox: BinaryIO, requests: SimpleQueue[Mapping[str, Any]]) -> None:
     try:
         while True:
-            requests.put(frames.read(inbox))
+            requests.put(read_frame(inbox))
     finally:
         # Nothing is waiting for a response any more.
         os._exit(0)

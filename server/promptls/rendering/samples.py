@@ -16,13 +16,13 @@ from typing import Any, Final
 
 import yaml
 
-from promptls.datasets.files import open_dataset
+from promptls.datasets.files import SUFFIXES, open_dataset
+from promptls.dialects.opencompass.prompt_list import Row, complete_rows
 from promptls.dialects.ragas.saved_prompt import SavedPrompt, example_inputs, saved_prompt_in
-from promptls.rendering.evaluation_data import columns_of, evaluation_data
-from promptls.rendering.job import is_boundless
-from promptls.security.files import FileTooLargeError, kept_by_file, read_text
+from promptls.rendering.job import EvaluationData, EvaluationJob, is_boundless
+from promptls.security.files import FileTooLargeError, is_file, is_folder, kept_by_file, read_text
+from promptls.semantic.evaluation import evaluation_of, fields_in, scalars_in
 from promptls.semantic.kind import Kind
-from promptls.semantic.placeholders import placeholder
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.yaml.compose import compose
@@ -31,6 +31,156 @@ from promptls.text.positions import Span
 from promptls.text.suggest import did_you_mean
 from promptls.workspace.contract import NeededInput, inputs_of
 from promptls.workspace.snapshot import Snapshot
+
+USUAL_SPLITS: Final = {"train": "train", "test": "test"}
+
+
+def rows_of(data: EvaluationData) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    """Return the training rows and the test rows; raises UserError for datasets that cannot be read."""
+    test = _rows_of(data.test) if data.test else data.examples
+    if data.train:
+        return _rows_of(data.train), test
+    return data.examples or test, test
+
+
+def evaluation_data(template: Template, path: str) -> EvaluationData:
+    """Return the data of the evaluation prompt at `path`; an experiment's dataset may be missing."""
+    declared = template.declarations
+    reader = declared.data.get("reader_cfg")
+    reader = reader if isinstance(reader, Mapping) else {}
+    splits = {name: str(reader.get(f"{name}_split") or name) for name in USUAL_SPLITS}
+    folder = Path(path).parent
+    named = declared.data.get("path")
+    named = folder / named if isinstance(named, str) and named else None
+    found = {}
+    if named is not None and (is_file(named) or is_folder(named)):
+        found = {name: _split_file(named, split) for name, split in splits.items()}
+    test = found.get("test")
+    for experiment in (declared.settings.experiments or {}).values():
+        test = folder / experiment.dataset
+        break
+    train = found.get("train")
+    return EvaluationData(
+        test=str(test) if test else None,
+        train=str(train) if train and train != found.get("test") else None,
+        examples=tuple(example.data for example in declared.examples),
+    )
+
+
+def columns_of(template: Template) -> tuple[str, ...]:
+    """Return the columns that an evaluation prompt uses: those of its reader, and the fields in its texts."""
+    chunk = template.source.whole
+    evaluation = evaluation_of(chunk)
+    if evaluation is None:
+        return ()
+    fields = (
+        field.name
+        for each in evaluation.templates
+        for body in each.bodies
+        for scalar in scalars_in(body)
+        for field in fields_in(chunk, scalar)
+    )
+    return tuple(dict.fromkeys((*(evaluation.columns or ()), *fields)))
+
+
+def _split_file(named: Path, split: str) -> Path:
+    """Return the file of a split: the one with its name in a folder, or else the file itself."""
+    if is_file(named):
+        return named
+    files = [named / f"{split}{suffix}" for suffix in SUFFIXES]
+    return next((file for file in files if is_file(file)), files[0])
+
+
+@kept_by_file(8)
+def _rows_of(path: str) -> tuple[Row, ...]:
+    return tuple(complete_rows([dict(row.values) for row in open_dataset(path).rows()]))
+
+
+def evaluation_job(
+    snapshot: Snapshot, path: str, *, row: int | None = None, rows: int = 1, meta_template: str | None = None
+) -> EvaluationJob:
+    """Return the job to preview the evaluation prompt at `path`: `rows` rows (0 for all), from `row` on."""
+    template = snapshot.template(path)
+    return EvaluationJob(
+        data=evaluation_data(template, path) if template else EvaluationData(),
+        row=row,
+        rows=rows,
+        meta_template=meta_template,
+        meta_templates=snapshot.project(path).settings.meta_templates,
+    )
+
+
+_KEY: Final = "key"
+"""The only key of a mapping whose keys are not literal."""
+_TURNS: Final = 2
+"""How many elements a list has: two show what a loop repeats."""
+_MAX_DOUBLED: Final = 3
+"""How many nested lists have that many elements; deeper ones have one, to avoid exponential growth."""
+_PREFERRED: Final = ("list", "mapping")
+"""The preferred kind of a value that may be of several kinds: the one that shows most of the template."""
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+def placeholder(name: str, shape: Shape, schema: Mapping[str, Any] = _NOTHING) -> Any:
+    """Return a value of this shape: text containing the name, a number, or a list or mapping of such values.
+
+    A default, constant, example or `enum` in the JSON Schema takes precedence over the shape.
+    """
+    return _value(name, shape, schema, _MAX_DOUBLED)
+
+
+def _value(name: str, shape: Shape, schema: Mapping[str, Any], doubled: int) -> Any:
+    for key in ("default", "const"):
+        if key in schema:
+            return schema[key]
+    for key in ("examples", "enum"):
+        if isinstance(schema.get(key), list) and schema[key]:
+            return schema[key][0]
+    if shape.kind == "union":
+        shape = next((each for each in shape.alternatives if each.kind in _PREFERRED), shape.alternatives[0])
+    match shape.kind:
+        case "number":
+            return _number(schema)
+        case "boolean":
+            return True
+        case "list":
+            return _elements(name, shape, schema, doubled)
+        case "mapping":
+            return _mapping(name, shape, schema, doubled)
+        case _:
+            return None if schema.get("type") == "null" else f"<{name}>"
+
+
+def _number(schema: Mapping[str, Any]) -> float:
+    """Return two, so that a loop over a range repeats; one if the schema declares a type."""
+    least = schema.get("minimum")
+    if isinstance(least, (int, float)) and not isinstance(least, bool):
+        return least
+    return {"integer": 1, "number": 1.0}.get(str(schema.get("type")), _TURNS)
+
+
+def _elements(name: str, shape: Shape, schema: Mapping[str, Any], doubled: int) -> list[Any]:
+    count = _TURNS if doubled else 1
+    below = shape.element or Shape()
+    items = _mapping_under(schema, "items")
+    return [_value(f"{name} {number}", below, items, max(doubled - 1, 0)) for number in range(1, count + 1)]
+
+
+def _mapping(name: str, shape: Shape, schema: Mapping[str, Any], doubled: int) -> dict[str, Any]:
+    declared = _mapping_under(schema, "properties")
+    if not shape.keys:
+        return {_KEY: _value(f"{name}.{_KEY}", shape.element or Shape(), _NOTHING, doubled)}
+    return {
+        key: _value(f"{name}.{key}", below, _mapping_under(declared, key), doubled)
+        for key, below in shape.keys
+        if below.kind != "callable"
+    }
+
+
+def _mapping_under(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    below = schema.get(key)
+    return below if isinstance(below, dict) else _NOTHING
+
 
 PLACEHOLDERS: Final = "placeholders"
 """The sample whose values are made up."""

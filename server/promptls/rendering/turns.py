@@ -16,7 +16,10 @@ from promptls.rendering.job import LabChat, LabRequest, RenderJob
 from promptls.rendering.outcome import RenderFailure
 from promptls.tokens.counting import count
 from promptls.tokens.encodings import load
-from promptls.truncation.growing import (
+from promptls.truncation.candidates import Findings, LabQuestion, explore
+from promptls.truncation.prefix_cache import CACHES, Chat, Piece, may_go
+from promptls.truncation.report import LabJson
+from promptls.truncation.simulation import (
     growing_inputs,
     grown,
     lengthened,
@@ -24,10 +27,6 @@ from promptls.truncation.growing import (
     messages_a_turn,
     turn_sizes,
 )
-from promptls.truncation.lab import Findings, LabQuestion, explore
-from promptls.truncation.prefix_cache import CACHES
-from promptls.truncation.report import LabJson
-from promptls.truncation.turns import Chat, Piece, may_go
 
 
 class ChatPieces:

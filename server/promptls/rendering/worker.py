@@ -17,8 +17,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from promptls.rendering import frames
-from promptls.rendering.job import RenderJob, RowsRendered, pack, unpacked_rows
+from promptls.rendering.job import (
+    HEADER_BYTES,
+    RenderJob,
+    RowsRendered,
+    body_length,
+    decode_frame,
+    encode_frame,
+    pack,
+    unpacked_rows,
+)
 from promptls.rendering.outcome import RenderFailure, Rendering, unpacked_outcome
 from promptls.security.environment import minimal_environment
 from promptls.text.format import plural
@@ -264,7 +272,7 @@ class RenderProcess:
         number = self._requests
         is_ready = encoding in self._loaded
         message = {"id": number, **request, "tells_start": encoding is not None and not is_ready}
-        process.stdin.write(frames.encode(message))
+        process.stdin.write(encode_frame(message))
         await process.stdin.drain()
         seconds = self._limits.seconds if is_ready else self._limits.start_seconds
         deadline = time.monotonic() + seconds
@@ -354,8 +362,8 @@ class RenderProcess:
 async def _read_message(stream: asyncio.StreamReader) -> dict[str, Any]:
     """Return the next message of `stream`; raises EOFError if the process has ended."""
     try:
-        header = await stream.readexactly(frames.HEADER_BYTES)
-        message: dict[str, Any] = frames.decode(await stream.readexactly(frames.body_length(header)))
+        header = await stream.readexactly(HEADER_BYTES)
+        message: dict[str, Any] = decode_frame(await stream.readexactly(body_length(header)))
     except asyncio.IncompleteReadError as error:
         raise EOFError("the process closed its output") from error
     return message

@@ -112,7 +112,7 @@ class Trust:
 
         Ask the user if necessary, like `may_run`.
         """
-        from promptls.rendering.folder_code import code_of_rendering
+        from promptls.rendering.make import code_of_rendering
 
         snapshot = self._context.snapshot
         if snapshot.trusts(path):

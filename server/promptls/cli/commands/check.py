@@ -155,7 +155,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _left_out(chosen: ChosenFiles, incomplete: Sequence[str]) -> str | None:
     """Return what was not run, for which prompts, and how to include it; None if everything was run."""
-    from promptls.rendering.folder_code import code_of_rendering
+    from promptls.rendering.make import code_of_rendering
 
     if not incomplete:
         return None

@@ -279,8 +279,8 @@ def view_configuration(arguments: argparse.Namespace) -> int:
 def viewer_job(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> RenderJob:
     """Return the job for the rows that the arguments select; raises UsageError for other kinds of files."""
     from promptls.cli.arguments import chosen_sample
-    from promptls.rendering.evaluation_data import evaluation_job
     from promptls.rendering.make import job_for
+    from promptls.rendering.samples import evaluation_job
     from promptls.semantic.kind import Kind
 
     if snapshot.kind(path) is not Kind.EVALUATION:

@@ -6,9 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from promptls.dialects.opencompass.failures import OpenCompassError, explained
-from promptls.dialects.opencompass.prompt_list import Messages, Prompt, PromptList, Row
-from promptls.dialects.opencompass.reader import Reader, build_reader
+from promptls.dialects.opencompass.prompt_list import (
+    Messages,
+    OpenCompassError,
+    Prompt,
+    PromptList,
+    Row,
+    explained,
+)
 from promptls.dialects.opencompass.retriever import (
     Losses,
     Pick,
@@ -22,8 +27,10 @@ from promptls.dialects.opencompass.retriever import (
 from promptls.dialects.opencompass.templates import (
     PromptTemplate,
     RawPromptTemplate,
+    Reader,
     build_prompt_template,
     build_raw_prompt_template,
+    build_reader,
 )
 from promptls.dialects.opencompass.vocabulary import LABEL_INFERENCERS
 

@@ -8,8 +8,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
-from promptls.dialects.opencompass.failures import ConfigPath, OpenCompassError, explained
-from promptls.dialects.opencompass.prompt_list import Messages, Prompt, PromptList
+from promptls.dialects.opencompass.prompt_list import (
+    ConfigPath,
+    Messages,
+    OpenCompassError,
+    Prompt,
+    PromptList,
+    explained,
+)
 from promptls.dialects.opencompass.vocabulary import (
     API_MODELS,
     BASE_MODELS,

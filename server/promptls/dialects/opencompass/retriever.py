@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from promptls.dialects.opencompass.failures import OpenCompassError, explained
-from promptls.dialects.opencompass.prompt_list import Row
-from promptls.dialects.opencompass.reader import Reader
+from promptls.dialects.opencompass.prompt_list import OpenCompassError, Row, explained
+from promptls.dialects.opencompass.templates import Reader
 from promptls.dialects.opencompass.vocabulary import (
     EMBEDDING_RETRIEVERS,
     LEGACY_RETRIEVER_KEYS,

@@ -19,8 +19,8 @@ from jinja2.exceptions import SecurityError, TemplateRuntimeError
 from jinja2.parser import Parser
 from jinja2.utils import internal_code
 
-from promptls.dialects.prompt_poet.cleanup import escape
 from promptls.dialects.prompt_poet.environment import FolderLoader
+from promptls.dialects.prompt_poet.vocabulary import escape
 from promptls.text.suggest import nearest
 
 Kind: TypeAlias = Literal[

@@ -12,12 +12,10 @@ from typing import Any
 from jinja2 import Environment, Template
 
 from promptls.dialects.prompt_poet import document
-from promptls.dialects.prompt_poet.cleanup import DEFAULT_MARKERS, Markers, escape
 from promptls.dialects.prompt_poet.environment import CompiledTemplates, FolderLoader, make_environment
 from promptls.dialects.prompt_poet.failures import PromptPoetError, load_failure, render_failure
-from promptls.dialects.prompt_poet.parts import ItemError, PromptPart, build_parts
-from promptls.dialects.prompt_poet.truncation import NO_LIMIT
-from promptls.dialects.prompt_poet.vocabulary import RESERVED_INPUTS
+from promptls.dialects.prompt_poet.parts import NO_LIMIT, ItemError, PromptPart, build_parts
+from promptls.dialects.prompt_poet.vocabulary import DEFAULT_MARKERS, RESERVED_INPUTS, Markers, escape
 from promptls.text.format import shortened
 
 

@@ -10,11 +10,15 @@ from typing import Any, Final, Literal, TypeAlias
 from promptls.dialects.key_fact import KeyFact, needed, optional, table
 from promptls.dialects.ragas.prompt_object import (
     ObjectProblem,
+    PromptObject,
     PromptObjectError,
     field_names,
     filled,
+    format_prompt,
     is_known_release,
     raise_first,
+    read_prompt_object,
+    release_of,
 )
 from promptls.text.suggest import is_typo, nearest
 
@@ -431,3 +435,31 @@ def saved_prompt_in(data: Any) -> SavedPrompt | None:
 def example_inputs(prompt: SavedPrompt) -> list[Mapping[str, Any]]:
     """Return the inputs of the examples that have all of them."""
     return [inputs for inputs, _ in prompt.examples if not set(prompt.input_keys) - set(inputs)]
+
+
+RagasPrompt: TypeAlias = PromptObject | SavedPrompt
+
+
+def load_json(text: str) -> Any:
+    """Return the data of a JSON text, with or without a byte order mark; raises PromptObjectError."""
+    try:
+        return json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        raise PromptObjectError(f"The file is no JSON: {error}.", "instruction") from None
+
+
+def read_ragas(mapping: Any, declared: str | None) -> RagasPrompt:
+    """Return the prompt in the file; `declared` is the release configured for its project.
+
+    Raises PromptObjectError.
+    """
+    if form_of(mapping) is not None:
+        return read_saved(mapping)
+    return read_prompt_object(mapping, release_of(mapping, declared))
+
+
+def ragas_text(prompt: RagasPrompt, data: Mapping[str, Any]) -> str:
+    """Return the text for the data that the prompt uses; raises PromptObjectError."""
+    if isinstance(prompt, SavedPrompt):
+        return saved_text(prompt, data)
+    return format_prompt(prompt, {key: data[key] for key in prompt.input_keys if key in data})

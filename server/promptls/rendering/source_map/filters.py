@@ -13,7 +13,6 @@ from typing import Any, Final
 from jinja2.utils import htmlsafe_json_dumps, url_quote
 from markupsafe import Markup, escape
 
-from promptls.rendering.source_map.leaves import between, in_place_of, leaves_of
 from promptls.rendering.source_map.mapped_text import (
     MappedMarkup,
     MappedText,
@@ -28,7 +27,7 @@ from promptls.rendering.source_map.mapped_text import (
     recased,
     replaced,
 )
-from promptls.rendering.source_map.pieces import Leaf, inserted
+from promptls.rendering.source_map.pieces import Leaf, between, in_place_of, inserted, leaves_of
 
 Filter = Callable[..., Any]
 Align = Callable[..., "str | None"]

@@ -12,8 +12,15 @@ from typing import Any, Final, SupportsIndex
 
 from markupsafe import Markup
 
-from promptls.rendering.source_map.leaves import PiecedText, between, in_place_of, leaves_of
-from promptls.rendering.source_map.pieces import Leaf, inserted, unsure
+from promptls.rendering.source_map.pieces import (
+    Leaf,
+    PiecedText,
+    between,
+    in_place_of,
+    inserted,
+    leaves_of,
+    unsure,
+)
 
 _MAX_REPEATED: Final = 100_000
 """Operations that reorder or repeat a text with more pieces drop them."""

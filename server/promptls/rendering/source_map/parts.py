@@ -9,11 +9,10 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from promptls.dialects.prompt_poet.cleanup import DEFAULT_MARKERS, Markers, clean_content, clean_section
 from promptls.dialects.prompt_poet.parts import PromptPart
-from promptls.rendering.source_map.leaves import leaves_of
+from promptls.dialects.prompt_poet.vocabulary import DEFAULT_MARKERS, Markers, clean_content, clean_section
 from promptls.rendering.source_map.mapped_text import MappedText, concatenated, made_of
-from promptls.rendering.source_map.pieces import Leaf, SourceFile
+from promptls.rendering.source_map.pieces import Leaf, SourceFile, leaves_of
 from promptls.rendering.source_map.rendered import RenderedMap, Segment
 
 _BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from promptls.rendering.source_map.leaves import within
 from promptls.rendering.source_map.mapped_text import (
     MappedMarkup,
     MappedText,
@@ -17,7 +16,7 @@ from promptls.rendering.source_map.mapped_text import (
     concatenated,
     percent_leaves,
 )
-from promptls.rendering.source_map.pieces import Item, Leaf, Outer, Piece, SourceFile, Turn, unsure
+from promptls.rendering.source_map.pieces import Item, Leaf, Outer, Piece, SourceFile, Turn, unsure, within
 
 _SIMPLE: Final = frozenset({int, float, bool, type(None)})
 _MAX_ITEMS: Final = 20_000

@@ -10,9 +10,8 @@ from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 from promptls.rendering.source_map.data_paths import DataPaths, chain_of, turns_of, written
-from promptls.rendering.source_map.leaves import leaves_of
 from promptls.rendering.source_map.mapped_text import MappedText
-from promptls.rendering.source_map.pieces import Leaf, Turn
+from promptls.rendering.source_map.pieces import Leaf, Turn, leaves_of
 from promptls.text.format import shortened
 from promptls.text.positions import line_column, line_starts
 

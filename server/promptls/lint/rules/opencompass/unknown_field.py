@@ -53,7 +53,7 @@ from promptls.text.suggest import is_close
 def _dataset_columns(file: File) -> tuple[str, ...]:
     """Return the columns of the rows that are asked; empty if they are not known."""
     from promptls.datasets.known import known_columns
-    from promptls.rendering.evaluation_data import evaluation_data
+    from promptls.rendering.samples import evaluation_data
 
     # The path in a configuration in Python is relative to where OpenCompass runs.
     test = evaluation_data(file.template, file.path).test if file.path else None

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from promptls.dialects.prompt_poet.truncation import NO_LIMIT
+from promptls.dialects.prompt_poet.parts import NO_LIMIT
 from promptls.text.format import plural
-from promptls.truncation.prefix_cache import PrefixCache
+from promptls.truncation.prefix_cache import Chat, Piece, PrefixCache, SharedTokens, may_go
 from promptls.truncation.report import BestJson, CellJson, ChatJson, PieceJson, TurnsJson, UnstableJson
 from promptls.truncation.simulation import Simulation, simulate
-from promptls.truncation.turns import Chat, Piece, SharedTokens, may_go
 
 STEP_SHARES: Final = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75)
 """The steps to try, as shares of the limit, in addition to a step of 1 token."""
