@@ -10,7 +10,7 @@ EXAMPLE := examples/support_triage
 
 # The steps of `test` build on one another, and its output is to be read.
 .NOTPARALLEL:
-.PHONY: help demo test test-editors test-quick test-python coverage oracle fuzz benchmark lint format setup setup-editors test-node vsix vscode lock audit clean
+.PHONY: help demo test test-editors test-quick test-python coverage oracle fuzz benchmark lint format setup setup-editors test-node vsix vscode lock audit docs clean
 
 help: ## list the tasks
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -80,6 +80,9 @@ lock: ## write the lock files: what the extension installs, and the embedded mod
 audit: ## look up known vulnerabilities of what the extension installs and contains
 	@scripts/audit.sh
 
+docs: setup ## build the documentation site into site/; fails for a dead link
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+
 setup: ## make .venv with promptls, its test tools and the embedded model, and the pages of the preview
 	@scripts/setup-python.sh
 	@scripts/build-pages.sh
@@ -88,6 +91,6 @@ setup-editors: setup
 	@scripts/setup-editors.sh
 
 clean: ## remove what the tasks made in this checkout
-	@rm -rf .venv dist test-artefacts .mypy_cache .ruff_cache .pytest_cache .import_linter_cache htmlcov .coverage
+	@rm -rf .venv dist site test-artefacts .mypy_cache .ruff_cache .pytest_cache .import_linter_cache htmlcov .coverage
 	@rm -rf vscode-client/node_modules vscode-client/out vscode-client/web/dist server/promptls/pages \
 		vscode-client/wheel vscode-client/LICENSE vscode-client/THIRD_PARTY_NOTICES.txt

@@ -59,3 +59,9 @@ def test_the_commands_of_each_page_are_valid(name: str) -> None:
         parser = Parser(prog=f"promptls {subcommand}")
         importlib.import_module(f"promptls.cli.commands.{subcommand}").add_arguments(parser)
         parser.parse_args(words)  # raises UsageError for anything else
+
+
+def test_the_navigation_of_the_site_has_every_page() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2].partition("\nhooks:")[0]
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")}
+    assert pages - set(re.findall(r": (\S+\.md)$", navigation, re.MULTILINE)) == set()

