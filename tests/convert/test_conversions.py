@@ -11,7 +11,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from jinja2 import Environment
 
-from promptls.convert.registry import convert, guess
+from promptls.convert.formats import convert, guess
 from promptls.dialects.prompt_poet.render import render
 from promptls.dialects.ragas.prompt_object import format_prompt, read_prompt_object
 from promptls.lint.runner import check

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from promptls.convert.registry import convert, guess
+from promptls.convert.formats import convert, guess
 from promptls.dialects.ragas.prompt_object import FIRST_RELEASE, read_prompt_object, to_string
 from promptls.text.errors import UserError
 

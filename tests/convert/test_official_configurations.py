@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from promptls.convert.registry import convert
+from promptls.convert.formats import convert
 from promptls.ide.opencompass_python import findings_of_file
 from promptls.rendering.execute import execute
 from promptls.rendering.make import job_for

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
+from promptls.convert.formats import convert
 from promptls.convert.opencompass import evaluation_prompt
 from promptls.convert.opencompass_python import Configuration, read_configuration
-from promptls.convert.registry import convert
 from promptls.dialects.prompt_poet.document import load
 from promptls.dialects.prompt_poet.render import render_text
 from promptls.semantic.kind import Kind

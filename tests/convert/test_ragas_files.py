@@ -10,7 +10,7 @@ import pytest
 import yaml
 from jinja2 import Environment
 
-from promptls.convert.registry import convert, guess
+from promptls.convert.formats import convert, guess
 from promptls.dialects.prompt_poet.render import render
 from promptls.dialects.ragas.prompt_object import format_prompt, read_prompt_object, release
 from promptls.dialects.ragas.saved_prompt import read_saved, saved_text

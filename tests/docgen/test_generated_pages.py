@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from promptls.docgen.pages import rules_page, settings_page
+from promptls.docgen.generated_files import rules_page, settings_page
 from promptls.lint.registry import RULES
 from promptls.settings.header import Header
 from promptls.settings.project import Project

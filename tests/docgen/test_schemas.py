@@ -5,8 +5,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from promptls.docgen.generated_files import vscode_settings
 from promptls.docgen.json_schemas import header_schema, settings_schema
-from promptls.docgen.vscode_settings import vscode_settings
 from promptls.lint.registry import RULES
 
 

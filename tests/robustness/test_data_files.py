@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.convert.registry import convert
+from promptls.convert.formats import convert
 from promptls.rendering.samples import samples_of
 from promptls.text.errors import UserError
 from promptls.workspace.workspace import Workspace

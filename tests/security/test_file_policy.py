@@ -237,8 +237,8 @@ LOOKS = {
 }
 OWN_LOOKS = {
     # Folders of the workspace and files that the user has opened; folders that the scope allows.
-    "workspace/settings.py", "workspace/disk.py", "workspace/python_calls.py", "lint/fixes/names.py",
-    "lint/analysis/template_names.py", "ide/completion/values.py", "ide/rename.py",
+    "workspace/settings.py", "workspace/disk.py", "workspace/python_calls.py", "lint/fixes/misspellings.py",
+    "lint/analysis/unresolved_templates.py", "ide/completion/values.py", "ide/rename.py",
     "preview/preview_answers.py", "lint/rule.py",
 }  # fmt: skip
 

@@ -23,8 +23,7 @@ from promptls.settings.valid_part import MAX_PROBLEMS
 from promptls.syntax.chunk import cut
 from promptls.syntax.jinja import scanner as tag_ends
 from promptls.syntax.jinja.statements import parse_tag
-from promptls.syntax.refusal import MAX_OPEN_BLOCKS, MAX_UNCLOSED_TAGS
-from promptls.syntax.source import Source
+from promptls.syntax.source import MAX_OPEN_BLOCKS, MAX_UNCLOSED_TAGS, Source
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import PositionEncoding, Span, units_from_column
 from promptls.workspace.settings import MAX_CHARACTERS, MAX_LEVELS, ProjectFile, project_in, toml_names

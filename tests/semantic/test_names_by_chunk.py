@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from promptls.semantic.names.file_names import FileNames, file_names
 from promptls.semantic.names.scopes import GLOBALS, INJECTED
-from promptls.syntax.chunk import cut
-from promptls.syntax.chunk_list import ChunkList
+from promptls.syntax.chunk import ChunkList, cut
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 

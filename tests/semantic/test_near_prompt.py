@@ -4,8 +4,8 @@ import time
 
 import pytest
 
+from promptls.lint.rules.parts.unrecognized_prompt import near_prompt
 from promptls.semantic.kind import Kind, kind_of
-from promptls.semantic.near_prompt import near_prompt
 from promptls.syntax.source import Source
 
 OBJECT = "Instruction: Answer.\nInput_keys: [question]\nOutput_key: answer\n"

@@ -6,14 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptls.semantic.flow.expression_paths import path_of
+from promptls.semantic.flow.paths import path_of
 from promptls.semantic.flow.shapes import resolved_at, shape_under, stretches, used_shapes
 from promptls.semantic.template import Template
 from promptls.semantic.types.schemas import shape_of_schema, shape_of_value
-from promptls.semantic.types.settled_shapes import settled
-from promptls.semantic.types.shape import Shape, merged
-from promptls.syntax.chunk import cut
-from promptls.syntax.chunk_list import ChunkList
+from promptls.semantic.types.shape import Shape, merged, settled
+from promptls.syntax.chunk import ChunkList, cut
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.source import Layout, Source
 from promptls.text.positions import Span

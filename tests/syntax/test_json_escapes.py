@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.syntax.yaml.compose import compose
-from promptls.syntax.yaml.json_escapes import readable
+from promptls.syntax.yaml.compose import compose, readable_json
 from promptls.syntax.yaml.nodes import Mapping, Scalar
 from promptls.text.positions import Span
 from promptls.workspace.workspace import Workspace
@@ -27,7 +26,7 @@ def test_halves_are_put_together_where_they_stand(value: str) -> None:
 
 def test_text_keeps_its_length() -> None:
     text = json.dumps("x😀\\ud83d")
-    assert len(readable(text)) == len(text)
+    assert len(readable_json(text)) == len(text)
 
 
 def test_in_yaml_they_stay_an_error() -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from promptls.testset.sample_check import Draft, read_sample
+from promptls.testset.synthesizers.base_query import Draft, read_sample
 
 CONTEXT = "A library card costs five euros a year, and 12 euros for a firm. Children get theirs for nothing."
 QUERY = "What does a card cost?"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from promptls.convert.conversation import RESERVED, Conversation, Converted, Message, MessagePiece
-from promptls.convert.parts import flow
+from promptls.convert.parts_template import flow
 from promptls.text.errors import UserError
 
 _ROLES: Final = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from promptls.convert.conversation import Conversation, Converted, Message, MessagePiece, field_pieces
-from promptls.convert.parts import flow, key_lines
+from promptls.convert.parts_template import flow, key_lines
 from promptls.dialects.ragas.prompt_object import (
     DEFAULT_RELEASE,
     NEWEST_RELEASE,

@@ -2,15 +2,287 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from promptls.docgen.json_schemas import as_json, header_schema, settings_schema
-from promptls.docgen.key_variables import key_variables
-from promptls.docgen.metrics_page import metrics_page
-from promptls.docgen.pages import rule_page, rules_page, settings_page
-from promptls.docgen.vscode_settings import with_settings
 from promptls.docgen.wire_types import WIRE_TYPES, wire_types
 from promptls.lint.registry import RULES
+from promptls.lint.rule import Rule
+from promptls.metrics.builtin_metrics import BUILTIN_METRICS, page_of_metric
+from promptls.metrics.grading import JUDGE
+from promptls.metrics.loading import asks_for
+from promptls.metrics.metric import Metric
+from promptls.metrics.ragas_metrics import RAGAS_PAGES
+from promptls.models.providers import TABLE
+
+
+def key_variables() -> str:
+    """Return the TypeScript file that lists each variable once, with the provider that reads it."""
+    lines = [
+        f"  {{ name: {json.dumps(name)}, provider: {json.dumps(provider)} }},"
+        for provider, each in TABLE.items()
+        for name in each.key_envs
+    ]
+    return "\n".join(
+        [
+            "/** Variables in which providers look for a key; `python -m promptls.docgen` writes this. */",
+            "export const KEY_VARIABLES: readonly { name: string; provider: string }[] = [",
+            *lines,
+            "];",
+            "",
+        ]
+    )
+
+
+_INTRODUCTION = """\
+# Built-in metrics
+
+List them under `metrics` in an experiment.
+To set options, define a named metric in the header or in the project's settings:
+
+```yaml
+metrics:
+  polite:
+    use: aspect_critic
+    definition: Is the response polite to the customer?
+    model: openai:gpt-4.1-mini
+  right_priority:
+    use: json_field_match
+    field: priority
+    columns: {expected: priority}
+experiments:
+  main:
+    dataset: tickets.csv
+    metrics: [polite, right_priority]
+```
+
+Each parameter reads the column of the same name, or the one set in `columns`.
+`response` is the model's answer.
+If only one of the columns `expected` and `reference` exists, it serves as both; if neither exists,
+the column of the prompt's `output_key` does.
+
+Metrics with a judge ask their `model`, or the project's `judge`. These calls respect rate limits,
+are cached, and count toward cost and budget.
+
+To ask a judge in your own function, give it a parameter `judge`
+(`await judge.ask(messages, json_schema=…)`) or `embedder` (`await embedder.embed(texts)`).
+"""
+
+
+def metrics_page() -> str:
+    """Return every built-in metric with its page, in Markdown."""
+    listed = "\n".join(
+        f"| [`{name}`](#{name}) | {_kind(metric)} | {'yes' if JUDGE in asks_for(metric) else ''} "
+        f"| {_summary(name)} |"
+        for name, metric in BUILTIN_METRICS.items()
+    )
+    own = "\n\n".join(_section(name) for name in BUILTIN_METRICS if name not in RAGAS_PAGES)
+    ragas = "\n\n".join(_section(name) for name in RAGAS_PAGES)
+    return (
+        f"{_INTRODUCTION}\n| metric | kind | asks a judge | measures |\n| --- | --- | --- | --- |\n"
+        f"{listed}\n\n# Metrics of promptls\n\n{own}\n\n# Metrics of Ragas\n\n{ragas}\n"
+    )
+
+
+def _kind(metric: Metric) -> str:
+    return f"{metric.kind}, less is better" if metric.lower_is_better else metric.kind
+
+
+def _summary(name: str) -> str:
+    """Return the first sentence of the page."""
+    first = re.sub(r"\s+", " ", page_of_metric(name).split("\n\n")[0])
+    return first.replace("|", "\\|")
+
+
+def _section(name: str) -> str:
+    return f"## {name}\n\n{page_of_metric(name).strip()}"
+
+
+def rules_page() -> str:
+    """Return every rule with its page, in Markdown; `promptls explain` prints the same."""
+    listed = "\n".join(
+        f"| [`{rule.name}`](#{rule.name}) | {rule.severity} | {rule.summary} |" for rule in RULES
+    )
+    pages = "\n\n".join(
+        f"## {rule.name}\n\nSeverity: {rule.severity}. Since {rule.since}.\n\n{_deeper(rule.page)}"
+        for rule in RULES
+    )
+    return (
+        "# Rules\n\n"
+        "All diagnostics of `promptls check` and editors.\n"
+        "To change the severity of a rule, or turn it `off`, use the setting `rules`.\n"
+        "To suppress rules on a line, add the comment `{# promptls: ignore[rule-name] reason #}` to it, or "
+        "put the comment alone on the line before. `ignore-file` suppresses them in the whole file.\n\n"
+        f"| rule | severity | finds |\n| --- | --- | --- |\n{listed}\n\n{pages}\n"
+    )
+
+
+def rule_page(rule: Rule) -> str:
+    """Return one rule with its page, in Markdown: the target of the link of a diagnostic's code."""
+    return f"# {rule.name}\n\nSeverity: {rule.severity}. Since {rule.since}.\n\n{rule.page}\n"
+
+
+def settings_page() -> str:
+    """Return every setting of a project, and every key of a header, in Markdown."""
+    return (
+        "# Settings\n\n"
+        "Put project settings in `promptls.toml`, or under `[tool.promptls]` in `pyproject.toml`. "
+        "promptls uses the nearest one above a prompt file, within its repository.\n"
+        "Editor settings override project settings, and the header of a file overrides both.\n\n"
+        f"{_tables(settings_schema(), 'The project')}\n\n"
+        "# The header\n\n"
+        "The header of a parts template is a Jinja comment, `{#---` … `---#}`, at the start of the file.\n"
+        "Prompt objects and evaluation prompts have the same keys at the top level.\n\n"
+        f"{_tables(header_schema(), 'Keys')}\n"
+    )
+
+
+def _tables(schema: dict[str, Any], title: str) -> str:
+    """Return a table of the schema's properties, followed by one per referenced schema, under its path."""
+    definitions = schema.get("$defs", {})
+    tables = [_table(f"## {title}", schema, definitions)]
+    tables += [
+        _table(
+            f"## {_words(places)}\n\n{definition.get('description', name).rstrip('.')}.",
+            definition,
+            definitions,
+        )
+        for name, definition in definitions.items()
+        if (places := tuple(_places(name, schema, definitions)))
+    ]
+    return "\n\n".join(tables)
+
+
+def _places(name: str, schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[str]:
+    """Yield the keys that lead to a definition; `<name>` is a placeholder for user-defined names."""
+    for key, declared in schema.get("properties", {}).items():
+        for place, reference in _references(key, declared):
+            if reference == name:
+                yield place
+            else:
+                for inner in _places(name, definitions[reference], definitions):
+                    yield f"{place}.{inner}"
+
+
+def _references(place: str, declared: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the definitions that a property refers to, each with its path."""
+    if "$ref" in declared:
+        yield place, declared["$ref"].rpartition("/")[2]
+    for choice in declared.get("anyOf", ()):
+        yield from _references(place, choice)
+    if isinstance(declared.get("additionalProperties"), dict):
+        yield from _references(f"{place}.<name>", declared["additionalProperties"])
+
+
+def _words(places: tuple[str, ...]) -> str:
+    return ", ".join(f"`{place}`" for place in places)
+
+
+def _table(heading: str, schema: dict[str, Any], definitions: dict[str, Any]) -> str:
+    rows = "\n".join(
+        f"| `{name}` | {_type(declared)} | {_default(declared)} | {_description(declared, definitions)} |"
+        for name, declared in schema["properties"].items()
+    )
+    return f"{heading}\n\n| key | type | default | description |\n| --- | --- | --- | --- |\n{rows}"
+
+
+def _description(declared: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """Return the description of a property.
+
+    The default is the description of the definition that it refers to.
+    """
+    referred = definitions.get(declared.get("$ref", "").rpartition("/")[2], {})
+    return str(declared.get("description") or referred.get("description", ""))
+
+
+def _type(declared: dict[str, Any]) -> str:
+    if "enum" in declared:
+        return ", ".join(f"`{value}`" for value in declared["enum"])
+    if "anyOf" in declared:
+        return " or ".join(_type(choice) for choice in declared["anyOf"] if choice != {"type": "null"})
+    if declared.get("type") == "array":
+        return f"array of {_type(declared.get('items', {}))}"
+    return str(declared.get("type", "object" if "$ref" in declared else "anything"))
+
+
+def _default(declared: dict[str, Any]) -> str:
+    default = declared.get("default")
+    return "" if default is None else f"`{json.dumps(default)}`"
+
+
+def _deeper(page: str) -> str:
+    """Return the page with its headings one level deeper, except in its examples."""
+    pieces = re.split(r"(^```.*?^```$)", page, flags=re.DOTALL | re.MULTILINE)
+    return "".join(
+        piece if piece.startswith("```") else re.sub(r"^#", "##", piece, flags=re.MULTILINE)
+        for piece in pieces
+    )
+
+
+TITLE = "promptls"
+"""The title of the generated block of settings; the others are the extension's own."""
+
+
+def with_settings(package: str) -> str:
+    """Return the text of `package.json` with every setting of the project in it."""
+    manifest = json.loads(package)
+    for block in manifest["contributes"]["configuration"]:
+        if block["title"] == TITLE:
+            block["properties"] = vscode_settings()
+    return as_json(manifest)
+
+
+def vscode_settings() -> dict[str, Any]:
+    """Return the settings by name, in VS Code's format.
+
+    Every default is null, which means the setting of the project.
+    """
+    schema = settings_schema()
+    found: dict[str, Any] = {}
+    for name, declared in schema["properties"].items():
+        group = _resolved(declared, schema).get("properties") if "$ref" in declared else None
+        for key, its in (
+            {f"{name}.{inner}": its for inner, its in group.items()}.items() if group else ((name, declared),)
+        ):
+            found[f"promptls.{key}"] = _setting(_inlined(its, schema))
+    return {name: {**setting, "order": order} for order, (name, setting) in enumerate(found.items(), start=1)}
+
+
+def _setting(declared: dict[str, Any]) -> dict[str, Any]:
+    default = declared.get("default")
+    description = declared.get("description", "")
+    if default not in (None, [], {}):
+        description += f" When unset, the project's, else `{json.dumps(default)}`."
+    rest = {key: value for key, value in declared.items() if key not in {"type", "default", "description"}}
+    return {
+        "type": [declared["type"], "null"],
+        "default": None,
+        "scope": "resource",
+        **rest,
+        "markdownDescription": description,
+    }
+
+
+def _inlined(value: Any, schema: dict[str, Any]) -> Any:
+    """Return `value` with references inlined, since VS Code does not resolve them in settings."""
+    if isinstance(value, list):
+        return [_inlined(item, schema) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _inlined(its, schema) for key, its in _resolved(value, schema).items()}
+
+
+def _resolved(declared: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" not in declared:
+        return declared
+    name = declared["$ref"].rpartition("/")[2]
+    rest = {key: value for key, value in declared.items() if key != "$ref"}
+    return {**schema["$defs"][name], **rest}
+
 
 KEY_VARIABLES = "vscode-client/src/keyVariables.ts"
 PACKAGE = "vscode-client/package.json"

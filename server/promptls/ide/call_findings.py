@@ -14,9 +14,8 @@ from promptls.lint.rules.header.missing_template_data import RULE
 from promptls.lint.runner import severity_of
 from promptls.semantic.template import Template
 from promptls.text.positions import Span
-from promptls.workspace.callers import template_of
-from promptls.workspace.python_calls import TemplateCall, calls_in_text
-from promptls.workspace.python_keys import key_spans
+from promptls.workspace.contract import template_of
+from promptls.workspace.python_calls import TemplateCall, calls_in_text, key_spans
 from promptls.workspace.snapshot import Snapshot
 
 

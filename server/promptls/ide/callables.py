@@ -10,7 +10,7 @@ from typing import Any, Final
 from promptls.dialects.prompt_poet.vocabulary import RESERVED_INPUTS
 from promptls.semantic.header import OPENING
 from promptls.semantic.kind import Kind
-from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.mentions import TemplateReference
 from promptls.semantic.names.scopes import Binding
 from promptls.semantic.names.visible import visible_at
 from promptls.semantic.template import Template
@@ -32,7 +32,7 @@ from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Name, S
 from promptls.syntax.jinja.nodes import Attribute as AttributeNode
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
-from promptls.syntax.jinja.token_context import OpenCall, open_call
+from promptls.syntax.jinja.tag_context import OpenCall, open_call
 from promptls.text.escape import markdown_code, markdown_prose, markdown_text
 from promptls.text.positions import NOWHERE
 from promptls.workspace.contract import functions_path

@@ -14,8 +14,7 @@ from promptls.ide.symbols.declared import NamedValue, file_beside, metric_file, 
 from promptls.ide.symbols.jinja import macro_meant
 from promptls.ide.symbols.occurrences import NO_VARIABLES, holds_prompt, symbol_variable
 from promptls.ide.symbols.variables import declared_key_places, imported_file
-from promptls.semantic.names.mentions import mention_at
-from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.mentions import TemplateReference, mention_at
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding
 from promptls.semantic.names.variables import NamePlace, name_at
 from promptls.semantic.template import Template

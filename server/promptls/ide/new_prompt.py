@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final, Literal, get_args
 
-from promptls.convert.parts import flow
+from promptls.convert.parts_template import flow
 from promptls.workspace.disk import ENDINGS
 
 NewKind = Literal["parts", "object", "evaluation"]

@@ -18,13 +18,11 @@ from promptls.ide.symbols.occurrences import holds_prompt, symbol_variable
 from promptls.ide.symbols.python_functions import programs_with, uses_in
 from promptls.ide.symbols.variables import imported_file, shared_variable
 from promptls.security.files import is_file
-from promptls.semantic.names.mentions import mention_at
-from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.mentions import TemplateReference, mention_at
 from promptls.semantic.names.scopes import GLOBALS, INJECTED
 from promptls.semantic.names.variables import exported_variable
 from promptls.semantic.template import Template
-from promptls.syntax.jinja.builtins import FILTERS, TESTS
-from promptls.syntax.jinja.keywords import KEYWORDS
+from promptls.syntax.jinja.builtins import FILTERS, KEYWORDS, TESTS
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.nodes import Mapping as MappingNode

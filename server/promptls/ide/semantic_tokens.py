@@ -17,12 +17,10 @@ from promptls.ide.semantic_token_legend import (
 )
 from promptls.semantic.header import CLOSING, OPENING, Declarations
 from promptls.semantic.kind import Kind
-from promptls.semantic.names.events import NameEvent
 from promptls.semantic.names.file_names import FileNames, outline, pass_outline
-from promptls.semantic.names.scopes import GLOBALS, INJECTED, Reading, Resolver
+from promptls.semantic.names.scopes import GLOBALS, INJECTED, NameEvent, Reading, Resolver
 from promptls.semantic.template import Template
-from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.chunk_list import Piece
+from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Call,

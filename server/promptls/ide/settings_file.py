@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 from promptls.ide.completion.items import SETTING, CompletionList, Item, made
 from promptls.ide.completion.values import file_paths
 from promptls.ide.hover.markdown import Hover, code
-from promptls.lint.analysis.experiments import taken_by
+from promptls.lint.analysis.declared_experiments import taken_by
 from promptls.text.escape import markdown_text
 from promptls.text.positions import Span
 from promptls.workspace.python_functions import functions_in

@@ -14,8 +14,7 @@ from promptls.semantic.header import Example
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.settings.project import Project
-from promptls.syntax.chunk import Chunk
-from promptls.syntax.chunk_list import ChunkList
+from promptls.syntax.chunk import Chunk, ChunkList
 from promptls.syntax.facts import chunk_fact_given
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from promptls.facts.reads import Question, recording
 from promptls.lint.analysis.suppression import silenced, silenced_names
-from promptls.lint.fixes.text import json_fixes
+from promptls.lint.fixes.yaml_edits import json_fixes
 from promptls.lint.registry import RULES
 from promptls.lint.rule import File, Finding, Rule, Severity
 from promptls.semantic.kind import Kind
 from promptls.settings.project import Project
-from promptls.syntax.chunk_list import Memo, Step
+from promptls.syntax.chunk import Memo, Step
 from promptls.syntax.facts import is_unchanged, summary
 from promptls.syntax.language import Host
 from promptls.text.packed import is_json_file

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from promptls.lint.analysis.experiments import Objection, wrong_options, wrong_thresholds
-from promptls.lint.fixes.names import near_file, near_folder
+from promptls.lint.analysis.declared_experiments import Objection, wrong_options, wrong_thresholds
+from promptls.lint.fixes.misspellings import near_file, near_folder
 from promptls.lint.registry import RULES_BY_NAME
 from promptls.lint.rules.experiments.unknown_dataset import dataset_objection
 from promptls.lint.rules.experiments.unknown_metric import metric_objection

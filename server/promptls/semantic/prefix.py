@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textwrap import dedent
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from promptls.semantic.names.references import TemplateReference, template_references
+from promptls.semantic.names.mentions import TemplateReference, template_references
 from promptls.semantic.parts import Part, chunk_items
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, chunk_fact

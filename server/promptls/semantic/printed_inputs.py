@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from promptls.semantic.contents import Content, block_indent, chunk_contents, tags_in
-from promptls.semantic.flow.expression_paths import SAME_LIST
 from promptls.semantic.flow.keys import way_of
-from promptls.semantic.flow.paths import Each, Step
+from promptls.semantic.flow.paths import SAME_LIST, Each, Step
 from promptls.semantic.flow.shapes import resolved_each
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding, Resolver
+from promptls.semantic.parts import Content, block_indent, chunk_contents, tags_in
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import Shape, element_of
 from promptls.syntax.chunk import Chunk, chunk_fact

@@ -6,16 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.semantic.branches import Branches, branches_of
 from promptls.semantic.header import Declarations, declarations_of, header_of, tells_of_prompt
 from promptls.semantic.kind import Kind, kind_of
 from promptls.semantic.names.file_names import FileNames, file_names
-from promptls.semantic.names.references import TemplateReference, template_references
+from promptls.semantic.names.mentions import TemplateReference, template_references
 from promptls.semantic.object_data import mapping_data
-from promptls.semantic.parts import Part, chunk_items
+from promptls.semantic.parts import Branches, Part, branches_of, chunk_items
 from promptls.syntax.facts import placed_items, recorded_property, summary
-from promptls.syntax.jinja.block_problems import block_problems
-from promptls.syntax.jinja.file_blocks import named_block_problems
+from promptls.syntax.jinja.file_blocks import block_problems, named_block_problems
 from promptls.syntax.jinja.problems import meant_tag, tag_problems
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Layout, Source

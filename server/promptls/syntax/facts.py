@@ -26,8 +26,7 @@ from operator import eq, is_
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from promptls.facts.reads import Reads, current
-from promptls.syntax.chunk import Chunk, chunk_fact, fact_values
-from promptls.syntax.chunk_list import ChunkList, Memo, Piece, Step
+from promptls.syntax.chunk import Chunk, ChunkList, Memo, Piece, Step, chunk_fact, fact_values
 from promptls.text.positions import Span
 
 Fact = TypeVar("Fact")

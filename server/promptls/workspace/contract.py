@@ -1,30 +1,39 @@
-"""The data that a file and everything that it includes need from the caller."""
+"""The data that a file and all that it includes need from the caller, and the Python calls that load it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from promptls.semantic.flow.macro_flow import shapes_of_inputs
+from promptls.facts.reads import question
 from promptls.semantic.flow.paths import Step, shape_along
-from promptls.semantic.flow.shapes import flow_of, shapes_at, summed_uses
-from promptls.semantic.names.events import chunk_events
+from promptls.semantic.flow.shapes import flow_of, shapes_at, shapes_of_inputs, summed_uses
 from promptls.semantic.names.file_names import FileNames
-from promptls.semantic.names.references import TemplateReference, template_references
-from promptls.semantic.names.scopes import Resolver
+from promptls.semantic.names.mentions import TemplateReference, template_references
+from promptls.semantic.names.scopes import Resolver, chunk_events
 from promptls.semantic.names.template_names import leading_references, tag_start
 from promptls.semantic.prefix import UnstablePrefix, unstable_prefixes
 from promptls.semantic.template import Template
 from promptls.semantic.types.schemas import declared_over, shape_of_schema
-from promptls.semantic.types.settled_shapes import settled, settled_shapes
-from promptls.semantic.types.shape import SOMETIMES, UNKNOWN, Shape, conditional, merged
-from promptls.syntax.chunk_list import ChunkList
+from promptls.semantic.types.shape import (
+    SOMETIMES,
+    UNKNOWN,
+    Shape,
+    conditional,
+    merged,
+    settled,
+    settled_shapes,
+)
+from promptls.syntax.chunk import ChunkList
 from promptls.syntax.facts import placed_fact, summary
 from promptls.text.positions import Span
+from promptls.workspace.include_graph import ancestors
 from promptls.workspace.macro_calls import imported_macros
+from promptls.workspace.python_calls import TemplateCall
 from promptls.workspace.python_functions import functions_in
 from promptls.workspace.snapshot import Snapshot
 
@@ -470,3 +479,43 @@ def request_prefixes(snapshot: Snapshot, path: str) -> tuple[UnstablePrefix, ...
         return snapshot.template(target) if target is not None else None
 
     return unstable_prefixes(template, included, contract_of(snapshot, path).names)
+
+
+_NONE = ""
+"""A key that marks the cache of callers as filled, even if there are no calls; no path is empty."""
+
+
+@question
+def calls_to(snapshot: Snapshot, path: str) -> tuple[TemplateCall, ...]:
+    """Return the calls in Python files of the workspace that load the template at `path`.
+
+    A path is relative to the working directory of the program, which is unknown: it is resolved against
+    the folders around the Python file, and must lead to exactly one existing file. A call whose path is
+    ambiguous is left out.
+    """
+    if not snapshot.calls:
+        return ()
+    known = snapshot.known.callers
+    if _NONE not in known:
+        found: dict[str, list[TemplateCall]] = {}
+        for calls in snapshot.calls.values():
+            for call in calls:
+                target = template_of(snapshot, call)
+                if target is not None:
+                    found.setdefault(target, []).append(call)
+        known.update({target: tuple(each) for target, each in found.items()})
+        known[_NONE] = ()
+    return known.get(path, ())
+
+
+def template_of(snapshot: Snapshot, call: TemplateCall) -> str | None:
+    """Return the template that a call loads, or None if its path leads to no file or is ambiguous."""
+    targets = _targets(snapshot, call)
+    return targets.pop() if len(targets) == 1 else None
+
+
+def _targets(snapshot: Snapshot, call: TemplateCall) -> set[str]:
+    candidates = (
+        os.path.normpath(Path(folder) / call.template) for folder in ancestors(call.file, snapshot.roots)
+    )
+    return {candidate for candidate in candidates if snapshot.exists(candidate)}

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from promptls.semantic.flow.macro_flow import Macros, macros_of
 from promptls.semantic.flow.paths import Parameter, Path, Step, along, callee_words, caller_root, parameter_of
-from promptls.semantic.flow.shapes import flow_of
+from promptls.semantic.flow.shapes import Macros, flow_of, macros_of
 from promptls.semantic.flow.use import Pass
-from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.mentions import TemplateReference
 from promptls.semantic.template import Template
 from promptls.syntax.jinja.nodes import Statement
 from promptls.syntax.jinja.problems import tag_tree

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from promptls.facts.reads import Question, Reads, ignoring_reads, note, question, recording
 from promptls.security.files import ANYWHERE, FileScope, Stamp, is_file, scope_of, stamp_of
-from promptls.semantic.contents import chunk_contents, column_of
 from promptls.semantic.kind import Kind, chosen_kind
-from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.mentions import TemplateReference
 from promptls.semantic.names.template_names import leading_references
+from promptls.semantic.parts import chunk_contents, column_of
 from promptls.semantic.template import Template
-from promptls.syntax.chunk import Chunk
-from promptls.syntax.chunk_list import ChunkList
+from promptls.syntax.chunk import Chunk, ChunkList
 from promptls.syntax.facts import placed_fact
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.source import Layout

@@ -51,7 +51,7 @@ _ENDING = ".yml.j2"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the file, the two formats and the output file."""
-    from promptls.convert.registry import SOURCES, TARGETS
+    from promptls.convert.formats import SOURCES, TARGETS
 
     parser.add_argument("file", metavar="FILE", help="the prompt; - for standard input")
     parser.add_argument("--from", dest="source", choices=SOURCES, help="input format (default: detected)")
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Convert and write; raise UserError for what cannot be converted."""
-    from promptls.convert.registry import convert, guess
+    from promptls.convert.formats import convert, guess
 
     text = _text(arguments.file)
     source = arguments.source or guess(text, arguments.file)
@@ -155,7 +155,7 @@ def _write(text: str, arguments: argparse.Namespace) -> Path | None:
 
 def _beside(arguments: argparse.Namespace) -> Path:
     """Return a file name beside the source: its name with the new extension, plus the format on a clash."""
-    from promptls.convert.registry import JSON_TARGETS
+    from promptls.convert.formats import JSON_TARGETS
 
     source = Path(os.path.abspath(arguments.file))  # noqa: PTH100 - as above
     stem = source.name.split(".")[0] or "prompt"

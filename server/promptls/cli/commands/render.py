@@ -256,7 +256,7 @@ def view(snapshot: Snapshot, path: str, arguments: argparse.Namespace) -> int:
 def view_configuration(arguments: argparse.Namespace) -> int:
     """Do the same for a dataset of a configuration in Python, which is parsed but not run."""
     from promptls.cli.chosen_files import choose_text, existing
-    from promptls.convert.registry import convert
+    from promptls.convert.formats import convert
     from promptls.workspace.configuration_files import ConfigurationFiles
 
     file = existing(arguments.file)

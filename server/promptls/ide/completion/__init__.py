@@ -24,8 +24,8 @@ from promptls.ide.completion.keys import declared_items, is_one_word
 from promptls.rendering.file_rendering import FileRendering
 from promptls.semantic.header import OPENING
 from promptls.semantic.kind import Kind
-from promptls.syntax.jinja.expected import Expected, expected_in_tag
 from promptls.syntax.jinja.problems import tag_tree
+from promptls.syntax.jinja.tag_context import Expected, expected_in_tag
 from promptls.syntax.source import Layout
 from promptls.syntax.yaml.expected import ITEM, YamlPlace
 from promptls.text.positions import Span

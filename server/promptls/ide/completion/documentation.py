@@ -18,18 +18,19 @@ from promptls.ide.hover.names import described_text
 from promptls.lint.registry import RULES
 from promptls.rendering.file_rendering import FileRendering
 from promptls.semantic.kind import Kind
-from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.mentions import TemplateReference
 from promptls.semantic.types.schemas import declared_over, shape_of_schema
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.jinja.builtins import (
     LOOP,
+    TAGS,
     Signature,
+    end_documentation,
     filter_documentation,
     filter_signature,
     test_documentation,
     test_signature,
 )
-from promptls.syntax.jinja.keywords import TAGS, end_documentation
 from promptls.text.escape import markdown_prose
 from promptls.text.format import plural
 from promptls.text.positions import NOWHERE

@@ -11,7 +11,7 @@ from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.samples import file_samples
 from promptls.semantic.header import CLOSING, OPENING, Declarations
 from promptls.semantic.kind import Kind
-from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.mentions import TemplateReference
 from promptls.semantic.names.scopes import Binding
 from promptls.semantic.names.visible import Visible, visible_at
 from promptls.semantic.template import Template

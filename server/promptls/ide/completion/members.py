@@ -24,9 +24,8 @@ from promptls.ide.hover.markdown import code
 from promptls.ide.hover.names import key_texts
 from promptls.ide.key_facts import schema_along, value_at
 from promptls.security.files import kept_by_file
-from promptls.semantic.flow.expression_paths import path_of
 from promptls.semantic.flow.keys import way_of
-from promptls.semantic.flow.paths import Each, Step, View, extended, is_no_input
+from promptls.semantic.flow.paths import Each, Step, View, extended, is_no_input, path_of
 from promptls.semantic.flow.paths import Path as AccessPath
 from promptls.semantic.flow.shapes import flow_of, resolved_at, shape_under
 from promptls.semantic.flow.uses import TEXT_FILTERS
@@ -34,16 +33,14 @@ from promptls.semantic.header import InputKey
 from promptls.semantic.names.scopes import Binding
 from promptls.semantic.names.visible import own_names
 from promptls.semantic.types.schemas import shape_of_schema, shape_of_value
-from promptls.semantic.types.settled_shapes import settled
-from promptls.semantic.types.shape import UNKNOWN, Shape, keys_of, merged
+from promptls.semantic.types.shape import UNKNOWN, Shape, keys_of, merged, settled
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.builtins import FUNCTIONS, LOOP, Signature, filter_signature, test_signature
-from promptls.syntax.jinja.expected import Expected, expected_in_tag
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Filter, Keyword, Name
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
 from promptls.syntax.jinja.scanner import Tag
-from promptls.syntax.jinja.token_context import open_call
+from promptls.syntax.jinja.tag_context import Expected, expected_in_tag, open_call
 from promptls.text.errors import UserError
 from promptls.workspace.contract import needed_shapes
 from promptls.workspace.macro_calls import paths_from_inputs

@@ -12,9 +12,16 @@ from promptls.ide.completion.items import FIRST, Item, ItemKind, Request
 from promptls.ide.symbols.jinja import block_names, family
 from promptls.lint.registry import RULES
 from promptls.semantic.names.file_names import chunk_bindings
-from promptls.semantic.names.references import TemplateReference
-from promptls.syntax.jinja.builtins import FILTERS, TESTS, Signature, filter_signature, test_signature
-from promptls.syntax.jinja.keywords import MIDDLES, TAGS
+from promptls.semantic.names.mentions import TemplateReference
+from promptls.syntax.jinja.builtins import (
+    FILTERS,
+    MIDDLES,
+    TAGS,
+    TESTS,
+    Signature,
+    filter_signature,
+    test_signature,
+)
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import NOWHERE, Span

@@ -21,7 +21,7 @@ from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES
 from promptls.ide.completion.items import MAX_FILES, Item, Request, name_items, table_items
 from promptls.ide.completion.members import column_names, declared_inputs, read_inputs
 from promptls.ide.key_facts import JSON_TYPES, keys_at, known_value
-from promptls.lint.analysis.experiments import taken_by
+from promptls.lint.analysis.declared_experiments import taken_by
 from promptls.security.files import current_scope
 from promptls.semantic.kind import Kind
 from promptls.syntax.yaml.expected import ITEM

@@ -31,22 +31,22 @@ from promptls.semantic.flow.paths import Step, is_no_input, parameter_of, withou
 from promptls.semantic.flow.shapes import flow_of, resolved_at, shape_under
 from promptls.semantic.header import InputKey
 from promptls.semantic.names.file_names import chunk_bindings
-from promptls.semantic.names.mentions import mention_at
-from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.mentions import TemplateReference, mention_at
 from promptls.semantic.names.scopes import Binding
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.jinja.builtins import (
     FILTERS,
     LOOP,
+    TAGS,
     TESTS,
     Signature,
+    end_documentation,
     filter_documentation,
     filter_signature,
     test_documentation,
     test_signature,
 )
-from promptls.syntax.jinja.keywords import TAGS, end_documentation
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Call,

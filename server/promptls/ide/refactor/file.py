@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from promptls.convert.parts import flow
-from promptls.convert.registry import convert
+from promptls.convert.formats import convert
+from promptls.convert.parts_template import flow
 from promptls.dialects.ragas.saved_prompt import form_of
 from promptls.ide.contract import input_schema
 from promptls.ide.refactor.refactoring import Change, Offer, Selection, line_break, refused
-from promptls.lint.fixes.inputs import added_input
+from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import Edit, File
 from promptls.semantic.header import OPENING
 from promptls.semantic.kind import Kind
-from promptls.semantic.names.events import chunk_events
-from promptls.semantic.names.scopes import GLOBALS, INJECTED
+from promptls.semantic.names.scopes import GLOBALS, INJECTED, chunk_events
 from promptls.syntax.yaml.nodes import Mapping, Node, Sequence
 from promptls.text.errors import UserError
 from promptls.text.positions import Span

@@ -10,9 +10,8 @@ from promptls.dialects.prompt_poet.vocabulary import DEFAULT_ROLE
 from promptls.ide.refactor.refactoring import Change, Offer, Selection, line_break, part_region, refused
 from promptls.lint.rule import Edit
 from promptls.semantic.kind import Kind
-from promptls.semantic.names.events import chunk_events
-from promptls.semantic.names.references import TemplateReference
-from promptls.semantic.names.scopes import GLOBALS
+from promptls.semantic.names.mentions import TemplateReference
+from promptls.semantic.names.scopes import GLOBALS, chunk_events
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.blocks import chunk_blocks

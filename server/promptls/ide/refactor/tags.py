@@ -9,8 +9,7 @@ from promptls.format.frame import is_blank, scalar_texts
 from promptls.ide.refactor.refactoring import Change, Offer, Selection, fresh_name, line_break, refused
 from promptls.lint.rule import Edit
 from promptls.semantic.kind import Kind
-from promptls.semantic.names.events import NameEvent, chunk_events
-from promptls.semantic.names.scopes import GLOBALS, INJECTED
+from promptls.semantic.names.scopes import GLOBALS, INJECTED, NameEvent, chunk_events
 from promptls.semantic.parts import chunk_items, value_end
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import block_tags

@@ -23,7 +23,7 @@ from promptls.ide.symbols.inputs import (
 )
 from promptls.ide.symbols.python_functions import FUNCTIONS, parsed, place_in
 from promptls.ide.symbols.symbol import Occurrence, Symbol
-from promptls.lint.analysis.experiments import taken_by
+from promptls.lint.analysis.declared_experiments import taken_by
 from promptls.semantic.template import Template
 from promptls.settings.header import NamedMetric
 from promptls.syntax.language import PLAIN_TEXT

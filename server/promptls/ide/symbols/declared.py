@@ -20,12 +20,12 @@ from promptls.ide.symbols.inputs import data_files, prompts_with
 from promptls.ide.symbols.python_functions import function_places, functions_of
 from promptls.ide.symbols.symbol import Occurrence, Symbol, Use
 from promptls.semantic.kind import Kind
-from promptls.semantic.names.references import TemplateReference, template_references
+from promptls.semantic.names.mentions import TemplateReference, template_references
 from promptls.semantic.template import Template
 from promptls.syntax.yaml.nodes import Entry, Mapping, key_text
 from promptls.text.positions import Span
 from promptls.text.steps import Steps, finished
-from promptls.workspace.callers import template_of
+from promptls.workspace.contract import template_of
 from promptls.workspace.python_experiments import experiments_for
 from promptls.workspace.settings import PYPROJECT_FILE, SETTINGS_FILE, toml_names
 from promptls.workspace.snapshot import Snapshot

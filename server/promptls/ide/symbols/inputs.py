@@ -19,16 +19,15 @@ from promptls.semantic.names.variables import Variable, input_variable
 from promptls.semantic.parts import chunk_items
 from promptls.semantic.template import Template
 from promptls.settings.header import ExperimentKey
-from promptls.syntax.chunk import Chunk
-from promptls.syntax.chunk_list import Located
+from promptls.syntax.chunk import Chunk, Located
 from promptls.syntax.facts import summary
 from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
 from promptls.text.steps import Steps
-from promptls.workspace.callers import calls_to
+from promptls.workspace.contract import calls_to
 from promptls.workspace.disk import text_on_disk
-from promptls.workspace.python_keys import key_spans as python_key_spans
+from promptls.workspace.python_calls import key_spans as python_key_spans
 from promptls.workspace.snapshot import Snapshot
 
 _CELL: Final = re.compile(r'"((?:[^"]|"")*)"|([^",\r\n]*)')

@@ -8,15 +8,13 @@ from typing import Final, NamedTuple
 from promptls.ide.key_facts import bare_span
 from promptls.ide.symbols.symbol import Occurrence, Symbol, SymbolKind
 from promptls.ide.symbols.variables import imported_file
-from promptls.semantic.names.events import chunk_events
 from promptls.semantic.names.mentions import Mention, chunk_mentions, mention_at, mentions_of
-from promptls.semantic.names.scopes import Binding
+from promptls.semantic.names.scopes import Binding, chunk_events
 from promptls.semantic.names.template_names import placed_statement_at
 from promptls.semantic.names.variables import NamePlace, Variable, exported_variable, name_at, variable_at
 from promptls.semantic.parts import Part, chunk_items
 from promptls.semantic.template import Template
-from promptls.syntax.chunk import Chunk
-from promptls.syntax.chunk_list import Located
+from promptls.syntax.chunk import Chunk, Located
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name
 from promptls.syntax.jinja.problems import tag_tree

@@ -74,9 +74,8 @@ from promptls.semantic.names.variables import (
 from promptls.semantic.template import Template
 from promptls.text.positions import Span, word_at
 from promptls.text.steps import Steps, finished
-from promptls.workspace.callers import template_of
-from promptls.workspace.contract import function_names
-from promptls.workspace.python_keys import key_spans
+from promptls.workspace.contract import function_names, template_of
+from promptls.workspace.python_calls import key_spans
 from promptls.workspace.snapshot import Snapshot
 
 

@@ -19,8 +19,7 @@ from promptls.ide.symbols.symbol import Occurrence, Symbol
 from promptls.semantic.flow.keys import Way, key_read_at, keys_named, path_along, way_of
 from promptls.semantic.flow.paths import Each, Step, along, is_no_input, parameter_of
 from promptls.semantic.flow.shapes import flow_of, resolved_at
-from promptls.semantic.names.mentions import Mention, mention_at, mentions_of
-from promptls.semantic.names.references import TemplateReference
+from promptls.semantic.names.mentions import Mention, TemplateReference, mention_at, mentions_of
 from promptls.semantic.names.variables import (
     NamePlace,
     Variable,
@@ -33,9 +32,9 @@ from promptls.semantic.template import Template
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
 from promptls.text.steps import Steps, finished
-from promptls.workspace.callers import calls_to
+from promptls.workspace.contract import calls_to
 from promptls.workspace.macro_calls import above, below
-from promptls.workspace.python_keys import key_spans as python_key_spans
+from promptls.workspace.python_calls import key_spans as python_key_spans
 from promptls.workspace.snapshot import Snapshot
 
 

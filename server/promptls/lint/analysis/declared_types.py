@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import Edit, File, Finding, Fix
 from promptls.semantic.flow.paths import Each, Path, Step
-from promptls.semantic.flow.tags import unplaced_events
+from promptls.semantic.flow.tag_flow import unplaced_events
 from promptls.semantic.flow.use import Compared, Use
 from promptls.semantic.header import InputKey
 from promptls.semantic.object_data import holds_printed, plain_data

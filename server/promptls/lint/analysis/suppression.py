@@ -18,7 +18,7 @@ from promptls.semantic.header import OPENING as HEADER
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import placed_items, summary
 from promptls.syntax.source import Source
-from promptls.syntax.yaml.comments import yaml_comments
+from promptls.syntax.yaml.error_recovery import yaml_comments
 from promptls.text.positions import Span, line_column, line_end
 
 _MARK: Final = "promptls:"

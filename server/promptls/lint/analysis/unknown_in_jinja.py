@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import Edit, File, Finding, Fix
-from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.chunk_list import Piece
+from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.nodes import Conditional, Constant, Expression, Filter, Statement, Test, children
 from promptls.syntax.jinja.statements import parse_tag

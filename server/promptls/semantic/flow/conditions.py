@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from promptls.semantic.flow.expression_paths import path_of
-from promptls.semantic.flow.paths import Each, Path, Step, extended
+from promptls.semantic.flow.paths import Each, Path, Step, extended, path_of
 from promptls.semantic.flow.use import Compared, Condition, Conditions
 from promptls.semantic.types.shape import Need, Shape, conditional
 from promptls.syntax.jinja.nodes import (

@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
-from promptls.semantic.flow.expression_paths import VIEWS, named_key, path_of
 from promptls.semantic.flow.paths import (
+    VIEWS,
     Each,
     Path,
     Step,
     View,
     extended,
     is_macro,
+    named_key,
+    path_of,
     without_views,
 )
 from promptls.semantic.flow.shapes import resolved_at, stretches
-from promptls.semantic.flow.tags import chunk_uses
+from promptls.semantic.flow.tag_flow import chunk_uses
 from promptls.semantic.flow.use import Use
 from promptls.semantic.flow.uses import METHOD_SHAPES
 from promptls.semantic.flow.walk import Walk
 from promptls.semantic.names.scopes import GLOBALS, INJECTED
 from promptls.semantic.template import Template
-from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.chunk_list import ChunkList, Located, Piece
+from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import (
     Attribute,

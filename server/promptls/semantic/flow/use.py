@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from promptls.semantic.flow.expression_paths import path_of
-from promptls.semantic.flow.paths import Path, with_optional_end, without_views
+from promptls.semantic.flow.paths import Path, path_of, with_optional_end, without_views
 from promptls.semantic.types.shape import SCALARS, Shape, ShapeKind, alternatives_of, union_of
 from promptls.syntax.jinja.nodes import Expression, Operation, Test
 from promptls.text.positions import Span

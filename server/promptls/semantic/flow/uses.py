@@ -7,17 +7,22 @@ from contextlib import contextmanager
 from typing import Final
 
 from promptls.semantic.flow.conditions import compared, conditions_of
-from promptls.semantic.flow.expression_paths import (
+from promptls.semantic.flow.paths import (
     DEFAULTS,
     ONE_ELEMENT,
     SAME_LIST,
     VIEWS,
+    Each,
+    Path,
+    Step,
+    along,
     asked_for,
     named_key,
     path_of,
     refused_by,
+    under_question,
+    with_optional_end,
 )
-from promptls.semantic.flow.paths import Each, Path, Step, along, under_question, with_optional_end
 from promptls.semantic.flow.use import (
     TYPE_TESTS,
     Conditions,

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from promptls.semantic.names.events import NameEvent, chunk_events
-from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding, Bound, Held, Reading, Resolver
-from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.chunk_list import ChunkList, Located, Piece
+from promptls.semantic.names.scopes import (
+    GLOBALS,
+    INJECTED,
+    Binding,
+    Bound,
+    Held,
+    NameEvent,
+    Reading,
+    Resolver,
+    chunk_events,
+)
+from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, chunk_fact
 from promptls.syntax.facts import file_fact, placed_fact, recorded_property, summary, union
-from promptls.syntax.jinja.foreign_signs import FOREIGN_CONSTANTS
+from promptls.syntax.jinja.tokens import FOREIGN_CONSTANTS
 from promptls.syntax.source import Source
 from promptls.text.positions import NOWHERE, Span
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sized
 from itertools import islice, product
 from typing import Final, NamedTuple, TypeAlias
 
-from promptls.semantic.flow.expression_paths import path_of
+from promptls.semantic.flow.paths import path_of
 from promptls.semantic.flow.shapes import known_constants
-from promptls.semantic.names.references import TemplateReference, choices
+from promptls.semantic.names.mentions import TemplateReference, choices
 from promptls.semantic.names.scopes import Binding, Reading
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import SOMETIMES, Need

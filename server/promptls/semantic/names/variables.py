@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from promptls.semantic.names.events import NameEvent, chunk_events
 from promptls.semantic.names.file_names import outline, pass_outline
-from promptls.semantic.names.references import TemplateReference, template_references
-from promptls.semantic.names.scopes import Binding, Resolver
+from promptls.semantic.names.mentions import TemplateReference, template_references
+from promptls.semantic.names.scopes import Binding, NameEvent, Resolver, chunk_events
 from promptls.semantic.template import Template
-from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.chunk_list import Piece
+from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.text.positions import Span
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from promptls.semantic.names.events import chunk_events
-from promptls.semantic.names.scopes import Binding, placed
+from promptls.semantic.names.scopes import Binding, chunk_events, placed
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import loose_tags

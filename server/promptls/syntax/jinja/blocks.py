@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.chunk_list import ChunkList, Piece
+from promptls.syntax.chunk import Chunk, ChunkList, Piece, chunk_fact
 from promptls.syntax.facts import placed_fact, summary
-from promptls.syntax.jinja.keywords import MIDDLES
+from promptls.syntax.jinja.builtins import MIDDLES
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import NOWHERE, Span
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from promptls.syntax.jinja.foreign_signs import advice_on_pair, advice_on_sign, shown
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Call,
@@ -26,7 +25,7 @@ from promptls.syntax.jinja.nodes import (
     Slice,
     Test,
 )
-from promptls.syntax.jinja.tokens import Token
+from promptls.syntax.jinja.tokens import Token, advice_on_pair, advice_on_sign, shown
 from promptls.text.positions import Span
 
 

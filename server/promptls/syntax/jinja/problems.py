@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.jinja.keywords import BLOCKS, KEYWORDS
+from promptls.syntax.jinja.builtins import BLOCKS, KEYWORDS
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Call,
@@ -22,9 +22,8 @@ from promptls.syntax.jinja.nodes import (
     Test,
     walk,
 )
-from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.jinja.scanner import Tag, jinja_objection
 from promptls.syntax.jinja.statements import parse_tag
-from promptls.syntax.jinja.verdict import jinja_objection
 from promptls.syntax.problem import Related, SyntaxProblem
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest

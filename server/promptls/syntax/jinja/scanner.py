@@ -5,11 +5,38 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
+from jinja2 import Environment
+from jinja2.exceptions import TemplateSyntaxError
+
 from promptls.syntax.jinja.statements import parse_tag
-from promptls.syntax.jinja.verdict import jinja_objection
 from promptls.text.positions import NOWHERE, Span
+
+_ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  (prompts are no HTML)
+_AROUND: Final = {
+    "elif": ("{% if x %}", "{% endif %}"),
+    "else": ("{% if x %}", "{% endif %}"),
+}
+
+
+@lru_cache(maxsize=8192)
+def jinja_objection(tag: str, keyword: str, *, opens_block: bool) -> str:
+    """Return jinja2's error message for the tag, or an empty string if it is valid."""
+    before, suffix = _AROUND.get(keyword, ("", ""))
+    if opens_block:
+        suffix = f"{{% end{keyword} %}}"
+    try:
+        _ENVIRONMENT.parse(before + tag + suffix)
+    except TemplateSyntaxError as error:
+        return error.message or "not valid Jinja"
+    except RecursionError:
+        return "nested too deeply for Jinja"
+    except ValueError as error:  # a number with more digits than Python reads
+        return str(error)
+    return ""
+
 
 RAW_BEGIN: Final = re.compile(r"\{%[-+]?\s*raw\s*(-?)%\}")
 _SIMPLE: Final = re.compile(r"[\w \t.,|=<>:~*/]+")

@@ -6,9 +6,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
+from promptls.syntax.jinja.builtins import KEYWORDS
 from promptls.syntax.jinja.expressions import ExpressionParser
-from promptls.syntax.jinja.foreign_signs import STEPS, advice_on_sign, shown
-from promptls.syntax.jinja.keywords import KEYWORDS
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Collection,
@@ -20,7 +19,7 @@ from promptls.syntax.jinja.nodes import (
     TagTree,
     height,
 )
-from promptls.syntax.jinja.tokens import Token, tokenize
+from promptls.syntax.jinja.tokens import STEPS, Token, advice_on_sign, shown, tokenize
 from promptls.text.positions import Span
 
 

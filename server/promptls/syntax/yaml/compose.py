@@ -12,9 +12,47 @@ import yaml
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.projection import Projection
-from promptls.syntax.yaml import json_escapes
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.text.positions import Span, line_end
+
+REFUSED_ESCAPE: Final = "found invalid Unicode character escape code"
+"""The message of libyaml for a surrogate."""
+_ESCAPE: Final = re.compile(r"\\(?:u([dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
+_HIGH, _LOW, _END = 0xE000, 0xE400, 0xE800
+_PAIR: Final = re.compile(f"[{chr(_HIGH)}-{chr(_LOW - 1)}][{chr(_LOW)}-{chr(_END - 1)}]")
+
+
+def is_json(text: str) -> bool:
+    """Return whether the text begins like JSON with more than one value."""
+    return text.lstrip()[:1] in {"{", "["}
+
+
+def readable_json(text: str) -> str:
+    """Return the text with surrogates replaced by characters that YAML accepts; its length is unchanged."""
+    return _ESCAPE.sub(_whole_escape, text)
+
+
+def _whole_escape(match: re.Match[str]) -> str:
+    return f"\\u{int(match[1], 16) - 0xD800 + _HIGH:04x}" if match[1] else match[0]
+
+
+def join_surrogates(node: yaml.Node | None) -> None:
+    """Combine the surrogates in the scalars below `node`."""
+    if isinstance(node, yaml.ScalarNode):
+        node.value = _PAIR.sub(_character, node.value)
+    elif isinstance(node, yaml.MappingNode):
+        for pair in node.value:
+            for each in pair:
+                join_surrogates(each)
+    elif isinstance(node, yaml.SequenceNode):
+        for each in node.value:
+            join_surrogates(each)
+
+
+def _character(match: re.Match[str]) -> str:
+    high, low = map(ord, match[0])
+    return chr(0x10000 + ((high - _HIGH) << 10) + low - _LOW)
+
 
 _BEGINS: Final = re.compile(r"(?:(?:^|[\r\n])[ \t]*|[:,\-?][ \t]+|[\[{][ \t]*)\Z")
 """The text before a quote that opens a value."""
@@ -163,10 +201,10 @@ def _composed(text: str) -> yaml.Node | None:
     try:
         return yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
-        if error.problem != json_escapes.REFUSED or not json_escapes.is_json(text):
+        if error.problem != REFUSED_ESCAPE or not is_json(text):
             raise
-    node = yaml.compose(json_escapes.readable(text), Loader=_Loader)
-    json_escapes.join(node)
+    node = yaml.compose(readable_json(text), Loader=_Loader)
+    join_surrogates(node)
     return node
 
 

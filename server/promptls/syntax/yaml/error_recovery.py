@@ -1,24 +1,22 @@
-"""Recover what can be read of broken YAML: the keys of a list item or of a mapping, one by one.
-
-Each key is parsed separately with the lines below it, so that an error in one value does not hide others.
-"""
+"""Recover what can be read of broken YAML: keys, one by one, and comments."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from promptls.syntax.chunk import Chunk, Role, chunk_fact, joined
-from promptls.syntax.chunk_list import ChunkList
+from promptls.syntax.chunk import Chunk, ChunkList, Role, chunk_fact, joined
 from promptls.syntax.facts import placed_fact
+from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.projection import Projection, dynamic_spans, project, span_map, text_span
 from promptls.syntax.yaml.compose import compose, is_one_entry
 from promptls.syntax.yaml.mapping_chunks import first_unsound, has_entries, mapping_of
-from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar
-from promptls.syntax.yaml.under_jinja import projection_of
-from promptls.text.positions import Span
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar
+from promptls.syntax.yaml.under_jinja import chunk_yaml, projection_of
+from promptls.text.positions import Span, line_end
 
 _ITEM: Final = re.compile(r"-(?P<space>[ ]+)(?=[^\s#])", re.MULTILINE)
 _KEY: Final = re.compile(r"(?P<key>[A-Za-z_][\w-]*)[ ]*:(?=[ \r\n]|\Z)")
@@ -252,3 +250,71 @@ def _unread(projection: Projection, key: re.Match[str], end: int) -> Entry:
     begin = key.end() + len(text) - len(text.lstrip())
     stop = max(begin, key.end() + len(text.rstrip()))
     return Entry(name, Scalar(text_span(projection, begin, stop), "", "", "", dynamic=True))
+
+
+@chunk_fact
+def yaml_comments(chunk: Chunk) -> tuple[Span, ...]:
+    """Return the comments in the chunk, in order, each from its `#` to the end of its line.
+
+    A `#` inside a text, a quoted value or a Jinja tag does not begin a comment. If the chunk's YAML is
+    broken, only comments in the readable part are found.
+    """
+    roots: tuple[Node, ...] | None = None
+    found = []
+    position = chunk.text.find("#")
+    while position >= 0:
+        end = position + 1
+        if position == 0 or chunk.text[position - 1] in " \t\n":
+            end = line_end(chunk.text, position)
+            roots = _roots(chunk) if roots is None else roots
+            if not _is_in_tag(chunk, position) and not any(
+                _is_in_text(chunk, each, position) for each in roots
+            ):
+                found.append(Span(position, end))
+        position = chunk.text.find("#", end)
+    return tuple(found)
+
+
+def _is_in_tag(chunk: Chunk, offset: int) -> bool:
+    number = bisect_left(chunk.tags, offset, key=_tag_start) - 1
+    return number >= 0 and offset < chunk.tags[number].span.end
+
+
+def _tag_start(tag: Tag) -> int:
+    return tag.span.start
+
+
+def _roots(chunk: Chunk) -> tuple[Node, ...]:
+    yaml = chunk_yaml(chunk)
+    if yaml.roots or not yaml.problems:
+        return yaml.roots
+    item = recovered_item(chunk)
+    if item is not None:
+        return tuple([node for entry in item.entries for node in (entry.key, entry.value)])
+    mapping = recovered_mapping(chunk)
+    return () if mapping is None else (mapping,)
+
+
+def _is_in_text(chunk: Chunk, node: Node, offset: int) -> bool:
+    """Return whether a scalar of the node contains the offset.
+
+    The line of a block scalar's `|` is not part of it.
+    """
+    start, end = node.span
+    if not start <= offset < end:
+        return False
+    if isinstance(node, Scalar):
+        return node.style not in {"|", ">"} or line_end(chunk.text, start) <= offset
+    children: Iterable[Node]
+    if isinstance(node, Mapping):
+        children = [each for entry in node.entries for each in (entry.key, entry.value)]
+    elif chunk_yaml(chunk).is_plain:
+        number = bisect_right(node.items, offset, key=_node_start)
+        children = node.items[max(number - 1, 0) : number]
+    else:
+        children = node.items
+    return any(_is_in_text(chunk, child, offset) for child in children)
+
+
+def _node_start(node: Node) -> int:
+    return node.span.start

@@ -12,8 +12,7 @@ from collections.abc import Sequence as Row
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from promptls.syntax.chunk import Chunk, Role, chunk_fact, fact_values, joined
-from promptls.syntax.chunk_list import ChunkList
+from promptls.syntax.chunk import Chunk, ChunkList, Role, chunk_fact, fact_values, joined
 from promptls.syntax.facts import file_fact, placed_fact, placed_items, summary
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import ChunkYaml, chunk_yaml, json_chunk

@@ -59,7 +59,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from promptls.lint.analysis.experiments import DeclaredExperiment, declared_experiments
+from promptls.lint.analysis.declared_experiments import DeclaredExperiment, declared_experiments
 from promptls.lint.rule import File, Finding, Rule
 from promptls.semantic.kind import Kind
 from promptls.semantic.object_data import is_printed

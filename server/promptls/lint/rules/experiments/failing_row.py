@@ -63,7 +63,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from promptls.lint.analysis.experiments import name_span
+from promptls.lint.analysis.declared_experiments import name_span
 from promptls.lint.rule import File, Finding, Rule
 from promptls.semantic.kind import Kind
 

@@ -56,13 +56,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from promptls.lint.analysis.experiments import (
+from promptls.lint.analysis.declared_experiments import (
     DeclaredExperiment,
     declared_experiments,
     named_metrics,
     needed_columns,
 )
-from promptls.lint.analysis.undeclared import needed_inputs
+from promptls.lint.analysis.unmatched_names import needed_inputs
 from promptls.lint.rule import File, Finding, Rule
 from promptls.semantic.kind import Kind
 from promptls.text.suggest import did_you_mean

@@ -58,8 +58,8 @@ from pathlib import Path
 from typing import Final
 
 from promptls.datasets.files import SUFFIXES
-from promptls.lint.analysis.experiments import Objection, declared_experiments
-from promptls.lint.fixes.names import near_file
+from promptls.lint.analysis.declared_experiments import Objection, declared_experiments
+from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.security.files import current_scope, is_file, is_folder
 from promptls.text.positions import Span

@@ -61,7 +61,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.lint.analysis.experiments import (
+from promptls.lint.analysis.declared_experiments import (
     Objection,
     declared_experiments,
     named_metrics,

@@ -56,7 +56,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from promptls.lint.analysis.experiments import Objection, declared_experiments
+from promptls.lint.analysis.declared_experiments import Objection, declared_experiments
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.text.errors import UsageError
 from promptls.text.suggest import is_close, nearest

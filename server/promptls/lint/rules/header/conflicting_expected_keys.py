@@ -44,12 +44,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from promptls.lint.analysis.undeclared import declared_names
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.analysis.unmatched_names import declared_names
+from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import used_shapes
-from promptls.semantic.names.events import chunk_events
-from promptls.semantic.names.scopes import GLOBALS, INJECTED
+from promptls.semantic.names.scopes import GLOBALS, INJECTED, chunk_events
 from promptls.semantic.parts import chunk_items
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union

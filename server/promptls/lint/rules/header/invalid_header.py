@@ -40,9 +40,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES
+from promptls.lint.analysis.declared_experiments import Objection
 from promptls.lint.analysis.declared_types import keywords_problems, schema_problems
-from promptls.lint.analysis.experiments import Objection
-from promptls.lint.fixes.names import misspelt, near_file
+from promptls.lint.fixes.misspellings import misspelt, near_file
 from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.header import HeaderProblem
 from promptls.semantic.kind import Kind

@@ -54,10 +54,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptls.lint.analysis.declared_experiments import Objection
 from promptls.lint.analysis.declared_types import declared_types, is_of_type
-from promptls.lint.analysis.experiments import Objection
-from promptls.lint.analysis.undeclared import needed_inputs
-from promptls.lint.fixes.names import near_file
+from promptls.lint.analysis.unmatched_names import needed_inputs
+from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import File, Finding, Rule
 from promptls.security.files import current_scope, is_file, is_folder
 from promptls.semantic.kind import Kind

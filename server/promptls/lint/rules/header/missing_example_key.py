@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.fixes.mappings import added_entry
+from promptls.lint.fixes.yaml_edits import added_entry
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, Rule, each_example
 from promptls.semantic.header import Example
 from promptls.text.suggest import nearest

@@ -56,7 +56,7 @@ from pathlib import PurePath
 
 from promptls.lint.analysis.call_objections import Objection, call_objections
 from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedInformation, Rule, Severity
-from promptls.workspace.callers import calls_to
+from promptls.workspace.contract import calls_to
 
 
 def check(file: File) -> Iterator[Finding]:

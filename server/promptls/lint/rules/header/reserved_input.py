@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.fixes.inputs import removed_input
+from promptls.lint.fixes.yaml_edits import removed_input
 from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
 from promptls.semantic.names.scopes import INJECTED
 from promptls.syntax.yaml.nodes import key_text

@@ -44,14 +44,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.analysis.undeclared import (
+from promptls.lint.analysis.unmatched_names import (
     entries_words,
     include_places,
     undeclared_in_includes,
     undeclared_readings,
     unprovided_readings,
 )
-from promptls.lint.fixes.inputs import added_input
+from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
 from promptls.lint.rules.jinja import unquoted_text
 

@@ -46,7 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule, each_example
 from promptls.semantic.header import Example
 from promptls.semantic.names.scopes import INJECTED

@@ -38,9 +38,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.analysis.call_objections import expected_keys
-from promptls.lint.analysis.undeclared import undeclared_readings
-from promptls.lint.analysis.unread_names import may_be_read_in_broken_text
-from promptls.lint.fixes.inputs import removed_input
+from promptls.lint.analysis.unmatched_names import may_be_read_in_broken_text, undeclared_readings
+from promptls.lint.fixes.yaml_edits import removed_input
 from promptls.lint.rule import File, Finding, Rule
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import INJECTED

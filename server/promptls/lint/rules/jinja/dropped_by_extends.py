@@ -56,8 +56,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.analysis.template_names import ancestors, block_tags_of, blocks_of
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.analysis.unresolved_templates import ancestors, block_tags_of, blocks_of
+from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import PARTS_KINDS, File, Finding, Rule
 
 

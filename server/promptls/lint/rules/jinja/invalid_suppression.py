@@ -35,9 +35,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.analysis.suppression import chunk_suppressions
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import DECLARING_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.contents import chunk_contents
+from promptls.semantic.parts import chunk_contents
 from promptls.syntax.chunk import Chunk
 from promptls.text.positions import Span
 

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from promptls.lint.fixes.jinja import jinja_fixes
+from promptls.lint.fixes.tag_fixes import jinja_fixes
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, RelatedInformation, Rule
 from promptls.semantic.template import Template
 from promptls.syntax.problem import SyntaxProblem

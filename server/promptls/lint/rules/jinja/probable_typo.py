@@ -43,14 +43,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.undeclared import binding_of, declared_names, names_in_scope
+from promptls.lint.analysis.unmatched_names import binding_of, declared_names, names_in_scope
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.types.shape import Shape
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
-from promptls.workspace.callers import calls_to
-from promptls.workspace.contract import function_names, names_handed_on
+from promptls.workspace.contract import calls_to, function_names, names_handed_on
 
 _MIN_NAME_LENGTH: Final = 5
 _MIN_KEY_LENGTH: Final = 4

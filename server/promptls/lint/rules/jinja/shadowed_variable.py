@@ -45,13 +45,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.unread_names import adds_up, in_namespace, is_lost
+from promptls.lint.analysis.unmatched_names import adds_up, in_namespace, is_lost
 from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedInformation, Rule, Severity, each_chunk
-from promptls.semantic.names.events import NameEvent, chunk_events
 from promptls.semantic.names.file_names import chunk_bindings, pass_outline
-from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding, Resolver, placed
-from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.chunk_list import Piece
+from promptls.semantic.names.scopes import (
+    GLOBALS,
+    INJECTED,
+    Binding,
+    NameEvent,
+    Resolver,
+    chunk_events,
+    placed,
+)
+from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.facts import file_fact, summary, union
 from promptls.text.positions import Span
 

@@ -40,7 +40,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
-from promptls.semantic.contents import chunk_contents
+from promptls.semantic.parts import chunk_contents
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.text.positions import Span

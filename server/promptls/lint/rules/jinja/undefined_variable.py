@@ -49,27 +49,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from promptls.lint.analysis.undeclared import (
+from promptls.lint.analysis.unmatched_names import (
     binding_of,
     declared_names,
     entries_words,
     foreign_constants,
     include_places,
     out_of_scope,
+    typos_of_loop_variables,
     undeclared_readings,
     unprovided_readings,
 )
-from promptls.lint.analysis.unread_names import typos_of_loop_variables
-from promptls.lint.fixes.inputs import added_input
+from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule
 from promptls.semantic.names.scopes import GLOBALS, Binding
 from promptls.syntax.facts import union
-from promptls.syntax.jinja.foreign_signs import FOREIGN_CONSTANTS
 from promptls.syntax.jinja.nodes import Name, Test
 from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.tokens import FOREIGN_CONSTANTS
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
-from promptls.workspace.callers import calls_to
+from promptls.workspace.contract import calls_to
 
 
 def check(file: File) -> Iterator[Finding]:

@@ -40,8 +40,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.template_names import ancestors, block_tags_of, blocks_of, family
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.analysis.unresolved_templates import ancestors, block_tags_of, blocks_of, family
+from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, File, Finding, Rule
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union

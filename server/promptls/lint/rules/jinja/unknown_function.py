@@ -43,7 +43,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from promptls.lint.analysis.undeclared import (
+from promptls.lint.analysis.unmatched_names import (
     Unprovided,
     binding_of,
     declared_names,
@@ -51,16 +51,15 @@ from promptls.lint.analysis.undeclared import (
     include_places,
     out_of_scope,
 )
-from promptls.lint.fixes.inputs import added_input
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Reading
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.jinja.nodes import Attribute, Call, Item, Keyword, Name
 from promptls.syntax.jinja.problems import expressions_in
-from promptls.workspace.callers import calls_to
-from promptls.workspace.contract import Way, function_names, functions_path, ways_to
+from promptls.workspace.contract import Way, calls_to, function_names, functions_path, ways_to
 from promptls.workspace.disk import text_on_disk
 from promptls.workspace.snapshot import Snapshot
 

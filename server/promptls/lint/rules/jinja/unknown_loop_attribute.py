@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union

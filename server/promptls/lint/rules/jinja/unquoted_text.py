@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.undeclared import declared_names
+from promptls.lint.analysis.unmatched_names import declared_names
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.names.file_names import FileNames
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -48,7 +48,7 @@ from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Attribute, Constant, Item, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
-from promptls.workspace.callers import calls_to
+from promptls.workspace.contract import calls_to
 
 _EQUAL: Final = frozenset({"==", "!="})
 

@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.template_names import (
+from promptls.lint.analysis.unresolved_templates import (
     lacking_imports,
     lacking_members,
     modules,

@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from promptls.lint.analysis.template_names import unresolved
+from promptls.lint.analysis.unresolved_templates import unresolved
 from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
 
 _KEYWORDS: Final = frozenset({"include", "extends"})

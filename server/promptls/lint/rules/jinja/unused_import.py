@@ -33,8 +33,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.analysis.unread_names import unread
-from promptls.lint.fixes.jinja import removed_tag, tag_at
+from promptls.lint.analysis.unmatched_names import unread
+from promptls.lint.fixes.tag_fixes import removed_tag, tag_at
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.names.scopes import Binding
 from promptls.syntax.jinja.problems import tag_tree

@@ -31,8 +31,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.analysis.unread_names import may_be_read_in_broken_text, unread
-from promptls.lint.fixes.jinja import block_span, removed_tag
+from promptls.lint.analysis.unmatched_names import may_be_read_in_broken_text, unread
+from promptls.lint.fixes.tag_fixes import block_span, removed_tag
 from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, Rule
 from promptls.lint.rules.jinja import unknown_function
 from promptls.semantic.names.scopes import Binding

@@ -33,11 +33,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.undeclared import declared_names, undeclared_readings
-from promptls.lint.analysis.unread_names import unread
-from promptls.lint.fixes.jinja import removed_tag, tag_at
+from promptls.lint.analysis.unmatched_names import declared_names, undeclared_readings, unread
+from promptls.lint.fixes.tag_fixes import removed_tag, tag_at
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
-from promptls.syntax.chunk_list import Located
+from promptls.syntax.chunk import Located
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.suggest import is_typo

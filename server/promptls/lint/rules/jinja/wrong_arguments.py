@@ -36,10 +36,9 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, Severity, each_chunk
-from promptls.semantic.names.events import chunk_events
 from promptls.semantic.names.file_names import FileNames, chunk_bindings
-from promptls.semantic.names.references import TemplateReference
-from promptls.semantic.names.scopes import Binding
+from promptls.semantic.names.mentions import TemplateReference
+from promptls.semantic.names.scopes import Binding, chunk_events
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, chunk_fact

@@ -38,8 +38,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.analysis.part_items import unknown_alone
-from promptls.lint.fixes.mappings import BLANK, as_list, is_flow, key_behind, without_entry
+from promptls.lint.analysis.part_values import unknown_alone
+from promptls.lint.fixes.yaml_edits import BLANK, as_list, is_flow, key_behind, without_entry
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity, each_chunk
 from promptls.semantic.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of
 from promptls.syntax.chunk import Chunk

@@ -44,8 +44,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.fixes.mappings import BLANK, as_list, key_behind
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.yaml_edits import BLANK, as_list, key_behind
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation import Form, MetaTemplate, evaluation_of, meta_template_of
 from promptls.syntax.chunk import Chunk

@@ -48,7 +48,7 @@ from dataclasses import replace
 from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS, LABEL_INFERENCERS
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import EVALUATION_KINDS, Finding, Rule, each_chunk
 from promptls.semantic.evaluation import Evaluation, EvaluationTemplate, Form, Label, evaluation_of
 from promptls.syntax.chunk import Chunk

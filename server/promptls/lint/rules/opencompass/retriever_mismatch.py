@@ -44,8 +44,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import LEGACY_RETRIEVER_KEYS, RETRIEVER_ARGUMENTS, RETRIEVERS
-from promptls.lint.fixes.mappings import added_entry, colon_end, without_entry
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.yaml_edits import added_entry, colon_end, without_entry
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation import (
     Evaluation,

@@ -55,7 +55,7 @@ from dataclasses import replace
 from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import DIALOGUE_ROLES, LABEL_INFERENCERS, MESSAGE_ROLES
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation import (
     Evaluation,

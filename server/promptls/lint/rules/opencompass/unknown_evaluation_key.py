@@ -50,8 +50,8 @@ from promptls.dialects.opencompass.vocabulary import (
     TEMPLATE_TYPES,
     TURN_KEYS,
 )
-from promptls.lint.analysis.part_items import TEMPLATE_KEYS, unknown_alone
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.analysis.part_values import TEMPLATE_KEYS, unknown_alone
+from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation import EvaluationTemplate, class_name, evaluation_of, turns_in
 from promptls.syntax.chunk import Chunk

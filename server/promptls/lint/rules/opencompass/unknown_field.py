@@ -40,7 +40,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
 from promptls.semantic.evaluation import Evaluation, evaluation_of, fields_in, texts_in, turn_texts
 from promptls.syntax.chunk import Chunk

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.fixes.mappings import without_entry
+from promptls.lint.fixes.yaml_edits import without_entry
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of
 from promptls.syntax.chunk import Chunk

@@ -37,10 +37,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from promptls.lint.fixes.mappings import without_entry
+from promptls.lint.fixes.yaml_edits import without_entry
 from promptls.lint.rule import PARTS_KINDS, Finding, Fix, Rule, each_chunk
-from promptls.semantic.branches import chunk_branches
-from promptls.semantic.parts import Part, chunk_items
+from promptls.semantic.parts import Part, chunk_branches, chunk_items
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, key_text
 

@@ -34,10 +34,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from promptls.lint.fixes.mappings import removed_item
+from promptls.lint.fixes.yaml_edits import removed_item
 from promptls.lint.rule import YAML_KINDS, File, Finding, Fix, Rule
-from promptls.semantic.branches import chunk_branches
 from promptls.semantic.kind import Kind
+from promptls.semantic.parts import chunk_branches
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import placed_items
 from promptls.syntax.source import Layout, Source

@@ -32,10 +32,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.fixes.mappings import without_entry
+from promptls.lint.fixes.yaml_edits import without_entry
 from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.branches import chunk_branches
-from promptls.semantic.parts import Part, chunk_items
+from promptls.semantic.parts import Part, chunk_branches, chunk_items
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Sequence, key_text
 from promptls.text.positions import Span, line_column

@@ -37,8 +37,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule
-from promptls.semantic.branches import OpenBlock
-from promptls.semantic.parts import part_names
+from promptls.semantic.parts import OpenBlock, part_names
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary
 from promptls.text.positions import Span

@@ -33,11 +33,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.part_items import may_be_filled, may_print
-from promptls.lint.fixes.jinja import whole_lines
+from promptls.lint.analysis.part_values import may_be_filled, may_print
+from promptls.lint.fixes.tag_fixes import whole_lines
 from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.contents import chunk_contents, tags_outside
-from promptls.semantic.parts import Part, chunk_items
+from promptls.semantic.parts import Part, chunk_contents, chunk_items, tags_outside
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Scalar, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml

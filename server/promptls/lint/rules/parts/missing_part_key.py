@@ -35,11 +35,10 @@ from collections.abc import Container, Iterator
 from typing import Final, NamedTuple
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
-from promptls.lint.fixes.mappings import BLANK, is_flow, key_behind
+from promptls.lint.fixes.yaml_edits import BLANK, is_flow, key_behind
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
 from promptls.lint.rules.parts.unknown_part_key import meant_key
-from promptls.semantic.branches import chunk_branches
-from promptls.semantic.parts import Part, chunk_items
+from promptls.semantic.parts import Part, chunk_branches, chunk_items
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.blocks import chunk_blocks

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.fixes.mappings import without_entry
+from promptls.lint.fixes.yaml_edits import without_entry
 from promptls.lint.rule import PARTS_KINDS, Finding, Fix, Rule, each_chunk
 from promptls.semantic.parts import chunk_items
 from promptls.syntax.chunk import Chunk

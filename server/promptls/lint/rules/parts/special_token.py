@@ -39,11 +39,11 @@ import re
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from promptls.lint.analysis.printed_values import flowing
+from promptls.lint.analysis.part_values import flowing
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
-from promptls.semantic.contents import chunk_contents
 from promptls.semantic.header import Declarations
 from promptls.semantic.kind import Kind
+from promptls.semantic.parts import chunk_contents
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary

@@ -45,8 +45,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.analysis.suppression import shows_all
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
-from promptls.semantic.contents import block_indent
 from promptls.semantic.flow.shapes import used_shapes
+from promptls.semantic.parts import block_indent
 from promptls.semantic.printed_inputs import (
     PrintedInput,
     no_inputs,
@@ -57,11 +57,10 @@ from promptls.semantic.printed_inputs import (
 )
 from promptls.semantic.types.assignability import Constant
 from promptls.semantic.types.shape import UNKNOWN, Shape
-from promptls.syntax.chunk import Chunk
-from promptls.syntax.chunk_list import Located
+from promptls.syntax.chunk import Chunk, Located
 from promptls.text.errors import UserError
 from promptls.text.positions import Span
-from promptls.workspace.callers import calls_to
+from promptls.workspace.contract import calls_to
 
 if TYPE_CHECKING:
     from promptls.rendering.samples import Sample

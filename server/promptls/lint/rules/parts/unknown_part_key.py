@@ -33,10 +33,9 @@ from dataclasses import replace
 from typing import Final
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.contents import column_of
-from promptls.semantic.parts import chunk_items
+from promptls.semantic.parts import chunk_items, column_of
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text
 from promptls.text.positions import Span

@@ -34,12 +34,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.printed_values import BoundValues, printed_values
-from promptls.lint.fixes.mappings import colon_end
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.analysis.part_values import BoundValues, printed_values
+from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.yaml_edits import colon_end
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
-from promptls.semantic.contents import written_span
-from promptls.semantic.parts import Part, chunk_items
+from promptls.semantic.parts import Part, chunk_items, written_span
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Scalar, key_text

@@ -37,8 +37,8 @@ from typing import Final
 
 from promptls.lint.analysis.suppression import RepeatedFinding, first_of_each
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
-from promptls.semantic.contents import column_of
 from promptls.semantic.flow.shapes import used_shapes
+from promptls.semantic.parts import column_of
 from promptls.semantic.printed_inputs import PrintedInput, no_inputs, printed_inputs, schema_at, shape_kind
 from promptls.syntax.chunk import Chunk
 from promptls.text.positions import Span

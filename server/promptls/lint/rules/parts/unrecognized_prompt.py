@@ -30,13 +30,147 @@ Use instead:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
+from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
+from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
 from promptls.lint.rule import Edit, File, Finding, Fix, Rule
-from promptls.semantic.kind import Kind
-from promptls.semantic.near_prompt import near_prompt
+from promptls.semantic.kind import Kind, kind_of
 from promptls.syntax.language import Host
+from promptls.syntax.source import Source
+from promptls.text.positions import Span
+from promptls.text.suggest import is_close
 from promptls.workspace.disk import has_prompt_name
+
+_WRAPPERS: Final = "messages|parts|prompts?|chat|conversation|template|turns"
+"""Keys under which other programs put a list of messages."""
+_LINE_END: Final = r"(?:\r\n|\n|\r(?!\n))"
+_WRAPPER: Final = re.compile(
+    rf"^(?P<key>{_WRAPPERS})[ \t]*:[ \t]*(?:#[^\r\n]*)?{_LINE_END}"
+    rf"(?P<list>[ \t]*-[ ][^\r\n]*(?:{_LINE_END}|\Z)"
+    rf"(?:(?:[ \t][^\r\n]*|\{{[%#][^\r\n]*|-[ ][^\r\n]*|)(?:{_LINE_END}|\Z))*?)(?=[A-Za-z_\"']|\Z)",
+    re.MULTILINE,
+)
+"""Such a key with its list. Each line matches in only one way, or a search could take exponential time."""
+_TOP_KEY: Final = re.compile(r"^(?P<key>[A-Za-z_][\w-]*)[ \t]*:(?=\s|$)", re.MULTILINE)
+_ITEM_KEY: Final = re.compile(r"^(?:-[ \t]+|[ ]{1,4})(?P<key>[A-Za-z_][\w-]*)[ \t]*:(?=\s|$)", re.MULTILINE)
+_LINE: Final = re.compile(r"^(?=[^\r\n])(?!\{[%#])", re.MULTILINE)
+_OBJECT_MARKS: Final = frozenset({"input_keys", "output_key", "output_type"})
+
+
+class NearPrompt(NamedTuple):
+    """What a text needs to be a prompt, and where; with the edits that add it, if they are certain."""
+
+    span: Span
+    message: str
+    fix: str
+    edits: tuple[tuple[Span, str], ...]
+
+
+def near_prompt(text: str) -> NearPrompt | None:
+    """Return what would make a text that is not a prompt one, or None if it does not look like a prompt.
+
+    It looks like one if an edit that corrects a common mistake makes it a prompt.
+    """
+    return _unwrapped(text) or _dashed(text) or _respelled(text)
+
+
+def _dashed(text: str) -> NearPrompt | None:
+    """Return edits for the missing dashes of parts."""
+    keys = [*_TOP_KEY.finditer(text)]
+    names = {key["key"] for key in keys}
+    if not ("content" in names and names & {"name", "role"} and names <= set(PART_KEYS)):
+        return None
+    first = keys[0]["key"]
+    starts = {key.start() for key in keys if key["key"] == first}
+    edits = [
+        (Span(line.start(), line.start()), "- " if line.start() in starts else "  ")
+        for line in _LINE.finditer(text, min(starts))
+    ]
+    if not _makes(text, edits, Kind.PARTS):
+        return None
+    place = Span(*keys[0].span("key"))
+    message = "this looks like a part, but a prompt is a list of parts: a `-` is missing in front of it"
+    return NearPrompt(place, message, "Make it a list of parts", tuple(edits))
+
+
+def _unwrapped(text: str) -> NearPrompt | None:
+    """Return an edit that removes the key around a list of messages."""
+    found = _WRAPPER.search(text)
+    if found is None:
+        return None
+    listed = found["list"]
+    indent = len(listed) - len(listed.lstrip(" \t"))
+    edits = [
+        (Span(found.start(), found.start("list")), ""),
+        *(
+            (Span(start, start + min(indent, len(line) - len(line.lstrip(" \t")))), "")
+            for start, line in _lines(found, indent)
+        ),
+    ]
+    alone = _edited(text, edits)[found.start() : found.start() + len(listed)]
+    if kind_of(Source.of(alone), has_header=False) is not Kind.PARTS:
+        return None
+    key = found["key"]
+    others = [each["key"] for each in _TOP_KEY.finditer(text) if each.start() != found.start()]
+    message = f"this looks like a prompt, but a prompt is the list itself: remove `{key}:` above its parts"
+    if others:
+        message += f" and `{others[0]}:` beside it"
+        edits = []
+    return NearPrompt(Span(*found.span("key")), message, f"Remove `{key}:`", tuple(edits))
+
+
+def _lines(found: re.Match[str], indent: int) -> Iterator[tuple[int, str]]:
+    position = found.start("list")
+    for line in found["list"].splitlines(keepends=True):
+        if indent and line[:1] in {" ", "\t"}:
+            yield position, line
+        position += len(line)
+
+
+def _respelled(text: str) -> NearPrompt | None:
+    """Return edits for keys that are capitalized or misspelled."""
+    top = [*_TOP_KEY.finditer(text)]
+    is_object = bool(top)
+    known = PROMPT_KEYS if is_object else PART_KEYS
+    wrong = [
+        (key, meant)
+        for key in (top or _ITEM_KEY.finditer(text))
+        if key["key"] not in known and (meant := _meant(key["key"], known)) is not None
+    ]
+    if not wrong:
+        return None
+    edits = [(Span(*key.span("key")), meant) for key, meant in wrong]
+    if is_object:
+        names = {key["key"] for key in top} | {meant for _, meant in wrong}
+        if not ("instruction" in names and names & _OBJECT_MARKS):
+            return None
+    if not _makes(text, edits, Kind.OBJECT if is_object else Kind.PARTS):
+        return None
+    key, meant = wrong[0]
+    pairs = dict.fromkeys((key["key"], meant) for key, meant in wrong)
+    said = ", ".join(f"`{meant}` instead of `{written}`" for written, meant in pairs)
+    message = f"this looks like a prompt, but its keys are not those of one: write {said}"
+    return NearPrompt(Span(*key.span("key")), message, "Correct the keys", tuple(edits))
+
+
+def _meant(key: str, known: Iterable[str]) -> str | None:
+    return next((each for each in known if key.lower() == each or is_close(key, each)), None)
+
+
+def _makes(text: str, edits: Sequence[tuple[Span, str]], kind: Kind) -> bool:
+    return kind_of(Source.of(_edited(text, edits)), has_header=False) is kind
+
+
+def _edited(text: str, edits: Sequence[tuple[Span, str]]) -> str:
+    pieces = []
+    position = 0
+    for span, new in edits:
+        pieces += [text[position : span.start], new]
+        position = span.end
+    return "".join([*pieces, text[position:]])
 
 
 def check(file: File) -> Iterator[Finding]:

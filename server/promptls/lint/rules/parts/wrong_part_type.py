@@ -38,16 +38,18 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.part_items import LOADED_SCALARS, item_place, no_part_items, refused_tags
-from promptls.lint.analysis.printed_values import (
+from promptls.lint.analysis.part_values import (
+    LOADED_SCALARS,
     WORDS,
     bound_priorities,
+    item_place,
+    no_part_items,
     printed_contents,
     printed_values_of_keys,
+    refused_tags,
 )
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, each_chunk
-from promptls.semantic.contents import chunk_contents, written_span
-from promptls.semantic.parts import chunk_items
+from promptls.semantic.parts import chunk_contents, chunk_items, written_span
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
 from promptls.text.positions import Span

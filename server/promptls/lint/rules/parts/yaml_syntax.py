@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.fixes.text import yaml_fixes
+from promptls.lint.fixes.yaml_edits import yaml_fixes
 from promptls.lint.rule import YAML_KINDS, File, Finding, Rule
 from promptls.lint.rules.jinja.jinja_syntax import syntax_findings
 from promptls.syntax.language import Host

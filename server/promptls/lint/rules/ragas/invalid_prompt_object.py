@@ -47,8 +47,8 @@ from promptls.dialects.ragas.prompt_object import (
     release_of,
 )
 from promptls.dialects.ragas.saved_prompt import form_of, saved_problems
-from promptls.lint.fixes.mappings import BLANK, added_entry, colon_end
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.fixes.misspellings import misspelt
+from promptls.lint.fixes.yaml_edits import BLANK, added_entry, colon_end
 from promptls.lint.rule import OBJECT_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.kind import top_keys
 from promptls.semantic.template import Template

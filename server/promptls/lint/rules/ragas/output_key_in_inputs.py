@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.lint.fixes.mappings import removed_item, without_entry
+from promptls.lint.fixes.yaml_edits import removed_item, without_entry
 from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.syntax.yaml.nodes import Mapping, Sequence, scalar_text
 

@@ -35,7 +35,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import OBJECT_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text

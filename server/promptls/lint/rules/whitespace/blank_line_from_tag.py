@@ -44,7 +44,7 @@ from typing import NamedTuple
 
 from promptls.lint.analysis.suppression import RepeatedFinding, first_of_each
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
-from promptls.semantic.contents import MOVED, Content, chunk_contents, tags_in
+from promptls.semantic.parts import MOVED, Content, chunk_contents, tags_in
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.problems import tag_tree

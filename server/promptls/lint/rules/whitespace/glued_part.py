@@ -46,14 +46,13 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity
-from promptls.semantic.branches import OpenBlock
+from promptls.semantic.parts import OpenBlock
 from promptls.semantic.template import Template
-from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.chunk_list import Located
+from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.blocks import chunk_blocks
+from promptls.syntax.jinja.builtins import MIDDLES
 from promptls.syntax.jinja.file_blocks import FileBlock, blocks_across, blocks_inside
-from promptls.syntax.jinja.keywords import MIDDLES
 from promptls.syntax.jinja.nodes import Attribute, Call, Filter, Item, Name
 from promptls.syntax.jinja.problems import tag_problems, tag_tree
 from promptls.syntax.jinja.scanner import Tag

@@ -38,7 +38,7 @@ from typing import Final
 
 from promptls.lint.analysis.suppression import RepeatedFinding, first_of_each
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule
-from promptls.semantic.contents import Content, block_indent, chunk_contents
+from promptls.semantic.parts import Content, block_indent, chunk_contents
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.text.positions import Span
 

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Rule, Severity
-from promptls.semantic.contents import chunk_contents, tags_in
+from promptls.semantic.parts import chunk_contents, tags_in
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.blocks import Pair, chunk_blocks

@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.rule import PARTS_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.contents import (
+from promptls.semantic.parts import (
     Content,
     block_indent,
     chunk_contents,

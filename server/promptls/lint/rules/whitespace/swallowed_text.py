@@ -36,10 +36,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from promptls.lint.rule import Edit, Finding, Fix, Rule, Severity, each_chunk
-from promptls.semantic.contents import chunk_contents, column_of
 from promptls.semantic.kind import Kind
+from promptls.semantic.parts import chunk_contents, column_of
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.comments import yaml_comments
+from promptls.syntax.yaml.error_recovery import yaml_comments
 from promptls.syntax.yaml.nodes import Mapping, Scalar
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span

@@ -9,17 +9,15 @@ from itertools import chain, pairwise
 from typing import Final
 
 from promptls.lint.rule import Edit, Fix
-from promptls.semantic.contents import chunk_contents
+from promptls.semantic.parts import chunk_contents
 from promptls.semantic.template import Template
-from promptls.syntax.chunk import Chunk
-from promptls.syntax.chunk_list import Located
+from promptls.syntax.chunk import Chunk, Located
 from promptls.syntax.jinja.blocks import chunk_blocks
-from promptls.syntax.jinja.keywords import KEYWORDS
+from promptls.syntax.jinja.builtins import KEYWORDS
 from promptls.syntax.jinja.problems import tag_tree
-from promptls.syntax.jinja.scanner import Tag
+from promptls.syntax.jinja.scanner import Tag, jinja_objection
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.jinja.tokens import Token, tokenize
-from promptls.syntax.jinja.verdict import jinja_objection
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Source
 from promptls.text.positions import Span, line_column, line_end

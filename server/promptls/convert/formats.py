@@ -72,7 +72,7 @@ def convert(
 
         return saved_conversation(conversation, target)
     if target == "parts":
-        from promptls.convert.parts import parts_template
+        from promptls.convert.parts_template import parts_template
 
         return parts_template(conversation)
     from promptls.convert.ragas import prompt_object
@@ -136,7 +136,7 @@ def _read(text: str, path: str, source: str) -> Conversation:
 
         return read_prompty(text)
     if source == "parts":
-        from promptls.convert.parts import read_parts
+        from promptls.convert.parts_template import read_parts
         from promptls.semantic.template import Template
         from promptls.syntax.source import Source as Text
 
@@ -189,7 +189,7 @@ def _mapping(text: str, path: str) -> Mapping[str, Any]:
 
 def _data(text: str) -> Any:
     """Return the data of the text: JSON is parsed as such, because it has escapes that YAML rejects."""
-    from promptls.syntax.yaml.json_escapes import is_json
+    from promptls.syntax.yaml.compose import is_json
 
     if is_json(text):
         with suppress(ValueError):

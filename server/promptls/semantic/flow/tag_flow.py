@@ -7,18 +7,20 @@ from functools import lru_cache
 from typing import Final
 
 from promptls.semantic.flow.conditions import conditions_of, is_cut, selected
-from promptls.semantic.flow.expression_paths import VIEWS, asked_for, refused_by
 from promptls.semantic.flow.paths import (
     NUMBERS_ROOT,
+    VIEWS,
     Each,
     Parameter,
     Path,
     Step,
     View,
     ViewKind,
+    asked_for,
     caller_root,
     extended,
     macro_root,
+    refused_by,
     with_optional_end,
 )
 from promptls.semantic.flow.use import (

@@ -17,8 +17,7 @@ from promptls.text.suggest import is_close, nearest
 from promptls.workspace.python_functions import functions_in
 
 if TYPE_CHECKING:
-    from promptls.lint.rule import File
-    from promptls.settings.header import ExperimentKey, NamedMetric
+    from promptls.settings.header import NamedMetric
 
 
 class DeclaredExperiment(NamedTuple):

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
-from promptls.lint.fixes.names import misspelt
+from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation
 from promptls.security.files import current_scope, folder_changed
-from promptls.semantic.names.references import TemplateReference, choices
+from promptls.semantic.names.mentions import TemplateReference, choices
 from promptls.semantic.names.template_names import statement_at, written_names
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, chunk_fact

@@ -1,0 +1,327 @@
+"""Edits of YAML and JSON: keys of mappings, declared inputs, and fixes of syntax errors."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from collections.abc import Sequence as Items
+from typing import Final
+
+from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
+from promptls.lint.rule import Edit, File, Fix
+from promptls.semantic.header import InputKey
+from promptls.semantic.template import Template
+from promptls.syntax.chunk import Chunk
+from promptls.syntax.problem import SyntaxProblem
+from promptls.syntax.source import Source
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
+from promptls.text.positions import Span, line_end
+
+_BRACKET: Final = re.compile(r"(?:[&!]\S*[ \t]+)*[{\[]")
+"""An opening bracket of a mapping or list, after an optional anchor and tag."""
+
+
+def is_flow(text: str, span: Span) -> bool:
+    """Return whether the mapping or list at `span` is in flow style, with brackets."""
+    return _BRACKET.match(text, span.start, span.end) is not None
+
+
+def colon_end(text: str, entry: Entry) -> int:
+    """Return the offset after a key's colon, or after the key if it has no colon, as in `{role}`."""
+    end = entry.key.span.end
+    return end + 1 if text[end : end + 1] == ":" else end
+
+
+def added_entry(
+    text: str, span: Span, entries: tuple[Entry, ...], written: str, before: Entry | None = None
+) -> Edit | None:
+    """Return an edit that inserts `written`, such as `a: 1`, before an entry of the mapping at `span`.
+
+    It is inserted before the first entry if `before` is None. Return None if the mapping is empty.
+    """
+    if not entries:
+        return None
+    start = (before or entries[0]).key.span.start
+    if is_flow(text, span):
+        return Edit(Span(start, start), f"{written}, ")
+    return Edit(Span(start, start), f"{written}\n{indentation(text, start)}")
+
+
+def removed_item(text: str, items: Sequence, item: Node) -> Edit | None:
+    """Return an edit that removes an item from a list; None if it is the only one."""
+    index = items.items.index(item)
+    if len(items.items) == 1:
+        return None
+    if is_flow(text, items.span):
+        if index + 1 < len(items.items):
+            return Edit(Span(item.span.start, items.items[index + 1].span.start), "")
+        return Edit(Span(items.items[index - 1].span.end, item.span.end), "")
+    begin = max(text.rfind("\n", 0, item.span.start), text.rfind("\r", 0, item.span.start)) + 1
+    end = line_end(text, item.span.end)
+    is_alone = not text[begin : item.span.start].replace("-", "").strip()
+    return Edit(Span(begin, end + len(text[end : end + 1])), "") if is_alone else None
+
+
+def text_start(text: str, scalar: Scalar) -> int:
+    """Return the offset of the first character of a scalar's text, after its quote or block header."""
+    start = scalar.span.start
+    if scalar.style in {"'", '"'}:
+        return start + 1
+    if scalar.style in {"|", ">"}:
+        start = line_end(text, start)
+        while start < scalar.span.end and text[start] in "\r\n \t":
+            start += 1
+    return start
+
+
+def indentation(text: str, offset: int) -> str:
+    """Return spaces up to the column of `offset`."""
+    return " " * (offset - max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) - 1)
+
+
+def without_entry(chunk: Chunk, span: Span, entries: tuple[Entry, ...], entry: Entry) -> Edit | None:
+    """Return an edit that removes an entry of the mapping at `span`, with its line.
+
+    Return None if it is the only entry, or if the edit would also remove a tag outside of the value.
+    """
+    removed = _removed(chunk.text, span, entries, entry)
+    value = entry.value.span
+    if removed is None or any(
+        removed.start <= tag.span.start < removed.end and not value.start <= tag.span.start < value.end
+        for tag in chunk.tags_at(removed)
+    ):
+        return None
+    return Edit(removed, "")
+
+
+def _removed(text: str, span: Span, entries: tuple[Entry, ...], entry: Entry) -> Span | None:
+    start = entry.key.span.start
+    following = bisect_right(entries, start, key=_start)
+    if following < len(entries):
+        return Span(start, _start(entries[following]))
+    before = entries[: bisect_left(entries, start, key=_start)][-1:]
+    if not before:
+        return None
+    if text[span.start : span.start + 1] == "{":
+        return Span(_end(text, before[0]), _end(text, entry))
+    begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    end = line_end(text, _end(text, entry))
+    end += 2 if text.startswith("\r\n", end) else len(text[end : end + 1])
+    return Span(begin, end) if not text[begin:start].strip(" ") else None
+
+
+def _start(entry: Entry) -> int:
+    return entry.key.span.start
+
+
+def _end(text: str, entry: Entry) -> int:
+    return max(entry.value.span.end, colon_end(text, entry))
+
+
+BLANK = "…"
+"""A placeholder for text that the user has to write."""
+
+
+def key_behind(chunk: Chunk, span: Span, entries: tuple[Entry, ...], written: str) -> tuple[Fix, ...]:
+    """Return the fix that adds a key, such as `content: …`, after the last key of the mapping at `span`.
+
+    Return nothing if the mapping is empty, or if something else follows its last key on the line.
+    """
+    if not entries:
+        return ()
+    title = f"Add `{written.split(':', maxsplit=1)[0]}`, to be filled in"
+    last = max(entries, key=lambda entry: entry.key.span.start)
+    end = max(last.value.span.end, colon_end(chunk.text, last))
+    if is_flow(chunk.text, span):
+        return (Fix(title, (Edit(Span(end, end), f", {written}"),)),)
+    line = line_end(chunk.text, end)
+    after = chunk.text[end:line].strip()
+    if (after and not after.startswith("#")) or any(
+        tag.span.start < line and tag.span.end > end for tag in chunk.tags
+    ):
+        return ()
+    indent = indentation(chunk.text, entries[0].key.span.start)
+    return (Fix(title, (Edit(Span(line, line), f"\n{indent}{written}"),)),)
+
+
+def value_behind(text: str, entry: Entry, written: str) -> Fix:
+    """Return the fix that adds a value to a key without one."""
+    place = Span(entry.key.span.end, colon_end(text, entry))
+    return Fix(f"Write {written}, to be filled in", (Edit(place, f": {written}"),))
+
+
+def as_list(chunk: Chunk, mapping: Mapping) -> tuple[Fix, ...]:
+    """Return the fix that turns a mapping into a list with one item."""
+    span = mapping.span
+    if is_flow(chunk.text, span):
+        edits = [Edit(Span(span.start, span.start), "["), Edit(Span(span.end, span.end), "]")]
+        return (Fix("Make it a list", tuple(edits), preferred=True),)
+    edits = [Edit(Span(span.start, span.start), "- ")]
+    for start in chunk.line_starts:
+        if span.start < start < span.end and chunk.text[start : line_end(chunk.text, start)].strip():
+            edits.append(Edit(Span(start, start), "  "))
+    return (Fix("Make it a list", tuple(edits), preferred=True),)
+
+
+def added_input(file: File, name: str) -> tuple[Fix, ...]:
+    """Return a fix that adds `name` after the last input key; none if the position cannot be determined."""
+    declarations = file.template.declarations
+    entry = declarations.tree.entry("input_keys") if declarations.tree else None
+    if entry is None:
+        return ()
+    edit = _edit(file.template.source, entry.value, name)
+    return (Fix(f"Add `{name}` to `input_keys`", (edit,)),) if edit else ()
+
+
+def _edit(source: Source, node: Node, name: str) -> Edit | None:
+    is_flow = source.slice(Span(node.span.start, node.span.start + 1)) in {"[", "{"}
+    inside = Span(node.span.start + 1, node.span.start + 1)
+    if isinstance(node, Sequence):
+        if is_flow:
+            last = _after(node.items[-1].span) if node.items else inside
+            return Edit(last, f", {name}" if node.items else name)
+        return (
+            _line_after(source, node.items[-1].span.end, node.span.start, f"- {name}") if node.items else None
+        )
+    if not isinstance(node, Mapping):
+        return None
+    if not node.entries:
+        return Edit(inside, f"{name}: {{}}") if is_flow else None
+    last_entry = node.entries[-1]
+    end = max(last_entry.value.span.end, last_entry.key.span.end)
+    if not is_flow:
+        return _line_after(source, end, node.entries[0].key.span.start, f"{name}: {{}}")
+    return None if source.slice(Span(end, end + 1)) == ":" else Edit(Span(end, end), f", {name}: {{}}")
+
+
+def _after(span: Span) -> Span:
+    return Span(span.end, span.end)
+
+
+def _line_after(source: Source, last: int, first: int, written: str) -> Edit:
+    """Return a new line after the line where the last item ends, indented like the first item."""
+    end = source.line_span(source.line_column(last - 1).line).end
+    return Edit(Span(end, end), f"\n{' ' * source.line_column(first).column}{written}")
+
+
+def removed_input(file: File, key: InputKey, *, preferred: bool = False) -> tuple[Fix, ...]:
+    """Return a fix that removes `key` from `input_keys`; none if its position cannot be determined."""
+    tree = file.template.declarations.tree
+    node = tree.value("input_keys") if tree else None
+    if isinstance(node, Sequence):
+        spans = [item.span for item in node.items]
+    elif isinstance(node, Mapping):
+        spans = [
+            Span(entry.key.span.start, max(entry.key.span.end, entry.value.span.end))
+            for entry in node.entries
+        ]
+    else:
+        return ()
+    index = next((number for number, span in enumerate(spans) if span.start == key.span.start), None)
+    if index is None:
+        return ()
+    source = file.template.source
+    is_flow = source.slice(Span(node.span.start, node.span.start + 1)) in {"[", "{"}
+    removed = _in_brackets(spans, index) if is_flow else _on_lines(source, spans, index)
+    if removed is None:
+        return ()
+    return (Fix(f"Remove `{key.name}` from `input_keys`", (Edit(removed, ""),), preferred),)
+
+
+def _in_brackets(spans: Items[Span], index: int) -> Span:
+    if index:
+        return Span(spans[index - 1].end, spans[index].end)
+    return Span(spans[0].start, spans[1].start if len(spans) > 1 else spans[0].end)
+
+
+def _on_lines(source: Source, spans: Items[Span], index: int) -> Span | None:
+    """Return the lines of an item, up to the next item if there is one; None for the only item."""
+    if len(spans) == 1:
+        return None
+    first = source.line_column(spans[index].start).line
+    last = source.line_column(max(spans[index].end - 1, spans[index].start)).line
+    if index + 1 < len(spans):
+        last = source.line_column(spans[index + 1].start).line - 1
+    start = source.line_span(first).start
+    end = source.line_span(last + 1).start
+    return Span(start, end) if first <= last else None
+
+
+_WORD: Final = re.compile(r"(?!(?:true|false|null)$)[A-Za-z_]\w*")
+
+
+_COMMA: Final = frozenset({"", ","})
+
+
+def json_fixes(fixes: tuple[Fix, ...], source: Source) -> tuple[Fix, ...]:
+    """Return the fixes that are valid in JSON, with quotes around the words that they insert.
+
+    Fixes that replace a quoted text with a word get quotes; fixes of commas are unchanged; others are left
+    out because they would break JSON.
+    """
+    return tuple(
+        fix
+        if all(edit.text in _COMMA and source.slice(edit.span) in _COMMA for edit in fix.edits)
+        else Fix(fix.title, tuple(Edit(edit.span, f'"{edit.text}"') for edit in fix.edits), fix.preferred)
+        for fix in fixes
+        if all(
+            _replaces_text_with_word(edit, source)
+            or (edit.text in _COMMA and source.slice(edit.span) in _COMMA)
+            for edit in fix.edits
+        )
+    )
+
+
+def _replaces_text_with_word(edit: Edit, source: Source) -> bool:
+    written = source.slice(edit.span)
+    quote = '"'
+    is_text = len(written) > 1 and written.startswith(quote) and written.endswith(quote)
+    return is_text and _WORD.fullmatch(edit.text) is not None
+
+
+_KEY_WITHOUT_COLON: Final = re.compile(r"[ ]*(?:- )?([a-z_]+)(?::(?=\S)|[ ]+(?!:))")
+_VALUE: Final = re.compile(r"[ ]*(?:- )?[\w-]+:[ ]+(\S.*?)[ ]*$")
+_QUOTE: Final = re.compile(r"[ ]*(?:- )?[\w-]+:[ ]+(['\"])")
+_UNQUOTABLE: Final = ("{{", "{%", "{#")
+
+
+def yaml_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
+    """Return the fixes for a YAML error of the file."""
+    line = template.source.line_span(template.source.line_column(problem.span.start).line)
+    return tuple(_fixes(template.source.slice(line), line.start, problem.message))
+
+
+def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
+    indent = re.match(r"\s*", line)
+    if indent and "\t" in indent.group():
+        spaces = indent.group().replace("\t", "  ")
+        yield Fix("Indent with spaces", (Edit(Span(start, start + indent.end()), spaces),), preferred=True)
+        return
+    if line.startswith("-") and "behind this dash" in message:
+        yield Fix("Insert a space", (Edit(Span(start + 1, start + 1), " "),), preferred=True)
+        return
+    key = _KEY_WITHOUT_COLON.match(line)
+    if key and key.group(1) in PART_KEYS and line[key.end() :].strip():
+        place = start + key.end(1)
+        has_colon = line[key.end(1)] == ":"
+        edit = Edit(Span(place + has_colon, place + has_colon), " " if has_colon else ":")
+        yield Fix(f"Write `{key.group(1)}: `", (edit,), preferred=True)
+        return
+    quote = _QUOTE.match(line)
+    if quote and "not closed" in message:
+        end = start + len(line.rstrip())
+        yield Fix("Close the quote at the end of the line", (Edit(Span(end, end), quote.group(1)),))
+        return
+    value = _VALUE.match(line)
+    if value and "quote the value" in message and value.group(1)[0] not in "'\"|>[{":
+        text = value.group(1)
+        span = Span(start + value.start(1), start + value.end(1))
+        yield Fix("Quote the value", (Edit(span, _quoted(text)),))
+
+
+def _quoted(text: str) -> str:
+    """Return the text in quotes, chosen to avoid escapes if possible; Jinja in it is unchanged."""
+    if "'" not in text or any(each in text for each in _UNQUOTABLE):
+        return f"'{text}'" if "'" not in text else f'"{text}"'
+    return "'" + text.replace("'", "''") + "'"
