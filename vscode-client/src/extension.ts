@@ -3,6 +3,7 @@
 import type { TokensResult } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
 
+import { registerAgentTools } from "./agentTools/register";
 import { Client } from "./client";
 import { PANEL_COMMANDS, registerCommands } from "./commands";
 import { debounce } from "./debounce";
@@ -49,6 +50,7 @@ export function activate(context: vscode.ExtensionContext): void {
         return Promise.resolve();
       },
     }),
+    registerAgentTools(client),
     countTokens(client),
     startWhenNeeded(server),
     testsWhenTrusted(client, log),

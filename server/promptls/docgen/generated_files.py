@@ -10,6 +10,7 @@ from typing import Any
 
 from promptls.docgen.json_schemas import as_json, header_schema, settings_schema
 from promptls.docgen.wire_types import WIRE_TYPES, wire_types
+from promptls.ide.agent_tools import TOOLS
 from promptls.lint.registry import RULES
 from promptls.lint.rule import Rule
 from promptls.metrics.builtin_metrics import BUILTIN_METRICS, page_of_metric
@@ -228,12 +229,31 @@ TITLE = "promptls"
 
 
 def with_settings(package: str) -> str:
-    """Return the text of `package.json` with every setting of the project in it."""
+    """Return the text of `package.json` with every setting of the project and every tool in it."""
     manifest = json.loads(package)
+    manifest["contributes"]["languageModelTools"] = language_model_tools()
     for block in manifest["contributes"]["configuration"]:
         if block["title"] == TITLE:
             block["properties"] = vscode_settings()
     return as_json(manifest)
+
+
+def language_model_tools() -> list[dict[str, Any]]:
+    """Return the tools for coding agents, in VS Code's format."""
+    return [
+        {
+            "name": f"promptls_{tool.name}",
+            "toolReferenceName": f"promptls_{tool.name}",
+            "displayName": tool.title,
+            "modelDescription": tool.description,
+            "userDescription": tool.description.partition(". ")[0].rstrip("."),
+            "canBeReferencedInPrompt": True,
+            "tags": ["promptls", "prompts"],
+            "inputSchema": tool.schema(in_editor=True),
+        }
+        for tool in TOOLS
+        if tool.in_editor
+    ]
 
 
 def vscode_settings() -> dict[str, Any]:

@@ -22,13 +22,15 @@ class AgentTool:
     changes: bool = False
     in_editor: bool = True
     """Whether the extension offers it too; editors have their own tools for some tasks."""
+    not_in_editor: tuple[str, ...] = ()
+    """The arguments that the commands of the language server do not have."""
 
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the arguments."""
+    def schema(self, *, in_editor: bool = False) -> dict[str, Any]:
+        """Return the JSON Schema of the arguments."""
+        left_out = self.not_in_editor if in_editor else ()
         return {
             "type": "object",
-            "properties": {name: dict(each) for name, each in self.arguments.items()},
+            "properties": {name: dict(each) for name, each in self.arguments.items() if name not in left_out},
             **({"required": list(self.required)} if self.required else {}),
             "additionalProperties": False,
         }
@@ -51,7 +53,7 @@ _DATA: Final = {
     "sample": _text("Name of the sample to render with. Default: the first sample."),
     "row": _number("Row of the experiment's dataset to render with, from 1."),
 }
-_RUN: Final = "Name of a run, or a prompt file for its last run."
+_RUN: Final = "Name or table of a run, or a prompt file for its last run."
 
 TOOLS: Final = (
     AgentTool(
@@ -63,6 +65,7 @@ TOOLS: Final = (
             "paths": _texts("Files and folders. Default: the whole folder."),
             "rules": _texts("Run only these rules."),
         },
+        not_in_editor=("rules",),
     ),
     AgentTool(
         "explain_rule",
@@ -90,6 +93,7 @@ TOOLS: Final = (
             "data": {"type": "object", "description": "Values of the inputs, instead of a sample or row."},
         },
         ("file",),
+        not_in_editor=("data",),
     ),
     AgentTool(
         "count_tokens",
@@ -181,6 +185,7 @@ TOOLS: Final = (
         "List runs",
         "List the runs of a prompt or of the whole folder, newest first, with scores.",
         {"file": _FILE, "count": _number("Number of runs. Default: 10.")},
+        in_editor=False,
     ),
 )
 """All tools, in the order of their use."""

@@ -97,7 +97,7 @@ def _declared(tool: AgentTool) -> types.Tool:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=tool.schema,
+        input_schema=tool.schema(),
         annotations=hints,
     )
 
@@ -133,7 +133,7 @@ def _valid_arguments(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     tool = _TOOLS.get(name)
     if tool is None:
         raise UsageError(f"there is no tool `{name}`{did_you_mean(name, _TOOLS)}")
-    wrong = best_match(Draft202012Validator(tool.schema).iter_errors(arguments))
+    wrong = best_match(Draft202012Validator(tool.schema()).iter_errors(arguments))
     if wrong is not None:
         where = f"the argument `{wrong.json_path.removeprefix('$.')}`" if wrong.path else f"`{name}`"
         raise UsageError(f"{where} is not valid: {wrong.message}", remedy="correct the arguments")

@@ -1,0 +1,103 @@
+/** Offers the tools to agent mode, where VS Code has it. */
+
+import { isAbsolute, join, relative } from "node:path";
+
+import { errorMessage } from "@promptls/web/shared/errorMessage";
+import * as vscode from "vscode";
+
+import type { Client } from "../client";
+import type { LanguageModelTool, ToolsApi } from "./api";
+import { type Editor, runArguments, type Tool, TOOLS } from "./tools";
+
+export function registerAgentTools(client: Client): vscode.Disposable {
+  const { lm, LanguageModelToolResult: Result, LanguageModelTextPart: Part } = vscode as unknown as ToolsApi;
+  const register = lm?.registerTool?.bind(lm);
+  if (register === undefined || Result === undefined || Part === undefined) {
+    return new vscode.Disposable(() => undefined);
+  }
+  const offered = Object.entries(TOOLS).map(([name, tool]) =>
+    register(`promptls_${name}`, {
+      invoke: async ({ input }, token) => new Result([new Part(await answer(tool, input, client, token))]),
+      ...(name === "run_experiment" ? { prepareInvocation: confirmRun(client) } : {}),
+    }),
+  );
+  return vscode.Disposable.from(...offered);
+}
+
+/** An error is an answer too: it says what is wrong, where, and how to correct it. */
+async function answer(
+  tool: Tool,
+  input: Record<string, unknown>,
+  client: Client,
+  token: vscode.CancellationToken,
+): Promise<string> {
+  try {
+    return await tool(input, editorFor(client, token));
+  } catch (error) {
+    return errorMessage(error);
+  }
+}
+
+/** The user sees what the run would cost and where prompts would be sent before it starts. */
+function confirmRun(client: Client): NonNullable<LanguageModelTool["prepareInvocation"]> {
+  return async ({ input }, token) => {
+    const file = typeof input.file === "string" ? input.file : "";
+    let message: string;
+    try {
+      const argument = await runArguments(input, uriOf);
+      const plan = await client.execute<{ message: string }>("promptls.planExperiment", argument, token);
+      message = plan.message;
+    } catch (error) {
+      message = errorMessage(error);
+    }
+    return {
+      invocationMessage: `Running the experiment of ${file}`,
+      confirmationMessages: { title: `Run the experiment of ${file}?`, message },
+    };
+  };
+}
+
+function editorFor(client: Client, token: vscode.CancellationToken): Editor {
+  return {
+    execute: (command, argument) => client.execute(command, argument, token),
+    run: (command, argument) =>
+      client.executeWithProgress(command, argument, "Running the experiment", token),
+    uriOf,
+    runOf,
+    shown: (path) => vscode.workspace.asRelativePath(path, false),
+  };
+}
+
+/** A file must be in the workspace, whose trust holds for it. */
+async function uriOf(file: string): Promise<string> {
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  for (const { uri } of folders) {
+    const path = isAbsolute(file) ? file : join(uri.fsPath, file);
+    const inside = relative(uri.fsPath, path);
+    const found = vscode.Uri.file(path);
+    if (!inside.startsWith("..") && !isAbsolute(inside) && (await exists(found))) {
+      return found.toString();
+    }
+  }
+  throw new Error(`there is no file ${file} in the workspace; check the path`);
+}
+
+async function runOf(name: string): Promise<string> {
+  if (/[./\\]/.test(name)) {
+    return vscode.Uri.parse(await uriOf(name)).fsPath;
+  }
+  const [table] = await vscode.workspace.findFiles(`**/experiments/${name}.csv`, undefined, 1);
+  if (table === undefined) {
+    throw new Error(`there is no run ${name} in the workspace; check the name`);
+  }
+  return table.fsPath;
+}
+
+async function exists(uri: vscode.Uri): Promise<boolean> {
+  try {
+    await vscode.workspace.fs.stat(uri);
+    return true;
+  } catch {
+    return false;
+  }
+}
