@@ -1,13 +1,16 @@
-"""The workflows are valid, and the make targets that they run exist."""
+"""The workflows are valid, the make targets that they run exist, and all that is released has one version."""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from promptls import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -24,6 +27,22 @@ def test_a_file_is_what_its_schema_allows(schema: str, files: list[Path]) -> Non
         capture_output=True, encoding="utf-8", check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
+
+
+def test_a_linter_of_workflows_has_no_objection() -> None:
+    files = [*WORKFLOWS, ROOT / "docs" / "ci" / "github-workflow.yml"]
+    command = [Path(sys.executable).with_name("zizmor"), "--offline", "--config", ROOT / ".github/zizmor.yml"]
+    done = subprocess.run([*command, *files], capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_there_is_one_version() -> None:
+    lock = json.loads((ROOT / "vscode-client" / "package-lock.json").read_text("utf-8"))
+    texts = [
+        (ROOT / "docs/editors/zed" / name).read_text("utf-8") for name in ("Cargo.toml", "extension.toml")
+    ]
+    versions = [match for text in texts for match in re.findall('^version = "(.+)"', text, re.MULTILINE)]
+    assert {*versions, lock["version"], lock["packages"][""]["version"]} == {__version__}
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
