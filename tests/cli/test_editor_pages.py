@@ -8,6 +8,10 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+import yaml
+
+from promptls import __version__
+from promptls.workspace.settings import SETTINGS_FILE
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -54,6 +58,27 @@ def test_helix_and_zed_build_the_same_grammar() -> None:
 def test_the_server_is_the_command(name: str, servers: str) -> None:
     ((_, client),) = json.loads((EDITORS / name).read_text("utf-8"))[servers].items()
     assert client["command"] == ["promptls"]
+
+
+def test_jetbrains_starts_the_server_for_prompt_files() -> None:
+    template = json.loads((EDITORS / "jetbrains" / "template.json").read_text("utf-8"))
+    installer = json.loads((EDITORS / "jetbrains" / "installer.json").read_text("utf-8"))
+    (mapping,) = template["fileTypeMappings"]
+    assert mapping["fileType"]["patterns"] == ["*.yml.j2", "*.yaml.j2"]
+    assert template["programArgs"]["default"] == "promptls"
+    assert installer["run"]["exec"]["onSuccess"]["configureServer"]["command"] == "promptls"
+
+
+def test_mason_installs_this_version() -> None:
+    package = yaml.safe_load((EDITORS / "upstream" / "mason.yaml").read_text("utf-8"))
+    assert package["source"]["id"] == f"pkg:pypi/promptls@{__version__}"
+    assert package["bin"] == {"promptls": "pypi:promptls"}
+
+
+def test_the_schema_store_takes_the_schema_for_the_file_of_the_settings() -> None:
+    entry = json.loads((EDITORS / "upstream" / "schemastore.json").read_text("utf-8"))
+    assert entry["fileMatch"] == [SETTINGS_FILE]
+    assert set(entry) == {"name", "description", "fileMatch", "url"}
 
 
 def test_kate_finds_the_language_that_the_server_is_for() -> None:

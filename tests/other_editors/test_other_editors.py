@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tree_sitter_jinja
-from real_editor import QUERIES, Editor
+from real_editor import DOCS, QUERIES, Editor
 
 
 def test_a_finding_is_shown_at_its_place(editor: Editor) -> None:
@@ -61,3 +63,33 @@ def test_tree_sitter_colours_the_tags_with_the_queries_of_the_repository(editor:
         "input": ["variable"],
         "call": ["variable", "function.call"],
     }
+
+
+@pytest.mark.parametrize("editor", ["neovim.lua"], indirect=True)
+def test_the_entry_for_nvim_lspconfig_starts_the_server(editor: Editor, tmp_path: Path) -> None:
+    plugin = tmp_path / "nvim-lspconfig"
+    (plugin / "lsp").mkdir(parents=True)
+    shutil.copy(DOCS / "upstream" / "nvim-lspconfig.lua", plugin / "lsp" / "promptls.lua")
+    (tmp_path / "init.lua").write_text(
+        f"vim.opt.runtimepath:append([[{plugin}]])\n"
+        "vim.filetype.add({ pattern = { ['.*%.ya?ml%.j2'] = 'promptls' } })\n"
+        "vim.lsp.enable('promptls')\n"
+    )
+    command = [str(tmp_path / "init.lua") if word.endswith("neovim.lua") else word for word in editor.command]
+    shown = replace(editor, command=command).run("diagnostics")
+    assert shown["message"] == "no model knows the role `usr`; did you mean `user`?"
+
+
+@pytest.mark.parametrize("editor", ["emacs-lsp-mode.el"], indirect=True)
+def test_the_entry_for_lsp_mode_starts_the_server(editor: Editor, tmp_path: Path) -> None:
+    init = tmp_path / "init.el"
+    entry = (DOCS / "upstream" / "lsp-promptls.el").read_text("utf-8")
+    (tmp_path / "lsp-promptls.el").write_text(entry)
+    init.write_text(
+        f'(package-initialize)\n(load "{tmp_path / "lsp-promptls.el"}")\n'
+        "(add-to-list 'auto-mode-alist '(\"\\\\.ya?ml\\\\.j2\\\\'\" . text-mode))\n"
+        "(add-hook 'text-mode-hook #'lsp)\n"
+    )
+    command = [str(init) if word.endswith("emacs-lsp-mode.el") else word for word in editor.command]
+    shown = replace(editor, command=command).run("diagnostics")
+    assert shown["message"] == "no model knows the role `usr`; did you mean `user`?"
