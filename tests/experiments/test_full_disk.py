@@ -97,13 +97,15 @@ def test_an_interrupted_run_says_where_its_finished_rows_are(
     )
     folder.serve(server).write(model="office", rows=9)
     command = [sys.executable, "-m", "promptls", "run", str(folder.prompt)]
-    # Where these tests run in the background of a shell, Ctrl+C is ignored, which a child inherits.
-    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    # In the background of a shell or under nohup, tests inherit ignored signals, and so would the run.
+    number = getattr(signal, name)
+    former = {each: signal.signal(each, lambda *_: None) for each in (signal.SIGINT, number)}
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    signal.signal(signal.SIGINT, former)
+    for each, handler in former.items():
+        signal.signal(each, handler)
     try:
         journal = _journal_with(folder.results, 3)
-        running.send_signal(getattr(signal, name))
+        running.send_signal(number)
         _, told = running.communicate(timeout=10)
     finally:
         running.kill()

@@ -40,7 +40,7 @@ RUNAWAYS = {
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def limited(code: Editor) -> Editor:
-    code.set_settings({"rendering": {"timeout": 1, "memory": 300}})
+    code.set_settings({"rendering": {"timeout": 2, "memory": 300}})
     return code
 
 
