@@ -64,13 +64,13 @@ def test_as_many_are_drawn_as_asked_for_each_in_another_way() -> None:
     found = Draw().take("any", [Group(pair, ("one",)) for pair in PAIRS_OF_FIVE], 50)
     assert len(found) == len(set(found)) == 50
     one = Draw(styles=["chat"], lengths=["short"]).take("any", [Group((NODES[0],), ("one",))], 50)
-    assert len(one) == 3, "there are three personas, and so three ways"
+    assert len(one) == 3, "there are three personas, and so three combinations"
 
 
 def test_personas_styles_and_lengths_come_up_evenly() -> None:
     draw = Draw(personas=[Persona("a", "A"), Persona("b", "B")], styles=["chat", "formal"], lengths=["short"])
-    ways = Counter((each.persona.name, each.style) for each in draw.take("any", SINGLE, 8))
-    assert set(ways.values()) == {2}
+    combinations = Counter((each.persona.name, each.style) for each in draw.take("any", SINGLE, 8))
+    assert set(combinations.values()) == {2}
 
 
 @pytest.mark.parametrize(

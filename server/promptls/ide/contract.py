@@ -106,7 +106,7 @@ def _is_certain(clause: Clause) -> bool:
 
 
 def _if(clause: Clause) -> dict[str, Any]:
-    tests = [_test(need) for need in sorted(clause, key=lambda need: (need.way, need.is_among))]
+    tests = [_test(need) for need in sorted(clause, key=lambda need: (need.path, need.is_among))]
     return tests[0] if len(tests) == 1 else {"allOf": tests}
 
 
@@ -114,7 +114,7 @@ def _test(need: Need) -> dict[str, Any]:
     """Return the schema of a mapping in which a value is, or is not, one of the constants."""
     values = sorted(need.values, key=repr)
     schema: dict[str, Any] = {"const": values[0]} if len(values) == 1 else {"enum": values}
-    for name in reversed(need.way):
+    for name in reversed(need.path):
         schema = {"properties": {name: schema}, "required": [name]}
     return schema if need.is_among else {"not": schema}
 

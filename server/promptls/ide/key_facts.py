@@ -200,12 +200,12 @@ def schema_along(inputs: Iterable[DeclaredInput], path: Path) -> dict[str, Any]:
     return schema if isinstance(schema, dict) else {}
 
 
-def declared_schema(snapshot: Snapshot, path: str, way: Path) -> tuple[str, dict[str, Any]]:
-    """Return the schema of the value at `way` and the file that declares it: `path` or an entry template."""
+def declared_schema(snapshot: Snapshot, path: str, access_path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the schema of the value, and the file that declares it: `path` or an entry template."""
     for candidate in dict.fromkeys([path, *snapshot.entries(path)]):
         template = snapshot.template(candidate)
         declared = template.declarations.inputs if template is not None else None
-        schema = schema_along(declared or (), way)
+        schema = schema_along(declared or (), access_path)
         if schema:
             return candidate, schema
     return path, {}

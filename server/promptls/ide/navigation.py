@@ -159,7 +159,7 @@ def _defined(snapshot: Snapshot, symbol: Symbol) -> Steps[list[tuple[str, Span]]
         return [(symbol.home, _TOP)]
     template = snapshot.template(symbol.home)
     if template is not None and symbol.kind == "key":
-        declared = _of_use(declared_key_places(template, symbol.home, symbol.way), "declaration")
+        declared = _of_use(declared_key_places(template, symbol.home, symbol.key_path), "declaration")
         return declared or list(_declarations_or_writes((yield from occurrence_steps(snapshot, symbol))))
     if symbol.kind in NO_VARIABLES:
         return _of_use((yield from occurrence_steps(snapshot, symbol)), "declaration")

@@ -195,7 +195,7 @@ def problem_of(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem
     path = found.path
     if found.is_unknown_key:
         key = str(path[-1])
-        owner = way_to(tree, path[:-1])
+        owner = node_at(tree, path[:-1])
         entry = owner.entry(key) if isinstance(owner, Mapping) else None
         shown_key = ".".join(map(str, path))
         message = f"unknown header key `{shown_key}`{unknown_words(found, Header)}"
@@ -208,10 +208,10 @@ def problem_of(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem
         is_single = isinstance(value, Scalar) and bool(value.text) and meant in _LISTS.get(path[:-1][::2], ())
         listed = value.span if value is not None and is_single else None
         return HeaderProblem("unknown-key", span, message, None if is_there else meant, listed)
-    node, shown = way_to(tree, path), path
+    node, shown = node_at(tree, path), path
     while node is None and shown:
         shown = shown[:-1]
-        node = way_to(tree, shown)
+        node = node_at(tree, shown)
     key = ".".join(map(str, path))
     message = said or wrong_words(found, key, f"`{key}`")
     is_value = isinstance(node, Scalar) and not node.span.is_empty() and said is None
@@ -219,12 +219,12 @@ def problem_of(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem
         span = node.span if node else tree.span
         is_listed = node is not None and shown == path and found.message.startswith(_NEEDS_LIST)
         return HeaderProblem("invalid-value", span, message, listed=span if is_listed else None)
-    owner = way_to(tree, shown[:-1])
+    owner = node_at(tree, shown[:-1])
     entry = owner.entry(str(shown[-1])) if isinstance(owner, Mapping) else None
     return HeaderProblem("invalid-value", entry.key.span if entry else node.span, message)
 
 
-def way_to(node: Node | None, path: tuple[Any, ...]) -> Node | None:
+def node_at(node: Node | None, path: tuple[Any, ...]) -> Node | None:
     """Return the node at a path of keys and item indexes, or None if there is none."""
     for part in path:
         if isinstance(node, Mapping):
@@ -336,7 +336,7 @@ class Declarations:
 
     def value_span(self, *path: str | int) -> Span | None:
         """Return the span of the value under a path of keys and list indexes."""
-        node = way_to(self.tree, path)
+        node = node_at(self.tree, path)
         return node.span if node else None
 
 
@@ -497,7 +497,7 @@ def _validated(
         problem_of(tree, found, nameless.get(found.path))
         for found in invalid
         if nameless.get(found.path) != ""
-        and (found.path not in misspelt or way_to(tree, found.path) is not None)
+        and (found.path not in misspelt or node_at(tree, found.path) is not None)
     ]
     if rest_of_invalid:
         first = problem_of(tree, rest_of_invalid[0], None)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from promptls.semantic.flow.keys import way_of
+from promptls.semantic.flow.keys import key_path_of
 from promptls.semantic.flow.paths import SAME_LIST, Each, Step
 from promptls.semantic.flow.shapes import resolved_each
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding, Resolver
@@ -184,7 +184,7 @@ def no_inputs(template: Template) -> frozenset[str]:
     return made | (names.read_names - declared - names.bound_names("for"))
 
 
-def ways_from_inputs(
+def key_paths_from_inputs(
     template: Template, values: Iterable[tuple[PrintedInput, int]]
 ) -> dict[tuple[Span, int], tuple[str, tuple[str, ...]]]:
     """Return the input that each value comes from, with the keys that lead to the value.
@@ -202,7 +202,7 @@ def ways_from_inputs(
     resolved = resolved_each(template, requested.values())
     found = {}
     for each, place in requested.items():
-        root, *keys = way_of(resolved[place]) or ("",)
+        root, *keys = key_path_of(resolved[place]) or ("",)
         found[each] = (str(root), tuple("" if isinstance(key, Each) else key for key in keys))
     return found
 

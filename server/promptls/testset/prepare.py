@@ -173,7 +173,7 @@ async def prepared(
         if request.distribution is None
         else parse_distribution(request.distribution, named)
     )
-    _check_ways(request)
+    _check_options(request)
     notes: list[str] = []
     embeddings = request.embeddings and is_installed()
     if request.embeddings and not embeddings:
@@ -237,7 +237,7 @@ def _asking(request: GenerationRequest, reference: ModelReference, settings: Pro
     )
 
 
-def _check_ways(request: GenerationRequest) -> None:
+def _check_options(request: GenerationRequest) -> None:
     """Raise `UsageError` for unknown styles and lengths, and for invalid personas."""
     for text in request.personas:
         parse_persona(text)

@@ -77,7 +77,7 @@ class Group(NamedTuple):
     themes: tuple[str, ...]
 
 
-_Way: TypeAlias = tuple[Persona, str, str]
+_Combination: TypeAlias = tuple[Persona, str, str]
 
 
 class Draw:
@@ -94,9 +94,9 @@ class Draw:
         """Draw from these options with the seed."""
         self._random = Random(seed)  # noqa: S311 - not used for cryptography
         self._count = len(personas) * len(styles) * len(lengths)
-        self._ways = self._dealt([*product(personas, styles, lengths)])
+        self._combinations = self._dealt([*product(personas, styles, lengths)])
         self._used: Counter[str] = Counter()
-        self._taken: dict[tuple[str, tuple[Node, ...], str], set[_Way]] = {}
+        self._taken: dict[tuple[str, tuple[Node, ...], str], set[_Combination]] = {}
 
     def take(self, synthesizer: str, groups: Sequence[Group], count: int) -> list[Scenario]:
         """Return `count` scenarios, or fewer if there are not enough.
@@ -147,9 +147,9 @@ class Draw:
     def _scenario(self, synthesizer: str, group: Group, theme: str) -> Scenario:
         """Return a scenario of the theme with an unused combination of persona, style and length."""
         taken = self._taken.setdefault((synthesizer, group.nodes, theme), set())
-        way = next(way for way in self._ways if way not in taken)
-        taken.add(way)
-        return Scenario(group.nodes, theme, *way, synthesizer)
+        combination = next(combination for combination in self._combinations if combination not in taken)
+        taken.add(combination)
+        return Scenario(group.nodes, theme, *combination, synthesizer)
 
     def _use(self, group: Group) -> float:
         return sum(self._used[node.id] for node in group.nodes) / max(len(group.nodes), 1)
@@ -159,11 +159,11 @@ class Draw:
         self._random.shuffle(found)
         return found
 
-    def _dealt(self, ways: list[_Way]) -> Iterator[_Way]:
+    def _dealt(self, combinations: list[_Combination]) -> Iterator[_Combination]:
         """Yield the combinations in random order, repeatedly."""
         while True:
-            self._random.shuffle(ways)
-            yield from list(ways)
+            self._random.shuffle(combinations)
+            yield from list(combinations)
 
 
 QUERY: Final = "query"
@@ -191,7 +191,7 @@ _EXAMPLE_TEXT: Final = (
     "The town library opens at nine on weekdays and at ten on Saturdays. A card costs five euros a year; "
     "children get theirs for nothing. Books may be kept for four weeks."
 )
-_EXAMPLE_WAYS: Final = (
+_EXAMPLE_REQUIREMENTS: Final = (
     "Who asks: parent (somebody with children)\nStyle: as one writes to a colleague in a chat\n"
     "Length: at most ten words"
 )
@@ -208,25 +208,25 @@ Answer with one JSON object that has the key “{key}”, in the language of the
 
 
 def sample_messages(
-    contexts: Sequence[str], task: str, theme: str, ways: Sequence[tuple[str, str]]
+    contexts: Sequence[str], task: str, theme: str, requirements: Sequence[tuple[str, str]]
 ) -> list[dict[str, str]]:
     """Return the messages that request a query about the theme.
 
-    `ways` are named requirements for the query, such as its style.
+    `requirements` are named requirements for the query, such as its style.
     """
     fence = _fence(contexts)
-    told = "\n".join(f"{name}: {way}" for name, way in ways)
+    listed = "\n".join(f"{name}: {requirement}" for name, requirement in requirements)
     # Small models weigh the end of the prompt most, so it contains the theme of the query.
     return [
         {"role": "system", "content": _SAMPLES.format(fence=fence)},
         {
             "role": "user",
-            "content": "\n\n".join([_EXAMPLE_WAYS, _fenced([_EXAMPLE_TEXT], fence), _EXAMPLE_TASK]),
+            "content": "\n\n".join([_EXAMPLE_REQUIREMENTS, _fenced([_EXAMPLE_TEXT], fence), _EXAMPLE_TASK]),
         },
         {"role": "assistant", "content": json.dumps(_EXAMPLE)},
         {
             "role": "user",
-            "content": "\n\n".join([told, _fenced(contexts, fence), f"{task}\nIt is about: {theme}"]),
+            "content": "\n\n".join([listed, _fenced(contexts, fence), f"{task}\nIt is about: {theme}"]),
         },
     ]
 

@@ -390,7 +390,7 @@ _MAX_CHAINS: Final = 40
 """How many include chains are examined; a file that is included more often is judged by these."""
 
 
-class Way(NamedTuple):
+class IncludeChain(NamedTuple):
     """An include chain from an entry template to a file.
 
     `provided` are the names that are bound or declared along the chain, or functions of a file in it.
@@ -407,7 +407,7 @@ class Way(NamedTuple):
     reference: TemplateReference | None = None
 
 
-def ways_to(snapshot: Snapshot, path: str) -> tuple[Way, ...]:
+def include_chains(snapshot: Snapshot, path: str) -> tuple[IncludeChain, ...]:
     """Return the include chains that pass data to the file at `path`, at most 40, those of open files first.
 
     One whose functions file cannot be read declares nothing, because that file may provide any name.
@@ -415,11 +415,11 @@ def ways_to(snapshot: Snapshot, path: str) -> tuple[Way, ...]:
     return snapshot.once(_found_chains, path)
 
 
-def _found_chains(snapshot: Snapshot, path: str) -> tuple[Way, ...]:
+def _found_chains(snapshot: Snapshot, path: str) -> tuple[IncludeChain, ...]:
     return tuple(islice(_chains(snapshot, path, (path,)), _MAX_CHAINS))
 
 
-def _chains(snapshot: Snapshot, path: str, below: tuple[str, ...]) -> Iterator[Way]:
+def _chains(snapshot: Snapshot, path: str, below: tuple[str, ...]) -> Iterator[IncludeChain]:
     template = snapshot.template(path)
     if template is None:
         return
@@ -436,9 +436,9 @@ def _chains(snapshot: Snapshot, path: str, below: tuple[str, ...]) -> Iterator[W
             is_included = True
             provided = chain.provided | bound | own
             judges = chain.declares and functions is not None
-            yield Way(chain.entry, provided, judges, chain.bound | bound, includer, reference)
+            yield IncludeChain(chain.entry, provided, judges, chain.bound | bound, includer, reference)
     if not is_included:
-        yield Way(path, own, declared is not None and functions is not None)
+        yield IncludeChain(path, own, declared is not None and functions is not None)
 
 
 def _including_references(

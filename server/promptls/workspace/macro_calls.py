@@ -23,10 +23,10 @@ class NamedMacro(NamedTuple):
 
 
 class PathIn(NamedTuple):
-    """A path in the file at `path`; `way` is empty if the value cannot be followed."""
+    """A path in the file at `path`; `access_path` is empty if the value cannot be followed."""
 
     path: str
-    way: Path
+    access_path: Path
 
 
 def imported_macros(snapshot: Snapshot, path: str, around: tuple[str, ...] = ()) -> Macros:
@@ -114,15 +114,15 @@ def paths_from_inputs(snapshot: Snapshot, path: str, access: Path) -> tuple[Path
     waiting = [PathIn(path, access)]
     while waiting:
         current = waiting.pop(0)
-        if current in seen or not current.way:
+        if current in seen or not current.access_path:
             continue
         seen.add(current)
-        parameter = parameter_of(current.way)
+        parameter = parameter_of(current.access_path)
         if parameter is None:
             found[current] = None
             continue
         waiting += [
-            PathIn(each.path, along(each.way, *current.way[1:]))
+            PathIn(each.path, along(each.access_path, *current.access_path[1:]))
             for each in above(snapshot, current.path, parameter)
         ]
     return tuple(found)

@@ -35,10 +35,12 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare how to connect to the client."""
-    ways = parser.add_mutually_exclusive_group()
-    ways.add_argument("--stdio", action="store_true", help="use standard input and output (default)")
-    ways.add_argument("--tcp", metavar="[HOST:]PORT", type=_address, help="listen for clients over TCP")
-    ways.add_argument("--ws", metavar="[HOST:]PORT", type=_address, help="listen for clients over WebSocket")
+    transports = parser.add_mutually_exclusive_group()
+    transports.add_argument("--stdio", action="store_true", help="use standard input and output (default)")
+    transports.add_argument("--tcp", metavar="[HOST:]PORT", type=_address, help="listen for clients over TCP")
+    transports.add_argument(
+        "--ws", metavar="[HOST:]PORT", type=_address, help="listen for clients over WebSocket"
+    )
     parser.add_argument(
         "--token-file", metavar="FILE", type=Path, help="read the token from a file (default: random token)"
     )

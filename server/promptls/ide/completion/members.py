@@ -24,7 +24,7 @@ from promptls.ide.hover.markdown import code
 from promptls.ide.hover.names import key_texts
 from promptls.ide.key_facts import schema_along, value_at
 from promptls.security.files import kept_by_file
-from promptls.semantic.flow.keys import way_of
+from promptls.semantic.flow.keys import key_path_of
 from promptls.semantic.flow.paths import Each, Step, View, extended, is_no_input, path_of
 from promptls.semantic.flow.paths import Path as AccessPath
 from promptls.semantic.flow.shapes import flow_of, resolved_at, shape_under
@@ -240,17 +240,17 @@ class Member(NamedTuple):
     origin: str
 
 
-def way_to(request: Request, target: Expression | None, *, of_elements: bool = False) -> AccessPath:
+def access_path_to(request: Request, target: Expression | None, *, of_elements: bool = False) -> AccessPath:
     """Return the path from an input to the value of `target`, or to its elements; empty if there is none."""
-    way = path_of(target) if target is not None else ()
+    access_path = path_of(target) if target is not None else ()
     if of_elements:
-        way = extended(way, Step(Each.ELEMENT))
-    return resolved_at(request.template, way, request.offset) if way else ()
+        access_path = extended(access_path, Step(Each.ELEMENT))
+    return resolved_at(request.template, access_path, request.offset) if access_path else ()
 
 
 def members_of(request: Request, target: Expression | None) -> tuple[dict[str, Member], Shape | None]:
     """Return the known members of the value of `target` by name, and the shape of the value itself."""
-    path = way_to(request, target)
+    path = access_path_to(request, target)
     if not path and isinstance(target, Filter) and target.name in TEXT_FILTERS:
         return {}, Shape("text")
     return members_at(request, path)
@@ -326,12 +326,14 @@ def _passed_on(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]
     for inclusion in request.includes:
         if str(path[0].key) not in inclusion.bound:
             continue
-        way = resolved_at(inclusion.template, path, inclusion.reference.span.start)
+        access_path = resolved_at(inclusion.template, path, inclusion.reference.span.start)
         examples = inclusion.template.declarations.examples
-        value = value_at(examples[0].data, way) if examples and way else None
+        value = value_at(examples[0].data, access_path) if examples and access_path else None
         if value is not None:
             yield "example", shape_of_value(value)
-        shape = shape_under(needed_shapes(request.snapshot, inclusion.path), way) if way else None
+        shape = (
+            shape_under(needed_shapes(request.snapshot, inclusion.path), access_path) if access_path else None
+        )
         if shape is not None:
             yield "used", shape
 
@@ -346,18 +348,20 @@ def _passed_to_macro(request: Request, path: AccessPath) -> Iterator[tuple[str, 
         if each.path == request.path:
             # A path that begins at the macro itself, and not at one of its parameters, would recurse
             # infinitely.
-            if not is_no_input(each.way[0].key):
-                yield from _shapes(request, each.way)
+            if not is_no_input(each.access_path[0].key):
+                yield from _shapes(request, each.access_path)
             continue
         caller = request.snapshot.template(each.path)
-        declared = schema_along((caller.declarations.inputs or ()) if caller is not None else (), each.way)
+        declared = schema_along(
+            (caller.declarations.inputs or ()) if caller is not None else (), each.access_path
+        )
         if declared:
             yield "schema", shape_of_schema(declared)
         examples = caller.declarations.examples if caller is not None else ()
-        value = value_at(examples[0].data, each.way) if examples else None
+        value = value_at(examples[0].data, each.access_path) if examples else None
         if value is not None:
             yield "example", shape_of_value(value)
-        used = shape_under(needed_shapes(request.snapshot, each.path), each.way)
+        used = shape_under(needed_shapes(request.snapshot, each.path), each.access_path)
         if used is not None:
             yield "used", used
 
@@ -416,7 +420,7 @@ def key_items(request: Request, target: Expression | None) -> Iterator[Item]:
 
 def element_items(request: Request, target: Expression | None) -> Iterator[Item]:
     """Yield the keys of the elements of a list, for a filter whose argument is an attribute."""
-    members, _ = members_at(request, way_to(request, target, of_elements=True))
+    members, _ = members_at(request, access_path_to(request, target, of_elements=True))
     for name, member in members.items():
         if not re.search(r"[\"'\\\n.]", name):
             yield Item(name, "property", _KNOWN, detail=_detail(member))
@@ -424,7 +428,7 @@ def element_items(request: Request, target: Expression | None) -> Iterator[Item]
 
 def value_items(request: Request, target: Expression | None) -> Iterator[Item]:
     """Yield the texts that `target` may be compared with: the `enum` of its schema."""
-    schema = schema_at(request, way_to(request, target))
+    schema = schema_at(request, access_path_to(request, target))
     for value in schema.get("enum", ()) if isinstance(schema.get("enum"), list) else ():
         if isinstance(value, str):
             yield Item(value, "enum", _KNOWN)
@@ -432,7 +436,7 @@ def value_items(request: Request, target: Expression | None) -> Iterator[Item]:
 
 def compared_items(request: Request, target: Expression | None, quote: str) -> Iterator[Item]:
     """Yield the values to compare `target` with, as written in a tag, with texts in these quotes."""
-    values = schema_at(request, way_to(request, target)).get("enum") if target is not None else None
+    values = schema_at(request, access_path_to(request, target)).get("enum") if target is not None else None
     for value in values if isinstance(values, list) else ():
         if isinstance(value, (str, int, float)) and not isinstance(value, bool):
             text = f"{quote}{value}{quote}" if isinstance(value, str) else str(value)
@@ -522,9 +526,9 @@ def member_documentation(request: Request, label: str) -> str:
     expected = expected_in_tag(at.tag.text, at.tag.inner_start, at.tag.inner_end, at.place)
     if expected is None or expected.what not in {"attribute", "key", "element"}:
         return ""
-    way = way_to(request, expected.target, of_elements=expected.what == "element")
-    if not way_of(way):
+    access_path = access_path_to(request, expected.target, of_elements=expected.what == "element")
+    if not key_path_of(access_path):
         return ""
     origin = code(request.latest.sample.name) if request.latest else "the first sample"
-    path = (*way, Step(label))
+    path = (*access_path, Step(label))
     return "\n\n".join(key_texts(request.snapshot, request.path, path, request.data, origin))

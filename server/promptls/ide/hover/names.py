@@ -24,7 +24,7 @@ from promptls.ide.symbols.jinja import attribute_at, attribute_places, blocks_in
 from promptls.ide.symbols.symbol import Occurrence
 from promptls.ide.symbols.variables import key_symbol_at
 from promptls.rendering.file_rendering import FileRendering
-from promptls.semantic.flow.keys import path_along
+from promptls.semantic.flow.keys import access_path_of
 from promptls.semantic.flow.paths import Path as AccessPath
 from promptls.semantic.flow.paths import Path as ValuePath
 from promptls.semantic.flow.paths import Step, is_no_input, parameter_of, without_views
@@ -71,35 +71,35 @@ _MAX_ARGUMENTS: Final = 3
 
 
 def key_texts(
-    snapshot: Snapshot, path: str, way: AccessPath, data: dict[str, Any], origin: str
+    snapshot: Snapshot, path: str, access_path: AccessPath, data: dict[str, Any], origin: str
 ) -> Iterator[str]:
     """Yield Markdown paragraphs; `data` is the sample, and `origin` describes it.
 
     For a macro's parameter, the arguments in the macro's calls are shown.
     """
-    parameter = parameter_of(way)
+    parameter = parameter_of(access_path)
     if parameter is not None:
-        paths = paths_from_inputs(snapshot, path, way)
+        paths = paths_from_inputs(snapshot, path, access_path)
         if not paths:
-            yield f"{code(str(way[-1].key))}: part of the parameter {code(parameter.name)}"
+            yield f"{code(str(access_path[-1].key))}: part of the parameter {code(parameter.name)}"
         for each in paths[:_MAX_ARGUMENTS]:
             of_sample = (data, origin) if each.path == path else ({}, "")
-            yield from key_texts(snapshot, each.path, each.way, *of_sample)
+            yield from key_texts(snapshot, each.path, each.access_path, *of_sample)
         return
-    where, schema = declared_schema(snapshot, path, way)
-    shape = shape_under(needed_shapes(snapshot, path), way)
+    where, schema = declared_schema(snapshot, path, access_path)
+    shape = shape_under(needed_shapes(snapshot, path), access_path)
     kind = schema.get("type")
     usage = f", {markdown_text(kind)}" if isinstance(kind, str) else _used_as(shape)
     declared = f", declared in {code(FilePath(where).name)}" if schema else ""
-    name = str(way[-1].key) if isinstance(way[-1].key, str) else "element"
-    yield f"{code(name)}: part of the input {code(str(way[0].key))}{usage}{declared}"
+    name = str(access_path[-1].key) if isinstance(access_path[-1].key, str) else "element"
+    yield f"{code(name)}: part of the input {code(str(access_path[0].key))}{usage}{declared}"
     if schema.get("description"):
         yield markdown_prose(str(schema["description"]))
     if isinstance(schema.get("enum"), list):
         yield f"one of {', '.join(code(shown_value(value)) for value in schema['enum'])}"
     if "default" in schema:
         yield f"default: {code(shown_value(schema['default']))}"
-    value = value_at(data, way)
+    value = value_at(data, access_path)
     if value is not None:
         yield f"in {origin}: {code(shown_value(value))}"
 
@@ -121,7 +121,9 @@ def hover_key(
         return None
     data = latest.sample.data if latest is not None else {}
     origin = sample_text(latest.sample) if latest is not None else ""
-    return Hover(symbol.span, "\n\n".join(key_texts(snapshot, path, path_along(symbol.way), data, origin)))
+    return Hover(
+        symbol.span, "\n\n".join(key_texts(snapshot, path, access_path_of(symbol.key_path), data, origin))
+    )
 
 
 def hover_attribute(path: str, template: Template, offset: int) -> Hover | None:
@@ -303,10 +305,10 @@ def _hover(
             else f" in line {template.source.line_column(binding.span.start).line + 1}"
         )
         sometimes = "" if certain else ", on some ways to this place; else an input"
-        way = _referenced_path(template, name, span, binding)
-        used = _variable_used_as(_local_shape(snapshot, path, template, way))
+        access_path = _referenced_path(template, name, span, binding)
+        used = _variable_used_as(_local_shape(snapshot, path, template, access_path))
         texts.append(f"{code(name)}: {_BINDING_WORDS.get(binding.kind, 'variable')}{line}{sometimes}{used}")
-        texts += _local_values(snapshot, path, way, latest)
+        texts += _local_values(snapshot, path, access_path, latest)
         texts += _called_texts(snapshot, path, template, name, span, binding)
     if binding is None or not certain:
         texts += _input_texts(snapshot, path, name, latest)
@@ -377,24 +379,28 @@ def _referenced_path(template: Template, name: str, span: Span, binding: Binding
         place = located.start + next(
             (tag.span.end for tag in located.chunk.tags if tag.span.end > place - located.start), 0
         )
-    way = resolved_at(template, (Step(name),), place)
-    return way if without_views(way) == way else ()
+    access_path = resolved_at(template, (Step(name),), place)
+    return access_path if without_views(access_path) == access_path else ()
 
 
-def _local_shape(snapshot: Snapshot, path: str, template: Template, way: ValuePath) -> Shape | None:
+def _local_shape(snapshot: Snapshot, path: str, template: Template, access_path: ValuePath) -> Shape | None:
     """Return the shape of a local variable's value; None if it is unknown."""
-    if not way:
+    if not access_path:
         return None
-    is_own = is_no_input(way[0].key)
-    return shape_under(flow_of(template).shapes if is_own else needed_shapes(snapshot, path), way)
+    is_own = is_no_input(access_path[0].key)
+    return shape_under(flow_of(template).shapes if is_own else needed_shapes(snapshot, path), access_path)
 
 
 def _local_values(
-    snapshot: Snapshot, path: str, way: ValuePath, latest: FileRendering | None
+    snapshot: Snapshot, path: str, access_path: ValuePath, latest: FileRendering | None
 ) -> Iterator[str]:
     """Yield a variable's value in the sample: the first iteration of a loop, the first argument."""
-    for each in paths_from_inputs(snapshot, path, way)[:1]:
-        value = value_at(latest.sample.data, each.way) if latest is not None and each.path == path else None
+    for each in paths_from_inputs(snapshot, path, access_path)[:1]:
+        value = (
+            value_at(latest.sample.data, each.access_path)
+            if latest is not None and each.path == path
+            else None
+        )
         if latest is not None and value is not None:
             yield f"in {sample_text(latest.sample)}: {code(shown_value(value))}"
 

@@ -377,7 +377,7 @@ def places_here(snapshot: Snapshot, symbol: Symbol) -> tuple[Occurrence, ...]:
     if symbol.kind == "block":
         return _ordered(blocks_in(template, symbol.path, symbol.name))
     if symbol.kind == "key" and not flow_of(template).passes:
-        return _ordered(key_places_in(template, symbol.path, symbol.way))
+        return _ordered(key_places_in(template, symbol.path, symbol.key_path))
     if symbol.kind in NO_VARIABLES:
         return tuple(
             each

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from promptls.semantic.flow.keys import Way
+from promptls.semantic.flow.keys import KeyPath
 from promptls.text.positions import Span
 
 SymbolKind = Literal[
@@ -58,8 +58,8 @@ class Symbol:
     """A symbol at a place of a file: `span`, in the file at `path`, is the name as written there.
 
     `home` is the file that the symbol belongs to, and `anchor` one of its occurrences there; without one, the
-    symbol is an input of the file, or the file itself. `name` is its name in `home`. For a key, `way` is the
-    path to it from an input of `home`.
+    symbol is an input of the file, or the file itself. `name` is its name in `home`. For a key, `key_path` is
+    the path to it from an input of `home`.
     """
 
     kind: SymbolKind
@@ -68,4 +68,4 @@ class Symbol:
     span: Span
     home: str
     anchor: Span | None = None
-    way: Way = ()
+    key_path: KeyPath = ()

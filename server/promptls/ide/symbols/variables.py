@@ -16,7 +16,7 @@ from promptls.ide.symbols.inputs import (
     yaml_key_spans,
 )
 from promptls.ide.symbols.symbol import Occurrence, Symbol
-from promptls.semantic.flow.keys import Way, key_read_at, keys_named, path_along, way_of
+from promptls.semantic.flow.keys import KeyPath, access_path_of, key_path_of, key_read_at, keys_named
 from promptls.semantic.flow.paths import Each, Step, along, is_no_input, parameter_of
 from promptls.semantic.flow.shapes import flow_of, resolved_at
 from promptls.semantic.names.mentions import Mention, TemplateReference, mention_at, mentions_of
@@ -210,17 +210,17 @@ def _imported_from(
             yield VariableIn(target, exported)
 
 
-class WayIn(NamedTuple):
+class KeyPathIn(NamedTuple):
     """A path from an input of the file at `path`."""
 
     path: str
-    way: Way
+    key_path: KeyPath
 
 
-def shared_key_steps(snapshot: Snapshot, path: str, way: Way) -> Steps[tuple[WayIn, ...]]:
-    """Return the paths to the same value as `way` in the file at `path`, which comes first."""
-    found: dict[WayIn, None] = {}
-    pending = [WayIn(path, way)]
+def shared_key_steps(snapshot: Snapshot, path: str, key_path: KeyPath) -> Steps[tuple[KeyPathIn, ...]]:
+    """Return the paths to the same value as `key_path` in the file at `path`, which comes first."""
+    found: dict[KeyPathIn, None] = {}
+    pending = [KeyPathIn(path, key_path)]
     while pending:
         yield
         current = pending.pop(0)
@@ -231,18 +231,18 @@ def shared_key_steps(snapshot: Snapshot, path: str, way: Way) -> Steps[tuple[Way
         pending += _shared_keys_below(snapshot, template, *current)
         for outer in _shared_keys_above(snapshot, *current):
             yield
-            if outer.way:
+            if outer.key_path:
                 pending.append(outer)
-        pending += (each for each in _through_macros(snapshot, template, *current) if each.way)
-        root = str(current.way[0])
+        pending += (each for each in _through_macros(snapshot, template, *current) if each.key_path)
+        root = str(current.key_path[0])
         if is_no_input(root):
             continue
         sharing = yield from inputs_beside(snapshot, current.path, root)
-        pending += [WayIn(other, current.way) for other, _ in sharing]
+        pending += [KeyPathIn(other, current.key_path) for other, _ in sharing]
     return tuple(found)
 
 
-def _shared_keys_above(snapshot: Snapshot, path: str, way: Way) -> Iterator[WayIn]:
+def _shared_keys_above(snapshot: Snapshot, path: str, key_path: KeyPath) -> Iterator[KeyPathIn]:
     """Yield the paths to the value in the files that include this one."""
     for includer in sorted(snapshot.includers(path)):
         template = snapshot.template(includer)
@@ -252,11 +252,13 @@ def _shared_keys_above(snapshot: Snapshot, path: str, way: Way) -> Iterator[WayI
                 and has_context(reference)
                 and snapshot.resolve(includer, reference) == path
             ):
-                seen = resolved_at(template, path_along(way), _place(template, reference))
-                yield WayIn(includer, way_of(seen))
+                seen = resolved_at(template, access_path_of(key_path), _place(template, reference))
+                yield KeyPathIn(includer, key_path_of(seen))
 
 
-def _shared_keys_below(snapshot: Snapshot, template: Template, path: str, way: Way) -> Iterator[WayIn]:
+def _shared_keys_below(
+    snapshot: Snapshot, template: Template, path: str, key_path: KeyPath
+) -> Iterator[KeyPathIn]:
     """Yield the paths to the value in the files that this one includes."""
     for reference in template.references:
         target = snapshot.resolve(path, reference) if has_context(reference) else None
@@ -267,9 +269,9 @@ def _shared_keys_below(snapshot: Snapshot, template: Template, path: str, way: W
             other = snapshot.template(included)
             names |= other.names.input_names if other is not None else frozenset()
         for name in sorted(names):
-            seen = way_of(resolved_at(template, (Step(name),), _place(template, reference)))
-            if seen and len(seen) < len(way) and way[: len(seen)] == seen:
-                yield WayIn(target, (name, *way[len(seen) :]))
+            seen = key_path_of(resolved_at(template, (Step(name),), _place(template, reference)))
+            if seen and len(seen) < len(key_path) and key_path[: len(seen)] == seen:
+                yield KeyPathIn(target, (name, *key_path[len(seen) :]))
 
 
 def _place(template: Template, reference: TemplateReference) -> int:
@@ -277,30 +279,36 @@ def _place(template: Template, reference: TemplateReference) -> int:
     return len(template.source) if reference.keyword == "extends" else reference.span.start
 
 
-def _through_macros(snapshot: Snapshot, template: Template, path: str, way: Way) -> Iterator[WayIn]:
+def _through_macros(
+    snapshot: Snapshot, template: Template, path: str, key_path: KeyPath
+) -> Iterator[KeyPathIn]:
     """Yield the parameters that receive the value in macros and call blocks, or their arguments in calls."""
     for handed in flow_of(template).passes:
-        seen = way_of(handed.path)
-        if seen and len(seen) < len(way) and way[: len(seen)] == seen:
+        seen = key_path_of(handed.path)
+        if seen and len(seen) < len(key_path) and key_path[: len(seen)] == seen:
             for each in below(snapshot, path, handed):
-                yield WayIn(each.path, (*way_of(each.way), *way[len(seen) :]))
-    parameter = parameter_of(path_along(way[:1]))
+                yield KeyPathIn(each.path, (*key_path_of(each.access_path), *key_path[len(seen) :]))
+    parameter = parameter_of(access_path_of(key_path[:1]))
     for each in above(snapshot, path, parameter) if parameter is not None else ():
-        yield WayIn(each.path, way_of(along(each.way, *path_along(way[1:]))))
+        yield KeyPathIn(each.path, key_path_of(along(each.access_path, *access_path_of(key_path[1:]))))
 
 
 def key_symbol_at(template: Template, path: str, offset: int) -> Symbol | None:
     """Return the key of an input's value whose name is at `offset`."""
     read = key_read_at(template, offset)
     if read is not None:
-        return Symbol("key", read.name, path, read.span, path, None, read.way) if len(read.way) > 1 else None
+        return (
+            Symbol("key", read.name, path, read.span, path, None, read.key_path)
+            if len(read.key_path) > 1
+            else None
+        )
     declared = template.declarations
     if declared.tree is None or not declared.tree.span.contains(offset):
         return None
-    for way in _declared_ways(template, offset):
-        for each in declared_key_places(template, path, way):
+    for key_path in _declared_key_paths(template, offset):
+        for each in declared_key_places(template, path, key_path):
             if each.span.contains(offset):
-                return Symbol("key", template.source.slice(each.span), path, each.span, path, None, way)
+                return Symbol("key", template.source.slice(each.span), path, each.span, path, None, key_path)
     return None
 
 
@@ -312,67 +320,75 @@ def key_places(
     None separates the files.
     """
     yield None
-    shared = shared_key_steps(snapshot, symbol.home, symbol.way)
-    for path, way in (yield from shared):
+    shared = shared_key_steps(snapshot, symbol.home, symbol.key_path)
+    for path, key_path in (yield from shared):
         yield None
         template = snapshot.template(path)
         if template is None:
             continue
-        yield from key_places_in(template, path, way)
+        yield from key_places_in(template, path, key_path)
         if in_data:
-            yield from _in_data(snapshot, path, template, way)
+            yield from _in_data(snapshot, path, template, key_path)
         for call in calls_to(snapshot, path):
             program = snapshot.template(call.file)
-            spans = python_key_spans(program.source.text, call, data_keys(way)) if program is not None else ()
+            spans = (
+                python_key_spans(program.source.text, call, data_keys(key_path))
+                if program is not None
+                else ()
+            )
             yield from (Occurrence(call.file, span, "write", "python") for span in spans)
 
 
-def key_places_in(template: Template, path: str, way: Way) -> Iterator[Occurrence]:
+def key_places_in(template: Template, path: str, key_path: KeyPath) -> Iterator[Occurrence]:
     """Yield the occurrences of a key in the tags of one file, and in the file's declarations."""
-    for read in keys_named(template, str(way[-1])):
-        if read.way == way:
+    for read in keys_named(template, str(key_path[-1])):
+        if read.key_path == key_path:
             yield Occurrence(path, read.span, "read")
-    yield from declared_key_places(template, path, way)
+    yield from declared_key_places(template, path, key_path)
 
 
-def declared_key_places(template: Template, path: str, way: Way) -> Iterator[Occurrence]:
+def declared_key_places(template: Template, path: str, key_path: KeyPath) -> Iterator[Occurrence]:
     """Yield the occurrences of a key in the schema of its input, and in the examples."""
     declared = template.declarations
     inputs = declared.tree.value("input_keys") if declared.tree is not None else None
-    schema = inputs.value(str(way[0])) if isinstance(inputs, Mapping) else None
-    for entry, required in _in_schema(schema, way[1:]):
-        span = bare_span(template, entry.key.span, str(way[-1]))
+    schema = inputs.value(str(key_path[0])) if isinstance(inputs, Mapping) else None
+    for entry, required in _in_schema(schema, key_path[1:]):
+        span = bare_span(template, entry.key.span, str(key_path[-1]))
         if span is not None:
             yield Occurrence(path, span, "declaration", "header")
         for item in required.items if isinstance(required, Sequence) else ():
-            name = bare_span(template, item.span, str(way[-1])) if scalar_text(item) == way[-1] else None
+            name = (
+                bare_span(template, item.span, str(key_path[-1]))
+                if scalar_text(item) == key_path[-1]
+                else None
+            )
             if name is not None:
                 yield Occurrence(path, name, "write", "header")
     if declared.examples:
         text = template.source.text
         for example in declared.examples:
-            for span in yaml_key_spans(text, Mapping(example.span, example.entries), data_keys(way)):
+            for span in yaml_key_spans(text, Mapping(example.span, example.entries), data_keys(key_path)):
                 yield Occurrence(path, span, "write", "header")
 
 
-def data_keys(way: Way) -> DataKeys:
+def data_keys(key_path: KeyPath) -> DataKeys:
     """Return the keys in data that correspond to a path: lists are skipped."""
-    return tuple(None if key is Each.VALUE else str(key) for key in way if key is not Each.ELEMENT)
+    return tuple(None if key is Each.VALUE else str(key) for key in key_path if key is not Each.ELEMENT)
 
 
-def _in_data(snapshot: Snapshot, path: str, template: Template, way: Way) -> Iterator[Occurrence]:
-    inputs = input_names(template) | {str(way[0])}
+def _in_data(snapshot: Snapshot, path: str, template: Template, key_path: KeyPath) -> Iterator[Occurrence]:
+    inputs = input_names(template) | {str(key_path[0])}
     for file in data_files(snapshot, path, template):
         data = snapshot.template(str(file))
         if data is None or file.name.lower().endswith(PACKED_ENDINGS):
             continue
-        for span in key_spans(file.suffix.lower(), data.source.text, data_keys(way), inputs):
+        for span in key_spans(file.suffix.lower(), data.source.text, data_keys(key_path), inputs):
             yield Occurrence(str(file), span, "write", "data")
 
 
-def _in_schema(schema: Node | None, way: Way) -> Iterator[tuple[Entry, Node | None]]:
+def _in_schema(schema: Node | None, key_path: KeyPath) -> Iterator[tuple[Entry, Node | None]]:
     """Yield the property at a path in a schema, and the list of required keys next to it."""
-    for step, key in enumerate(way):
+    for step, key in enumerate(key_path):
         if not isinstance(schema, Mapping):
             return
         if key is Each.ELEMENT:
@@ -384,25 +400,25 @@ def _in_schema(schema: Node | None, way: Way) -> Iterator[tuple[Entry, Node | No
             entry = properties.entry(str(key)) if isinstance(properties, Mapping) else None
             if entry is None:
                 return
-            if step == len(way) - 1:
+            if step == len(key_path) - 1:
                 yield entry, schema.value("required")
             schema = entry.value
 
 
-def _declared_ways(template: Template, offset: int) -> Iterator[Way]:
+def _declared_key_paths(template: Template, offset: int) -> Iterator[KeyPath]:
     """Yield the paths of the keys around a position in a schema or an example."""
     declared = template.declarations
     inputs = declared.tree.value("input_keys") if declared.tree is not None else None
     for entry in inputs.entries if isinstance(inputs, Mapping) else ():
         name = key_text(entry)
         if name is not None and entry.value.span.contains(offset):
-            yield from _schema_ways(entry.value, offset, (name,))
+            yield from _schema_key_paths(entry.value, offset, (name,))
     for example in declared.examples:
         if example.span.contains(offset):
-            yield from _value_ways(Mapping(example.span, example.entries), offset, ())
+            yield from _value_key_paths(Mapping(example.span, example.entries), offset, ())
 
 
-def _schema_ways(schema: Node, offset: int, way: Way) -> Iterator[Way]:
+def _schema_key_paths(schema: Node, offset: int, key_path: KeyPath) -> Iterator[KeyPath]:
     if not isinstance(schema, Mapping):
         return
     properties = schema.value("properties")
@@ -411,31 +427,31 @@ def _schema_ways(schema: Node, offset: int, way: Way) -> Iterator[Way]:
         if name is None:
             continue
         if entry.key.span.contains(offset):
-            yield (*way, name)
+            yield (*key_path, name)
         elif entry.value.span.contains(offset):
-            yield from _schema_ways(entry.value, offset, (*way, name))
+            yield from _schema_key_paths(entry.value, offset, (*key_path, name))
     required = schema.value("required")
     for item in required.items if isinstance(required, Sequence) else ():
         name = scalar_text(item)
         if name is not None and item.span.contains(offset):
-            yield (*way, name)
+            yield (*key_path, name)
     for key, step in (("items", Each.ELEMENT), ("additionalProperties", Each.VALUE)):
         below = schema.value(key)
         if below is not None and below.span.contains(offset):
-            yield from _schema_ways(below, offset, (*way, step))
+            yield from _schema_key_paths(below, offset, (*key_path, step))
 
 
-def _value_ways(node: Node, offset: int, way: Way) -> Iterator[Way]:
+def _value_key_paths(node: Node, offset: int, key_path: KeyPath) -> Iterator[KeyPath]:
     if isinstance(node, Sequence):
         for item in node.items:
             if item.span.contains(offset):
-                yield from _value_ways(item, offset, (*way, Each.ELEMENT))
+                yield from _value_key_paths(item, offset, (*key_path, Each.ELEMENT))
     for entry in node.entries if isinstance(node, Mapping) else ():
         name = key_text(entry)
         if name is None:
             continue
         if entry.key.span.contains(offset):
-            if way:
-                yield (*way, name)
+            if key_path:
+                yield (*key_path, name)
         elif entry.value.span.contains(offset):
-            yield from _value_ways(entry.value, offset, (*way, name))
+            yield from _value_key_paths(entry.value, offset, (*key_path, name))

@@ -28,16 +28,16 @@ from promptls.syntax.jinja.tokens import FOREIGN_CONSTANTS
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, nearest
 from promptls.workspace.contract import (
+    IncludeChain,
     Need,
-    Way,
     certain_place,
     contract_of,
     function_names,
+    include_chains,
     names_bound_at,
     names_handed_on,
     needed_shapes,
     needs_of,
-    ways_to,
 )
 
 _IN_OUTPUT: Final = re.compile(
@@ -214,7 +214,7 @@ class Unprovided(NamedTuple):
     """
 
     reading: Reading
-    lacking: tuple[Way, ...]
+    lacking: tuple[IncludeChain, ...]
     is_provided_elsewhere: bool
     meant: str | None
 
@@ -226,25 +226,25 @@ def unprovided_readings(file: File) -> Iterator[Unprovided]:
     """
     if declared_names(file) is not None:
         return
-    ways = [way for way in ways_to(file.snapshot, file.path) if way.reference is not None]
-    if not any(way.declares for way in ways):
+    chains = [chain for chain in include_chains(file.snapshot, file.path) if chain.reference is not None]
+    if not any(chain.declares for chain in chains):
         return
     names = file.template.names
     for name in sorted(names.input_names - {"loop"}):
-        lacking = tuple(way for way in ways if way.declares and name not in way.provided)
+        lacking = tuple(chain for chain in chains if chain.declares and name not in chain.provided)
         if not lacking or binding_of(names, name) is not None:
             continue
-        provided = frozenset.intersection(*(way.provided for way in lacking))
+        provided = frozenset.intersection(*(chain.provided for chain in lacking))
         for reading in names.readings_of(name):
             if reading.binding is None and reading.how != "call":
                 in_scope = provided | names_in_scope(names, reading.span.start) | INJECTED
-                meant = nearest(name, in_scope) if len(lacking) == len(ways) else None
-                yield Unprovided(reading, lacking, len(lacking) < len(ways), meant)
+                meant = nearest(name, in_scope) if len(lacking) == len(chains) else None
+                yield Unprovided(reading, lacking, len(lacking) < len(chains), meant)
 
 
 def entries_words(found: Unprovided) -> str:
     """Return the names of the entry templates that lack the name, for a message."""
-    files = list(dict.fromkeys(f"`{PurePath(way.entry).name}`" for way in found.lacking))
+    files = list(dict.fromkeys(f"`{PurePath(chain.entry).name}`" for chain in found.lacking))
     more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
     return ", ".join(files[:_MAX_NAMED]) + more
 
@@ -252,9 +252,9 @@ def entries_words(found: Unprovided) -> str:
 def include_places(found: Unprovided) -> tuple[RelatedInformation, ...]:
     """Return the includes that lead from the entry templates to the file."""
     places = dict.fromkeys(
-        (way.includer, way.reference.span)
-        for way in found.lacking[:_MAX_NAMED]
-        if way.includer is not None and way.reference is not None
+        (chain.includer, chain.reference.span)
+        for chain in found.lacking[:_MAX_NAMED]
+        if chain.includer is not None and chain.reference is not None
     )
     return tuple(RelatedInformation(path, span, "the file is included here") for path, span in places)
 
@@ -265,9 +265,9 @@ def undeclared_in_includes(file: File) -> Iterator[Finding]:
     if declared is None or not file.template.references:
         return
     needs = needs_of(file.snapshot, file.path).by_name
-    ways = ways_to(file.snapshot, file.path)
+    chains = include_chains(file.snapshot, file.path)
     for name, readers in needs.items():
-        if name in declared or any(not way.declares or name in way.provided for way in ways):
+        if name in declared or any(not chain.declares or name in chain.provided for chain in chains):
             continue
         seen: set[TemplateReference] = set()
         for need in readers:

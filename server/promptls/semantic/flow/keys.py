@@ -187,7 +187,7 @@ class _Reader:
             self.keys.append(KeyPlace(name, span.shifted(self._start), path, is_quoted))
 
 
-Way: TypeAlias = tuple[str | Each, ...]
+KeyPath: TypeAlias = tuple[str | Each, ...]
 """The path from an input to a value; an element by index is treated like any element."""
 
 _NO_INPUTS: Final = GLOBALS | INJECTED | {"self", "loop", "caller", "varargs", "kwargs"}
@@ -196,13 +196,13 @@ _NO_INPUTS: Final = GLOBALS | INJECTED | {"self", "loop", "caller", "varargs", "
 class KeyRead(NamedTuple):
     """A key that is read at `span` of the file, and the path to it; empty if it is unknown."""
 
-    way: Way
+    key_path: KeyPath
     span: Span
     name: str
     is_quoted: bool
 
 
-def way_of(path: Path) -> Way:
+def key_path_of(path: Path) -> KeyPath:
     """Return the keys and elements along a path.
 
     Empty if it does not begin at an input, or does not end at a value from the caller.
@@ -216,16 +216,16 @@ def way_of(path: Path) -> Way:
     )
 
 
-def path_along(way: Way) -> Path:
+def access_path_of(key_path: KeyPath) -> Path:
     """Return the path with these keys and elements."""
-    return tuple(Step(key) for key in way)
+    return tuple(Step(key) for key in key_path)
 
 
 def keys_named(template: Template, name: str) -> Iterator[KeyRead]:
     """Yield every key of this name that the template reads, in order."""
     for located, walk in _chunks(template.source.root, lambda piece: name in key_names(piece), Walk()):
-        for key, way in _resolved(located.chunk, walk, name):
-            yield KeyRead(way, key.span.shifted(located.start), name, key.is_quoted)
+        for key, key_path in _resolved(located.chunk, walk, name):
+            yield KeyRead(key_path, key.span.shifted(located.start), name, key.is_quoted)
 
 
 def key_read_at(template: Template, offset: int) -> KeyRead | None:
@@ -241,9 +241,9 @@ def key_read_at(template: Template, offset: int) -> KeyRead | None:
         for keys, place in ((tag.keys, located.start + tag.start), (tag.keys_inside, offset)):
             for key in keys:
                 if key.span.contains(inside):
-                    way = way_of(resolved_at(template, key.path, place))
-                    way = way if way[-1:] == (key.name,) else ()
-                    return KeyRead(way, key.span.shifted(located.start), key.name, key.is_quoted)
+                    key_path = key_path_of(resolved_at(template, key.path, place))
+                    key_path = key_path if key_path[-1:] == (key.name,) else ()
+                    return KeyRead(key_path, key.span.shifted(located.start), key.name, key.is_quoted)
     return None
 
 
@@ -261,18 +261,18 @@ def _chunks(chunks: ChunkList, holds: Callable[[Piece], bool], walk: Walk) -> It
             walk.take(stretches(located.chunk))
 
 
-def _resolved(chunk: Chunk, walk: Walk, name: str) -> Iterator[tuple[KeyPlace, Way]]:
+def _resolved(chunk: Chunk, walk: Walk, name: str) -> Iterator[tuple[KeyPlace, KeyPath]]:
     """Yield the keys of a chunk with this name and their paths, and advance the walk over the chunk."""
     for tag, read in zip(chunk_uses(chunk), chunk_keys(chunk), strict=True):
-        yield from _with_ways(read.keys, walk, name)
+        yield from _with_key_paths(read.keys, walk, name)
         for event in tag.events:
             if not isinstance(event, Use):
                 walk.step(event)
-        yield from _with_ways(read.keys_inside, walk, name)
+        yield from _with_key_paths(read.keys_inside, walk, name)
 
 
-def _with_ways(keys: tuple[KeyPlace, ...], walk: Walk, name: str) -> Iterator[tuple[KeyPlace, Way]]:
+def _with_key_paths(keys: tuple[KeyPlace, ...], walk: Walk, name: str) -> Iterator[tuple[KeyPlace, KeyPath]]:
     for key in keys:
         if key.name == name:
-            way = way_of(walk.resolved(key.path))
-            yield key, way if way[-1:] == (name,) else ()
+            key_path = key_path_of(walk.resolved(key.path))
+            yield key, key_path if key_path[-1:] == (name,) else ()

@@ -132,20 +132,20 @@ class TagReader:
             path = self._uses.use(mapping, MAPPING, "mapping")
             if view != "keys":  # iterating over a mapping itself yields its keys
                 path = extended(path, Step(View(view)))
-        way = extended(path, Step(Each.ELEMENT))
-        if way:
-            self._uses.emit(way, UNKNOWN, over)
+        element = extended(path, Step(Each.ELEMENT))
+        if element:
+            self._uses.emit(element, UNKNOWN, over)
         elif isinstance(over, Call) and over.function == Name(over.function.span, "range"):
-            way = (Step(NUMBERS_ROOT),)
+            element = (Step(NUMBERS_ROOT),)
         if isinstance(target, Name):
-            yield Bind(target.name, way)
+            yield Bind(target.name, element)
             return
         items = target.items if isinstance(target, Collection) else ()
-        if way and mapping is None:
-            self._uses.emit(way, LIST, over)
+        if element and mapping is None:
+            self._uses.emit(element, LIST, over)
         for index, item in enumerate(items):
             if isinstance(item, Name):
-                yield Bind(item.name, extended(way, Step(_PAIR[index])) if index < len(_PAIR) else ())
+                yield Bind(item.name, extended(element, Step(_PAIR[index])) if index < len(_PAIR) else ())
 
     def _assignment(self, statement: Statement) -> None:
         paths = [

@@ -167,7 +167,7 @@ class Walk:
         for clause in shape.needed:
             where = [
                 Condition(
-                    tuple([Step(word) for word in each.way]), each.values, each.is_among, each.is_partial
+                    tuple([Step(word) for word in each.path]), each.values, each.is_among, each.is_partial
                 )
                 for each in clause
             ]
@@ -265,8 +265,8 @@ class Walk:
         self._around = NOTHING_AROUND if is_alone else Around(tuple(tested), tuple(typed), tuple(where))
 
     def _bind(self, binds: tuple[Bind, ...]) -> None:
-        ways = {bind.name: self.resolved(bind.path) if bind.path else () for bind in binds}
-        self.frames[-1].names.update(ways)
+        paths = {bind.name: self.resolved(bind.path) if bind.path else () for bind in binds}
+        self.frames[-1].names.update(paths)
         self.frames[-1].told.clear()
 
     def _middle(self, event: Middle) -> None:

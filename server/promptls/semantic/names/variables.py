@@ -15,7 +15,7 @@ from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.text.positions import Span
 
-WAYS: Final = ("set", "for", "macro", "import", "with", "parameter")
+BINDING_KINDS: Final = ("set", "for", "macro", "import", "with", "parameter")
 """The ways in which a file binds names."""
 IMPLIED: Final = frozenset({"loop", "caller", "varargs", "kwargs", "super"})
 """Names that Jinja binds in a block."""
@@ -86,7 +86,7 @@ _OF_FILES = frozenset({"set", "macro", "import"})
 
 def is_never_bound(template: Template, name: str) -> bool:
     """Return whether the name is an input everywhere in the file."""
-    return name not in IMPLIED and not any(name in template.names.bound_names(kind) for kind in WAYS)
+    return name not in IMPLIED and not any(name in template.names.bound_names(kind) for kind in BINDING_KINDS)
 
 
 def never_bound(template: Template, name: str) -> tuple[Variable, ...]:
@@ -111,7 +111,7 @@ def never_bound(template: Template, name: str) -> tuple[Variable, ...]:
 
 def only_binding(template: Template, name: str) -> Binding | None:
     """Return the only binding of a name, if it is outside of all blocks and before all readings."""
-    kinds = [kind for kind in WAYS if name in template.names.bound_names(kind)]
+    kinds = [kind for kind in BINDING_KINDS if name in template.names.bound_names(kind)]
     if name in IMPLIED or len(kinds) != 1 or kinds[0] not in _OF_FILES:
         return None
     found = [binding for binding in template.names.bindings_of(kinds[0]) if binding.name == name]

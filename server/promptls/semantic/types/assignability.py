@@ -75,10 +75,10 @@ def _holds(need: Need, beside: Mapping[str, Shape], is_open: bool) -> bool:
     if need.is_partial:
         return False
     value = Shape()
-    for index, name in enumerate(need.way):
+    for index, name in enumerate(need.path):
         found = beside.get(name)
         if found is None:
-            return not is_open and not need.is_among and index + 1 == len(need.way)
+            return not is_open and not need.is_among and index + 1 == len(need.path)
         value = found
         beside, is_open = dict(value.keys), value.kind != "mapping" or value.element is not None
     if isinstance(value, Constant):
@@ -96,7 +96,7 @@ def _words(need: Need) -> str:
     said = " or ".join(values)
     if not need.is_among:
         said = f"not {said}" if len(values) == 1 else f"none of {', '.join(values)}"
-    return f"`{'.'.join(need.way)}` is {said}"
+    return f"`{'.'.join(need.path)}` is {said}"
 
 
 _WORDS: Final = {"text": "a text", "number": "a number", "boolean": "a boolean", "list": "a list",

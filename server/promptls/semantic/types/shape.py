@@ -71,7 +71,7 @@ class Need(NamedTuple):
     `is_partial` is True if there are additional unknown conditions.
     """
 
-    way: tuple[str, ...]
+    path: tuple[str, ...]
     is_among: bool
     values: frozenset[object]
     is_partial: bool = False
@@ -304,7 +304,7 @@ def conditional(shape: Shape, need: Need) -> Shape:
 
 def _with(clause: Clause, need: Need) -> Clause:
     """Return a clause with an additional condition; empty if they contradict each other."""
-    known = next((each for each in clause if each.way == need.way), None)
+    known = next((each for each in clause if each.path == need.path), None)
     if known is None:
         return clause | {need}
     if known.is_among and need.is_among:
@@ -314,7 +314,7 @@ def _with(clause: Clause, need: Need) -> Clause:
         values = among.values - refused.values
     else:
         values = known.values | need.values
-    both = Need(need.way, known.is_among or need.is_among, values, known.is_partial or need.is_partial)
+    both = Need(need.path, known.is_among or need.is_among, values, known.is_partial or need.is_partial)
     return (clause - {known}) | {both} if values else frozenset()
 
 
@@ -330,7 +330,7 @@ def interned(shape: Shape) -> Shape:
 
 
 _MAX_CLAUSES: Final = 60
-_MAX_WAYS: Final = 4
+_MAX_PATHS: Final = 4
 _OTHER: Final = object()
 """Represents all constants that no clause names."""
 
@@ -342,25 +342,25 @@ def is_needed_always(clauses: frozenset[Clause]) -> bool:
     False if there are too many clauses to decide.
     """
     certain = [clause for clause in clauses if not any(need.is_partial for need in clause)]
-    paths = {need.way for clause in certain for need in clause}
-    return len(certain) <= _MAX_CLAUSES and len(paths) <= _MAX_WAYS and _covers(certain)
+    paths = {need.path for clause in certain for need in clause}
+    return len(certain) <= _MAX_CLAUSES and len(paths) <= _MAX_PATHS and _covers(certain)
 
 
 def _covers(clauses: list[Clause]) -> bool:
     """Return whether the clauses cover all cases, by trying each value that one of them compares with."""
     if not clauses or frozenset() in clauses:
         return bool(clauses)
-    path = min(need.way for need in min(clauses, key=len))
-    values = {value for clause in clauses for need in clause if need.way == path for value in need.values}
+    path = min(need.path for need in min(clauses, key=len))
+    values = {value for clause in clauses for need in clause if need.path == path for value in need.values}
     return all(_covers(_remaining(clauses, path, value)) for value in (_OTHER, *values))
 
 
 def _remaining(clauses: list[Clause], path: tuple[str, ...], value: object) -> list[Clause]:
     """Return the remaining clauses if the value at `path` is known."""
     return [
-        frozenset([need for need in clause if need.way != path])
+        frozenset([need for need in clause if need.path != path])
         for clause in clauses
-        if all((value in need.values) is need.is_among for need in clause if need.way == path)
+        if all((value in need.values) is need.is_among for need in clause if need.path == path)
     ]
 
 

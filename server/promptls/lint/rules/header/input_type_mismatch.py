@@ -56,7 +56,7 @@ from promptls.semantic.types.schemas import shape_of_schema
 from promptls.semantic.types.shape import Shape
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
-from promptls.workspace.contract import ways_to
+from promptls.workspace.contract import include_chains
 
 _RESTRICTING: Final = frozenset({"type", "enum"})
 """The keywords of a schema that restrict its values."""
@@ -91,13 +91,13 @@ def _declarations(file: File) -> Iterator[tuple[str, Mapping[str, InputKey], str
         yield file.path, _typed(own, frozenset()), ""
         return
     entries: set[str] = set()
-    for way in ways_to(file.snapshot, file.path):
-        template = file.snapshot.template(way.entry)
-        if way.reference is None or template is None or way.entry in entries:
+    for chain in include_chains(file.snapshot, file.path):
+        template = file.snapshot.template(chain.entry)
+        if chain.reference is None or template is None or chain.entry in entries:
             continue
-        entries.add(way.entry)
-        typed = _typed(template.declarations.inputs or (), way.bound)
-        yield way.entry, typed, f" (in `{PurePath(way.entry).name}`, which this file is included from)"
+        entries.add(chain.entry)
+        typed = _typed(template.declarations.inputs or (), chain.bound)
+        yield chain.entry, typed, f" (in `{PurePath(chain.entry).name}`, which this file is included from)"
 
 
 def _typed(inputs: tuple[InputKey, ...], bound: frozenset[str]) -> dict[str, InputKey]:

@@ -59,7 +59,7 @@ from promptls.semantic.names.scopes import GLOBALS, INJECTED, Reading
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.jinja.nodes import Attribute, Call, Item, Keyword, Name
 from promptls.syntax.jinja.problems import expressions_in
-from promptls.workspace.contract import Way, calls_to, function_names, functions_path, ways_to
+from promptls.workspace.contract import IncludeChain, calls_to, function_names, functions_path, include_chains
 from promptls.workspace.disk import text_on_disk
 from promptls.workspace.snapshot import Snapshot
 
@@ -73,17 +73,17 @@ def check(file: File) -> Iterator[Finding]:
     names = file.template.names
     if (names.called_names & names.input_names) <= _ALWAYS_DEFINED:
         return
-    ways = [way for way in ways_to(file.snapshot, file.path) if way.reference is not None]
+    chains = [chain for chain in include_chains(file.snapshot, file.path) if chain.reference is not None]
     declared = declared_names(file)
     functions = function_names(file.snapshot, file.path)
-    if declared is None and not ways and functions is not None:
+    if declared is None and not chains and functions is not None:
         yield from _python_functions(file, functions)
-    if declared is None and ways:
-        yield from _in_section(file, ways)
+    if declared is None and chains:
+        yield from _in_section(file, chains)
         return
     if functions is None or (declared is None and not functions_path(file.snapshot, file.path)):
         return
-    known = functions.union(declared or (), *(way.bound for way in ways))
+    known = functions.union(declared or (), *(chain.bound for chain in chains))
     suggested = _own_suggestions(file) | functions
     for reading in _unknown_calls(file, known):
         name = reading.name
@@ -155,21 +155,23 @@ def _python_function(file: File, reading: Reading) -> Finding:
     return Finding(reading.span, f"{message}; did you mean the filter `{name}`?")
 
 
-def _in_section(file: File, ways: list[Way]) -> Iterator[Finding]:
+def _in_section(file: File, chains: list[IncludeChain]) -> Iterator[Finding]:
     """Yield the calls in a file that is checked in the context of the files that include it."""
-    relevant = [way for way in ways if way.declares or _names_functions(file.snapshot, way.entry)]
+    relevant = [chain for chain in chains if chain.declares or _names_functions(file.snapshot, chain.entry)]
     if not relevant:
         return
-    for reading in _unknown_calls(file, frozenset.intersection(*(way.provided for way in relevant))):
+    for reading in _unknown_calls(file, frozenset.intersection(*(chain.provided for chain in relevant))):
         name = reading.name
-        lacking = tuple(way for way in relevant if name not in way.provided)
-        if _may_be_defined(file.snapshot, {path for way in lacking for path in _files(way)}, name):
+        lacking = tuple(chain for chain in relevant if name not in chain.provided)
+        if _may_be_defined(file.snapshot, {path for chain in lacking for path in _files(chain)}, name):
             continue
-        found = Unprovided(reading, lacking, len(lacking) < len(ways), None)
+        found = Unprovided(reading, lacking, len(lacking) < len(chains), None)
         message = f"nothing provides the function `{name}`"
         if found.is_provided_elsewhere:
             message += f" for {entries_words(found)}, which this file is included from"
-        suggested = _own_suggestions(file).union(frozenset.intersection(*(way.provided for way in lacking)))
+        suggested = _own_suggestions(file).union(
+            frozenset.intersection(*(chain.provided for chain in lacking))
+        )
         finding = misspelt(reading.span, message, name, suggested)
         yield replace(finding, related=include_places(found))
 
@@ -193,8 +195,8 @@ def _own_suggestions(file: File) -> frozenset[str]:
     return (bound | _ALWAYS_DEFINED) - _NO_FUNCTIONS
 
 
-def _files(way: Way) -> tuple[str, ...]:
-    return (way.entry,) if way.includer is None else (way.entry, way.includer)
+def _files(chain: IncludeChain) -> tuple[str, ...]:
+    return (chain.entry,) if chain.includer is None else (chain.entry, chain.includer)
 
 
 def _names_functions(snapshot: Snapshot, entry: str) -> bool:

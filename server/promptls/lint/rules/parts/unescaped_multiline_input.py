@@ -49,11 +49,11 @@ from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.parts import block_indent
 from promptls.semantic.printed_inputs import (
     PrintedInput,
+    key_paths_from_inputs,
     no_inputs,
     printed_inputs,
     schema_at,
     shape_kind,
-    ways_from_inputs,
 )
 from promptls.semantic.types.assignability import Constant
 from promptls.semantic.types.shape import UNKNOWN, Shape
@@ -123,7 +123,7 @@ def _type_of(
     """Return the schema of a printed value, and the kind that its uses imply; None for other than inputs."""
     name, keys = value.name, value.keys
     if name not in inputs:
-        name, keys = ways_from_inputs(file.template, [(value, located.start)])[value.span, located.start]
+        name, keys = key_paths_from_inputs(file.template, [(value, located.start)])[value.span, located.start]
         if name not in inputs:
             return None, ""
     declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
