@@ -31,6 +31,8 @@ DENIED = {
     r"\bmend(s|ed|ing)?\b|Mended\b": "fix",
     r"\b(render_|_)newest\b|\bnewest\.|\bnewest run\b": "latest",
     r"\bRelatedPlace\b": "RelatedInformation",
+    r"\breadings?_(of|in|at)\b|\b[Rr]eadings\b": "reference; variant of a chunk",
+    r"\bWay(In)?\b|\bways?_(to|of|from)\b": "access path, include chain",
     r"\bnone where\b|\bNone where\b": "none if",
 }
 # The glossary maps old words to the terms.

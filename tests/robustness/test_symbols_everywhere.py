@@ -93,13 +93,13 @@ def check_names(snapshot: Snapshot, path: str) -> None:
     assert template is not None
     for name in template.names.read_names:
         variables = variables_named(template, name)
-        for reading in template.names.readings_of(name):
-            (variable,) = (each for each in variables if each.holds(reading.span))
-            if reading.binding is None:
+        for reference in template.names.references_of(name):
+            (variable,) = (each for each in variables if each.holds(reference.span))
+            if reference.binding is None:
                 assert variable.is_input
-            elif reading.binding.kind != "implied":
-                assert reading.binding in variable.bindings
-            assert variable.is_input or reading.certain
+            elif reference.binding.kind != "implied":
+                assert reference.binding in variable.bindings
+            assert variable.is_input or reference.certain
 
 
 def check_rename_and_back(snapshot: Snapshot, path: str, most: int) -> None:

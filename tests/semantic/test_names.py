@@ -57,27 +57,31 @@ def test_the_inputs_of_a_text_are_the_names_that_nothing_binds(text: str, names:
     assert inputs(text) == names
 
 
-def test_a_reading_leads_to_the_nearest_binding() -> None:
+def test_a_reference_leads_to_the_nearest_binding() -> None:
     text = "{% set a = 1 %}{% for a in b %}{{ a }}{% endfor %}{{ a }}"
     names = Template(Source.of(text)).names
-    kinds = [reading.binding.kind for reading in names.readings if reading.name == "a" and reading.binding]
+    kinds = [
+        reference.binding.kind
+        for reference in names.references
+        if reference.name == "a" and reference.binding
+    ]
 
     assert kinds == ["for", "set"]
 
 
 def test_a_name_set_in_one_branch_is_uncertain_behind_it() -> None:
     names = Template(Source.of("{% if x %}{% set a = 1 %}{% endif %}{{ a }}")).names
-    (reading,) = (reading for reading in names.readings if reading.name == "a")
+    (reference,) = (reference for reference in names.references if reference.name == "a")
 
-    assert reading.binding is not None
-    assert not reading.certain
+    assert reference.binding is not None
+    assert not reference.certain
 
 
 def test_places_of_names_count_from_the_start_of_the_file() -> None:
     text = "- name: a\n- name: {{ b }}\n"
-    (reading,) = Template(Source.of(text)).names.readings
+    (reference,) = Template(Source.of(text)).names.references
 
-    assert text[reading.span.start : reading.span.end] == "b"
+    assert text[reference.span.start : reference.span.end] == "b"
 
 
 def test_jinja_gives_every_template_its_own_blocks_as_self() -> None:

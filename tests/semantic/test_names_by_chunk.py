@@ -59,14 +59,14 @@ def assert_names_are_those_of_one_piece(source: Source) -> None:
 
     assert names.input_names == whole.input_names
     assert names.read_names == whole.read_names
-    assert names.readings == whole.readings
+    assert names.references == whole.references
     assert names.bindings == whole.bindings
-    may_be_inputs = {each.name for each in names.readings if each.is_input}
+    may_be_inputs = {each.name for each in names.references if each.is_input}
     assert names.input_names == may_be_inputs - GLOBALS - INJECTED
     for name in sorted(names.read_names):
-        assert list(names.readings_of(name)) == [each for each in names.readings if each.name == name]
-    for reading in names.readings:
-        assert reading in names.readings_in(reading.span.start)
+        assert list(names.references_of(name)) == [each for each in names.references if each.name == name]
+    for reference in names.references:
+        assert reference in names.references_in(reference.span.start)
 
 
 @pytest.mark.parametrize("text", [*TEXTS.values(), *(path.read_text("utf-8") for path in EXAMPLES)])

@@ -90,7 +90,7 @@ def _spans(template: Template) -> Iterator[Span]:
         for entry in placed.part.entries:
             yield entry.key.span.shifted(placed.start)
             yield entry.value.span.shifted(placed.start)
-    yield from (reading.span for reading in template.names.readings)
+    yield from (reference.span for reference in template.names.references)
     yield from (binding.span for binding in template.names.bindings)
     yield from (reference.span for reference in template.references)
     declarations = template.declarations

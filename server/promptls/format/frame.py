@@ -24,7 +24,7 @@ _MAX_DEPTH: Final = 50
 
 @chunk_fact
 def scalar_texts(chunk: Chunk) -> tuple[Span, ...]:
-    """Return the spans of the texts of the chunk's scalars, in every reading of the chunk."""
+    """Return the spans of the texts of the chunk's scalars, in every variant of the chunk."""
     return tuple(_written(chunk, node) for root in chunk_yaml(chunk).roots for node in _scalars(root, 0))
 
 
@@ -350,7 +350,7 @@ def _overlap(first: Span, second: Span) -> bool:
 
 
 class _Owner(NamedTuple):
-    """A mapping of the frame, with the entries of all readings in the order of their positions."""
+    """A mapping of the frame, with the entries of all variants in the order of their positions."""
 
     start: int
     entries: tuple[Entry, ...]

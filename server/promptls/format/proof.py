@@ -1,7 +1,7 @@
 """Checks that a new layout renders to the same text.
 
 A tag is unchanged if jinja2's lexer produces the same tokens for it, because the parser sees nothing else.
-Text outside of tags is unchanged if the YAML under the Jinja parses to the same data in every reading of the
+Text outside of tags is unchanged if the YAML under the Jinja parses to the same data in every variant of the
 chunk.
 """
 

@@ -120,8 +120,8 @@ def _callers_of_macro(snapshot: Snapshot, item: CallItem) -> Iterator[tuple[str,
         return
     shared, references = shared_variable(snapshot, item.path, variable, by_data=False)
     for each in shared:
-        for reading in each.variable.readings:
-            yield each.path, reading.span
+        for reference in each.variable.references:
+            yield each.path, reference.span
     for occurrence in references:
         other = snapshot.template(occurrence.path)
         mention = mention_at(other.source, occurrence.span.start) if other is not None else None

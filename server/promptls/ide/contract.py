@@ -479,7 +479,8 @@ def contract_actions(snapshot: Snapshot, path: str, offset: int) -> tuple[Action
         return ()
     declared = template.declarations.value_span("input_keys")
     if not (declared and declared.contains(offset)) and not any(
-        reading.is_input and reading.span.contains(offset) for reading in template.names.readings_in(offset)
+        reference.is_input and reference.span.contains(offset)
+        for reference in template.names.references_in(offset)
     ):
         return ()
     return tuple(

@@ -209,8 +209,8 @@ def named_things(snapshot: Snapshot, path: str) -> tuple[NamedThing, ...]:
     declared = {thing.name for thing in found if thing.kind == "input"}
     for name in sorted(template.names.input_names - declared):
         variable = input_variable(template, name)
-        if variable is not None and variable.readings:
-            found.append(NamedThing(name, "input", variable.readings[0].span, shown))
+        if variable is not None and variable.references:
+            found.append(NamedThing(name, "input", variable.references[0].span, shown))
     return tuple(found)
 
 

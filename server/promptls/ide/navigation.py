@@ -140,12 +140,12 @@ def _certain_bindings(snapshot: Snapshot, path: str, offset: int) -> tuple[Targe
     place = name_at(template, offset) if template is not None else None
     if template is None or place is None:
         return None
-    reading = next((each for each in template.names.readings_in(offset) if each.span == place.span), None)
-    if reading is None or not reading.certain:
+    reference = next((each for each in template.names.references_in(offset) if each.span == place.span), None)
+    if reference is None or not reference.certain:
         return None
-    if reading.binding is not None:
-        is_indirect = reading.binding.kind in {"import", "implied"}
-        return None if is_indirect else (Target(path, reading.binding.span, place.span),)
+    if reference.binding is not None:
+        is_indirect = reference.binding.kind in {"import", "implied"}
+        return None if is_indirect else (Target(path, reference.binding.span, place.span),)
     if place.name in GLOBALS or place.name in INJECTED:
         return ()
     for key in template.declarations.inputs or ():
@@ -198,9 +198,9 @@ def _ordered_bindings(bindings: tuple[Binding, ...], symbol: Symbol, template: T
     """Return the bindings, starting with the one that the symbol's own place refers to."""
     referenced = None
     if symbol.anchor is not None:
-        for reading in template.names.readings_in(symbol.anchor.start):
-            if reading.span == symbol.anchor:
-                referenced = reading.binding
+        for reference in template.names.references_in(symbol.anchor.start):
+            if reference.span == symbol.anchor:
+                referenced = reference.binding
         referenced = referenced or next((each for each in bindings if each.span == symbol.anchor), None)
     return sorted(bindings, key=lambda binding: (binding != referenced, binding.span))
 

@@ -18,7 +18,7 @@ from promptls.ide.semantic_token_legend import (
 from promptls.semantic.header import CLOSING, OPENING, Declarations
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.file_names import FileNames, outline, pass_outline
-from promptls.semantic.names.scopes import GLOBALS, INJECTED, NameEvent, Reading, Resolver
+from promptls.semantic.names.scopes import GLOBALS, INJECTED, NameEvent, NameReference, Resolver
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.jinja.nodes import (
@@ -49,9 +49,9 @@ Meant = dict[int, tuple[str, int]]
 """The type and modifiers of names in a chunk, by offset."""
 
 
-def jinja_tokens(chunk: Chunk, readings: list[Reading]) -> Iterator[SemanticToken]:
-    """Yield the tokens of the chunk's tags; spans of its readings are relative to its start."""
-    meanings: Meant = {reading.span.start: reading_type(reading) for reading in readings}
+def jinja_tokens(chunk: Chunk, references: list[NameReference]) -> Iterator[SemanticToken]:
+    """Yield the tokens of the chunk's tags; spans of its references are relative to its start."""
+    meanings: Meant = {reference.span.start: reference_type(reference) for reference in references}
     for tag in chunk.tags:
         if tag.kind == "comment":
             yield SemanticToken(tag.span.start, tag.span.end, "comment")
@@ -61,16 +61,16 @@ def jinja_tokens(chunk: Chunk, readings: list[Reading]) -> Iterator[SemanticToke
             yield from _tag(tag, meanings)
 
 
-def reading_type(reading: Reading) -> tuple[str, int]:
+def reference_type(reference: NameReference) -> tuple[str, int]:
     """Return the type and modifiers of a variable that is read."""
-    called = reading.how == "call"
-    if reading.binding is None:
-        if reading.name in GLOBALS or reading.name in INJECTED:
+    called = reference.how == "call"
+    if reference.binding is None:
+        if reference.name in GLOBALS or reference.name in INJECTED:
             return "function" if called else "variable", DEFAULT_LIBRARY
         return ("function" if called else "input"), 0
-    kind = reading.binding.kind
+    kind = reference.binding.kind
     if kind == "import":
-        return {"call": "function", "attribute": "namespace"}.get(reading.how, "variable"), 0
+        return {"call": "function", "attribute": "namespace"}.get(reference.how, "variable"), 0
     if kind == "implied":
         return "function" if called else "variable", DEFAULT_LIBRARY
     return _BINDING_TYPES.get(kind, "variable"), 0
@@ -469,10 +469,10 @@ class _TokenEncoder:
     def _run(self, piece: Piece, resolver: Resolver, start: int) -> TokenRun:
         """Return the run of a piece at offset `start`, the position of `resolver`, which is advanced."""
         declared = self._header if start == 0 else None
-        readings: list[Reading] = []
+        references: list[NameReference] = []
         if isinstance(piece, Chunk) and _has_loose(piece):
-            readings = list(resolver.readings(piece, start))
-            meanings: tuple[object, ...] = tuple(map(reading_type, readings))
+            references = list(resolver.references(piece, start))
+            meanings: tuple[object, ...] = tuple(map(reference_type, references))
         else:
             meanings = self._meanings(piece, resolver, start)
         key = (meanings, self._encoding)
@@ -485,8 +485,8 @@ class _TokenEncoder:
             return found
         if isinstance(piece, Chunk):
             if not _has_loose(piece):
-                readings = list(resolver.readings(piece, start))
-            run = self._of_chunk(piece, readings, start, declared)
+                references = list(resolver.references(piece, start))
+            run = self._of_chunk(piece, references, start, declared)
         else:
             inside = self._names.scopes_at(start)[0]
             run = joined(
@@ -519,9 +519,9 @@ class _TokenEncoder:
         return tuple(found)
 
     def _of_chunk(
-        self, chunk: Chunk, readings: list[Reading], start: int, declared: Declarations | None
+        self, chunk: Chunk, references: list[NameReference], start: int, declared: Declarations | None
     ) -> TokenRun:
-        placed = [reading._replace(span=reading.span.shifted(-start)) for reading in readings]
+        placed = [reference._replace(span=reference.span.shifted(-start)) for reference in references]
         tokens = [*jinja_tokens(chunk, placed), *yaml_tokens(chunk)]
         if declared is not None:
             tokens = _with_header(tokens, declared, chunk.text)

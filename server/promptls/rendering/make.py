@@ -104,7 +104,7 @@ def _stand_ins(
         for included in snapshot.included(path)
         if (template := snapshot.template(included))
         for name in template.names.input_names & template.names.called_names - given - data.keys()
-        if any(each.is_input and each.how == "call" for each in template.names.readings_of(name))
+        if any(each.is_input and each.how == "call" for each in template.names.references_of(name))
     }
     return tuple(sorted(called))
 

@@ -65,7 +65,7 @@ class ResultsProcess:
     async def ended(self) -> None:
         """Reset the client after the process has ended."""
         if self._running is not None:
-            await self._running.reading
+            await self._running.reader
 
 
 class _Running:
@@ -76,7 +76,7 @@ class _Running:
         self._waiting: Final[dict[int, asyncio.Future[dict[str, Any]]]] = {}
         self._numbers: Final = itertools.count(1)
         self.has_ended = False
-        self.reading: Final = asyncio.ensure_future(self._read())
+        self.reader: Final = asyncio.ensure_future(self._read())
 
     @classmethod
     async def start(cls) -> _Running:

@@ -270,8 +270,8 @@ class _Sources:
     """The origins of a chunk's names."""
 
     def __init__(self, chunk: Chunk) -> None:
-        readings = Resolver().readings(chunk, 0)
-        self._bindings = {reading.span.start: reading.binding for reading in readings}
+        references = Resolver().references(chunk, 0)
+        self._bindings = {reference.span.start: reference.binding for reference in references}
         self._loops: dict[int, tuple[Statement, Tag]] = {}
         for tag in chunk.tags:
             if tag.kind == "statement":

@@ -92,9 +92,9 @@ def certain_place(snapshot: Snapshot, name: str, needs: Iterable[Need]) -> Span 
         template = snapshot.template(need.path)
         if not need.is_free or template is None:
             continue
-        for reading in template.names.readings_of(name):
-            if reading.binding is None:
-                return reading.span if need.reference is None else need.reference.span
+        for reference in template.names.references_of(name):
+            if reference.binding is None:
+                return reference.span if need.reference is None else need.reference.span
     return None
 
 
@@ -356,11 +356,11 @@ def _shape_unused(snapshot: Snapshot, name: str, needs: tuple[Need, ...] | None)
 
 def _places(snapshot: Snapshot, name: str, paths: Mapping[str, None]) -> list[InputPlace]:
     return [
-        InputPlace(path, reading.span)
+        InputPlace(path, reference.span)
         for path in paths
         if (template := snapshot.template(path)) is not None
-        for reading in template.names.readings_of(name)
-        if reading.is_input
+        for reference in template.names.references_of(name)
+        if reference.is_input
     ]
 
 

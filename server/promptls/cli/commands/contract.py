@@ -115,7 +115,7 @@ def contract_json(snapshot: Snapshot, path: str) -> dict[str, Any]:
                 "needed_where": condition_text(each.shape) or None,
                 "declared": None if each.declared is None else place(each.declared),
                 "description": each.schema.get("description"),
-                "read": [place(reading) for reading in each.places],
+                "read": [place(reference) for reference in each.places],
             }
             for each in inputs_of(snapshot, path)
         ],

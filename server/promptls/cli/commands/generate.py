@@ -191,7 +191,7 @@ async def _generate(arguments: argparse.Namespace) -> Finished | None:
     from promptls.testset.process import generate
 
     async with AsyncExitStack() as stack:
-        with _reading(arguments):
+        with _reading_spinner(arguments):
             ready = await stack.enter_async_context(prepared(request_of(arguments)))
         if not arguments.json:
             print("\n".join(_heading(ready)), flush=True)
@@ -205,7 +205,7 @@ async def _generate(arguments: argparse.Namespace) -> Finished | None:
             return await generate(ready.plan, tell)
 
 
-def _reading(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
+def _reading_spinner(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
     """Show the progress of reading on a terminal, until there is a plan."""
     if arguments.json or not sys.stderr.isatty():
         return nullcontext()

@@ -194,7 +194,7 @@ def read_inputs(request: Request) -> list[str]:
         found |= template.names.input_names
     typed = request.typed
     if typed in found and typed not in declared_inputs(request):
-        places = [place for each in request.entry_templates for place in each.names.readings_of(typed)]
+        places = [place for each in request.entry_templates for place in each.names.references_of(typed)]
         if len(places) <= 1:
             found.discard(typed)
     return sorted(found)

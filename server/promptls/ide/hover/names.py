@@ -268,11 +268,11 @@ def hover_variable(
     snapshot: Snapshot, path: str, template: Template, offset: int, latest: FileRendering | None
 ) -> Hover | None:
     """Return the hover text of the variable that is read, bound or declared at `offset`."""
-    for reading in template.names.readings_in(offset):
-        if reading.span.contains(offset):
-            binding = reading.binding
+    for reference in template.names.references_in(offset):
+        if reference.span.contains(offset):
+            binding = reference.binding
             return _hover(
-                snapshot, path, reading.name, reading.span, binding, latest, certain=reading.certain
+                snapshot, path, reference.name, reference.span, binding, latest, certain=reference.certain
             )
     located = template.source.located(offset)
     for local in chunk_bindings(located.chunk):
@@ -429,9 +429,9 @@ def _elsewhere(
     template = snapshot.template(path)
     assert template is not None
     lines: dict[int, None] = {}
-    for reading in template.names.readings_of(name):
-        if reading.binding == binding and reading.span != span:
-            lines[template.source.line_column(reading.span.start).line + 1] = None
+    for reference in template.names.references_of(name):
+        if reference.binding == binding and reference.span != span:
+            lines[template.source.line_column(reference.span.start).line + 1] = None
         if len(lines) > _MAX_LINES:
             break
     if lines:

@@ -124,8 +124,8 @@ def declare_input(place: Selection) -> Offer | None:
     if name is None or name in {*GLOBALS, *INJECTED} or name not in template.names.input_names:
         return None
     if not any(
-        reading.is_input and reading.span.contains(place.span.start)
-        for reading in template.names.readings_of(name)
+        reference.is_input and reference.span.contains(place.span.start)
+        for reference in template.names.references_of(name)
     ):
         return None
     if place.kind not in {Kind.PARTS, Kind.OBJECT} or any(

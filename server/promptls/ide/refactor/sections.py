@@ -81,15 +81,15 @@ def _reason(place: Selection, chunk: Chunk, region: Span, start: int) -> str:
     events = [event for event in chunk_events(chunk) if event.span.start < region.end]
     inside = region.shifted(start)
     if any(event.action == "read" and event.name == "loop" for event in events) and any(
-        reading.binding is None or not inside.start <= reading.binding.span.start < inside.end
-        for reading in place.template.names.readings_of("loop")
-        if inside.start <= reading.span.start < inside.end
+        reference.binding is None or not inside.start <= reference.binding.span.start < inside.end
+        for reference in place.template.names.references_of("loop")
+        if inside.start <= reference.span.start < inside.end
     ):
         return "the part reads `loop`, which an included file does not see"
     for event in events:
         if event.action == "bind" and any(
-            not inside.start <= reading.span.start < inside.end
-            for reading in place.template.names.readings_of(event.name)
+            not inside.start <= reference.span.start < inside.end
+            for reference in place.template.names.references_of(event.name)
         ):
             return f"the part sets `{event.name}`, which is read outside of it, and an include would hide it"
     after = next((tag for tag in chunk.tags if tag.span.start >= region.end), None)

@@ -219,10 +219,10 @@ def _top(place: Selection) -> int:
 def _parameters(place: Selection, chunk: Chunk, inside: Span) -> list[str]:
     """Return the variables that the selection reads without binding them, except for global ones."""
     called = {
-        reading.name
+        reference.name
         for name in {event.name for event in _events(chunk, inside)}
-        for reading in place.template.names.readings_of(name)
-        if reading.how == "call" and reading.is_input
+        for reference in place.template.names.references_of(name)
+        if reference.how == "call" and reference.is_input
     }
     macros = {
         binding.name for kind in ("macro", "import") for binding in place.template.names.bindings_of(kind)

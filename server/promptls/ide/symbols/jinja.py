@@ -126,9 +126,9 @@ def macro_meant(snapshot: Snapshot, path: str, place: NamePlace | Mention) -> Ma
 def _binding(template: Template, place: NamePlace) -> Binding | None:
     """Return the binding that a name refers to where it is read, or the binding itself where it is bound."""
     variable = variable_at(template, place)
-    for reading in variable.readings if variable is not None else ():
-        if reading.span == place.span:
-            return reading.binding
+    for reference in variable.references if variable is not None else ():
+        if reference.span == place.span:
+            return reference.binding
     bindings = variable.bindings if variable is not None else ()
     return next((binding for binding in bindings if binding.span == place.span), None)
 
@@ -178,7 +178,7 @@ def other_names(template: Template, imported: Span) -> Iterator[Span]:
         if event.action == "bind" and event.span.start >= inside.start:
             alias = variable_at(template, NamePlace(event.name, event.span.shifted(located.start)))
             if alias is not None and event.span != inside:
-                yield from (reading.span for reading in alias.readings)
+                yield from (reference.span for reference in alias.references)
             return
 
 
@@ -228,15 +228,15 @@ def namespace_of(template: Template, mention: Mention) -> Variable | None:
 
 def _may_be_set(template: Template, owner: Span) -> bool:
     """Return whether what is read at a place may be a namespace, according to the enclosing blocks."""
-    for reading in template.names.readings_in(owner.start):
-        if reading.span == owner:
-            return reading.binding is not None and reading.binding.kind == "set"
+    for reference in template.names.references_in(owner.start):
+        if reference.span == owner:
+            return reference.binding is not None and reference.binding.kind == "set"
     return True
 
 
 def is_handed_on(template: Template, variable: Variable) -> bool:
     """Return whether a namespace is used other than through its attributes."""
-    after = (Span(reading.span.end, reading.span.end + 1) for reading in variable.readings)
+    after = (Span(reference.span.end, reference.span.end + 1) for reference in variable.references)
     return any(template.source.slice(each) != "." for each in after)
 
 

@@ -471,8 +471,8 @@ def _variable_places(path: str, variable: Variable) -> Iterator[Occurrence]:
     for binding in variable.bindings:
         use: Use = "declaration" if binding.kind in _DECLARING else "write"
         yield Occurrence(path, binding.span, use)
-    for reading in variable.readings:
-        yield Occurrence(path, reading.span, "read")
+    for reference in variable.references:
+        yield Occurrence(path, reference.span, "read")
 
 
 def _arguments(
@@ -504,4 +504,4 @@ def _calls(template: Template, path: str, parameter: Variable) -> frozenset[Span
     """Return the spans in the file itself where the macro of a parameter is read."""
     macro = macro_of(template, path, parameter)
     called = variable_at(template, NamePlace(macro.name, macro.span)) if macro is not None else None
-    return frozenset(reading.span for reading in called.readings) if called is not None else frozenset()
+    return frozenset(reference.span for reference in called.references) if called is not None else frozenset()

@@ -196,13 +196,13 @@ def _uses(text: str, name: str, modules: tuple[_Module, ...] | None) -> PythonUs
         certain += _through_module(source, nodes, name, modules)
     if not certain or not has_name:
         return PythonUses(tuple(certain))
-    readings = tuple(_readings(source, tree, nodes, name))
+    references = tuple(_references(source, tree, nodes, name))
     if _is_rebound(nodes, name, 1 if modules is None else 0):
-        return PythonUses(tuple(certain), readings)
-    return PythonUses((*certain, *((span, "read") for span in readings)))
+        return PythonUses(tuple(certain), references)
+    return PythonUses((*certain, *((span, "read") for span in references)))
 
 
-def _readings(source: Source, tree: ast.Module, nodes: list[ast.AST], name: str) -> Iterator[Span]:
+def _references(source: Source, tree: ast.Module, nodes: list[ast.AST], name: str) -> Iterator[Span]:
     """Yield the uses of the name in a text, and its entries in `__all__`."""
     for node in nodes:
         if isinstance(node, ast.Name) and node.id == name:

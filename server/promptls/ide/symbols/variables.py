@@ -186,9 +186,9 @@ def imported_file(snapshot: Snapshot, path: str, template: Template, mention: Me
 def _module(template: Template, name: str, span: Span) -> Mention | None:
     """Return the import that the name at `span` refers to."""
     variable = variable_at(template, NamePlace(name, span))
-    for reading in variable.readings if variable is not None else ():
-        if reading.span == span and reading.binding is not None and reading.binding.kind == "import":
-            mention = mention_at(template.source, reading.binding.span.start)
+    for reference in variable.references if variable is not None else ():
+        if reference.span == span and reference.binding is not None and reference.binding.kind == "import":
+            mention = mention_at(template.source, reference.binding.span.start)
             return mention if mention is not None and mention.kind == "module" else None
     return None
 

@@ -286,9 +286,9 @@ class BoundValues:
         seen: set[Span] = set()
         for located, resolver in template.names.scopes_where(self._named):
             places = {span.start + located.start for _, span in self._names_in(located.chunk)}
-            for reading in tuple(resolver.readings(located.chunk, located.start)):
-                binding = reading.binding
-                if reading.span.start not in places or binding is None or binding.span in seen:
+            for reference in tuple(resolver.references(located.chunk, located.start)):
+                binding = reference.binding
+                if reference.span.start not in places or binding is None or binding.span in seen:
                     continue
                 seen.add(binding.span)
                 statement = statement_at(template, binding.span.start)

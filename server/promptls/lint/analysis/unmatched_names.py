@@ -14,7 +14,7 @@ from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.file_names import FileNames
 from promptls.semantic.names.mentions import TemplateReference
-from promptls.semantic.names.scopes import INJECTED, Binding, Reading, chunk_events
+from promptls.semantic.names.scopes import INJECTED, Binding, NameReference, chunk_events
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.names.variables import IMPLIED
 from promptls.semantic.template import Template
@@ -87,12 +87,12 @@ class Undeclared(NamedTuple):
     out of scope. At most one of the two is set.
     """
 
-    reading: Reading
+    reference: NameReference
     meant: str | None
     elsewhere: Binding | None
 
 
-def undeclared_readings(file: File) -> Iterator[Undeclared]:
+def undeclared_references(file: File) -> Iterator[Undeclared]:
     """Yield the uses of undeclared variables in a file that declares its inputs.
 
     Calls, `loop` and names that a broken tag may bind are left out. Yield nothing if the file declares no
@@ -105,25 +105,25 @@ def undeclared_readings(file: File) -> Iterator[Undeclared]:
     functions = function_names(file.snapshot, file.path) or frozenset()
     for name in sorted(names.input_names - declared - functions - broken_names(file) - {"loop"}):
         elsewhere = binding_of(names, name)
-        for reading in names.readings_of(name):
-            if reading.binding is not None or reading.how == "call":
+        for reference in names.references_of(name):
+            if reference.binding is not None or reference.how == "call":
                 continue
             meant = None
-            if elsewhere is not None and _sets_itself(file, name, elsewhere, reading):
-                yield Undeclared(reading, None, None)
+            if elsewhere is not None and _sets_itself(file, name, elsewhere, reference):
+                yield Undeclared(reference, None, None)
                 continue
             if elsewhere is None:
-                near = declared | names_in_scope(names, reading.span.start) | INJECTED
+                near = declared | names_in_scope(names, reference.span.start) | INJECTED
                 meant = nearest(name, (each for each in near if _may_be_suggested(name, each)))
-            yield Undeclared(reading, meant, elsewhere)
+            yield Undeclared(reference, meant, elsewhere)
 
 
-def _sets_itself(file: File, name: str, binding: Binding, reading: Reading) -> bool:
+def _sets_itself(file: File, name: str, binding: Binding, reference: NameReference) -> bool:
     """Return whether a `set` reads the name that it sets, for example to give an input a default."""
     if name in file.template.names.bound_names("for") or binding.kind != "set":
         return False
-    located = file.template.source.located(reading.span.start)
-    inside = reading.span.start - located.start
+    located = file.template.source.located(reference.span.start)
+    inside = reference.span.start - located.start
     for tag in located.chunk.tags:
         if tag.span.start <= inside < tag.span.end:
             return tag.span.start <= binding.span.start - located.start < tag.span.end
@@ -184,20 +184,20 @@ def foreign_constants(file: File) -> Iterator[Finding]:
         if name in (declared_names(file) or ()) or binding_of(names, name) is not None:
             continue
         meant = FOREIGN_CONSTANTS[name]
-        for reading in names.readings_of(name):
-            if reading.how or reading.binding is not None:
+        for reference in names.references_of(name):
+            if reference.how or reference.binding is not None:
                 continue
             message = f"nothing is named `{name}`: Jinja writes `{meant}`"
             # A missing default prints nothing, but `none` would print the word.
-            is_default = name not in {"TRUE", "FALSE"} and _is_filter_argument(file, reading)
-            fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), preferred=not is_default)
-            yield Finding(reading.span, message, (fix,))
+            is_default = name not in {"TRUE", "FALSE"} and _is_filter_argument(file, reference)
+            fix = Fix(f"Change to `{meant}`", (Edit(reference.span, meant),), preferred=not is_default)
+            yield Finding(reference.span, message, (fix,))
 
 
-def _is_filter_argument(file: File, reading: Reading) -> bool:
-    located = file.template.source.located(reading.span.start)
+def _is_filter_argument(file: File, reference: NameReference) -> bool:
+    located = file.template.source.located(reference.span.start)
     return any(
-        isinstance(argument, Name) and argument.span.shifted(located.start + start) == reading.span
+        isinstance(argument, Name) and argument.span.shifted(located.start + start) == reference.span
         for start, node in expressions_in(located.chunk)
         if isinstance(node, Filter)
         for argument in node.arguments
@@ -213,13 +213,13 @@ class Unprovided(NamedTuple):
     `meant` is a name that all of those paths provide and that it is probably a typo of.
     """
 
-    reading: Reading
+    reference: NameReference
     lacking: tuple[IncludeChain, ...]
     is_provided_elsewhere: bool
     meant: str | None
 
 
-def unprovided_readings(file: File) -> Iterator[Unprovided]:
+def unprovided_references(file: File) -> Iterator[Unprovided]:
     """Yield the uses of names that are not among the declared inputs of an entry template of this file.
 
     Calls and `loop` are left out. Yield nothing if the file declares inputs itself.
@@ -235,11 +235,11 @@ def unprovided_readings(file: File) -> Iterator[Unprovided]:
         if not lacking or binding_of(names, name) is not None:
             continue
         provided = frozenset.intersection(*(chain.provided for chain in lacking))
-        for reading in names.readings_of(name):
-            if reading.binding is None and reading.how != "call":
-                in_scope = provided | names_in_scope(names, reading.span.start) | INJECTED
+        for reference in names.references_of(name):
+            if reference.binding is None and reference.how != "call":
+                in_scope = provided | names_in_scope(names, reference.span.start) | INJECTED
                 meant = nearest(name, in_scope) if len(lacking) == len(chains) else None
-                yield Unprovided(reading, lacking, len(lacking) < len(chains), meant)
+                yield Unprovided(reference, lacking, len(lacking) < len(chains), meant)
 
 
 def entries_words(found: Unprovided) -> str:
@@ -276,7 +276,7 @@ def undeclared_in_includes(file: File) -> Iterator[Finding]:
                 continue
             if name in names_bound_at(file.template, reference):
                 continue
-            place = _first_reading(file, need, name)
+            place = _first_reference(file, need, name)
             if place is not None:
                 seen.add(reference)
                 message = f"`{PurePath(need.path).name}` reads `{name}`, which is not in `input_keys`"
@@ -291,13 +291,17 @@ def _is_unfinished(template: Template, span: Span) -> bool:
     return tag_index is not None and bool(located.chunk.tags[tag_index].unclosed)
 
 
-def _first_reading(file: File, need: Need, name: str) -> RelatedInformation | None:
+def _first_reference(file: File, need: Need, name: str) -> RelatedInformation | None:
     template = file.snapshot.template(need.path)
     if template is None:
         return None
-    for reading in template.names.readings_of(name):
-        if reading.binding is None and reading.how != "call" and not _is_unfinished(template, reading.span):
-            return RelatedInformation(need.path, reading.span, f"`{name}` is read here")
+    for reference in template.names.references_of(name):
+        if (
+            reference.binding is None
+            and reference.how != "call"
+            and not _is_unfinished(template, reference.span)
+        ):
+            return RelatedInformation(need.path, reference.span, f"`{name}` is read here")
     return None
 
 
@@ -393,7 +397,7 @@ _MIN_LENGTH: Final = 4
 """The minimum length of a name for another name to be considered a typo of it."""
 
 
-def typos_of_loop_variables(file: File) -> Iterator[tuple[Reading, Binding]]:
+def typos_of_loop_variables(file: File) -> Iterator[tuple[NameReference, Binding]]:
     """Yield typos of loop variables, each with the binding, in a file that declares no inputs.
 
     Any unknown name may be an input there. It is a typo if it is only read inside of the loop, and if it is
@@ -406,9 +410,9 @@ def typos_of_loop_variables(file: File) -> Iterator[tuple[Reading, Binding]]:
         for name in sorted(names.input_names):
             if not _is_like(name, binding.name) and not _is_short_for(file, name, binding.name):
                 continue
-            readings = list(names.readings_of(name))
-            if all(_is_inside(file, reading, binding) for reading in readings):
-                yield from ((reading, binding) for reading in readings)
+            references = list(names.references_of(name))
+            if all(_is_inside(file, reference, binding) for reference in references):
+                yield from ((reference, binding) for reference in references)
 
 
 def _is_like(name: str, known: str) -> bool:
@@ -426,10 +430,10 @@ def _is_short_for(file: File, name: str, known: str) -> bool:
     return shape is not None and shape.kind == "mapping"
 
 
-def _is_inside(file: File, reading: Reading, binding: Binding) -> bool:
-    if reading.binding is not None or reading.how == "call":
+def _is_inside(file: File, reference: NameReference, binding: Binding) -> bool:
+    if reference.binding is not None or reference.how == "call":
         return False
-    return binding.name in names_in_scope(file.template.names, reading.span.start)
+    return binding.name in names_in_scope(file.template.names, reference.span.start)
 
 
 def adds_up(template: Template, name: str, outer: Binding, inner: Span) -> bool:
@@ -444,18 +448,20 @@ def adds_up(template: Template, name: str, outer: Binding, inner: Span) -> bool:
         return False
     behind = inner.end - statement.targets[0].span.end + value.span.end
     return any(
-        reading.span.start >= behind and reading.binding is not None and reading.binding.span == outer.span
-        for reading in template.names.readings_of(name)
+        reference.span.start >= behind
+        and reference.binding is not None
+        and reference.binding.span == outer.span
+        for reference in template.names.references_of(name)
     )
 
 
 def is_lost(template: Template, name: str, outer: Binding, inner: Span) -> bool:
     """Return whether the value that a `set` at `inner` sets is never read, but the outer variable is."""
     is_outer_read = False
-    for reading in template.names.readings_of(name):
-        if reading.binding is None or reading.binding.span == inner:
+    for reference in template.names.references_of(name):
+        if reference.binding is None or reference.binding.span == inner:
             return False
-        is_outer_read |= reading.span.start > inner.end and reading.binding.span == outer.span
+        is_outer_read |= reference.span.start > inner.end and reference.binding.span == outer.span
     return is_outer_read
 
 
@@ -484,10 +490,10 @@ def in_namespace(template: Template, name: str, outer: Binding) -> Iterator[Fix]
             edits.append(Edit(binding.span, f"{name}.value"))
     if sum(edit.text.startswith("namespace(") for edit in edits) != 1:
         return
-    for reading in names.readings_of(name):
-        if reading.binding is None or reading.how == "call":
+    for reference in names.references_of(name):
+        if reference.binding is None or reference.how == "call":
             return
-        edits.append(Edit(reading.span, f"{name}.value"))
+        edits.append(Edit(reference.span, f"{name}.value"))
     yield Fix("Keep it in a namespace", tuple(sorted(edits, key=lambda edit: edit.span)))
 
 

@@ -15,7 +15,7 @@ DataPath: TypeAlias = tuple[Any, ...]
 """The name of an input, followed by keys and indices."""
 
 _NOTHING: Final = object()
-_READING: Final = frozenset({".", "[]"})
+_ACCESSES: Final = frozenset({".", "[]"})
 _LEADING: Final = frozenset({".", "[]", "|", "()"})
 """Kinds of expressions that read one value, or derive one from it."""
 _MAX_INDEXED: Final = 100_000
@@ -102,7 +102,7 @@ class DataPaths:
         kind = expression[0] if isinstance(expression, tuple) else "."
         if kind in {"?", "or"}:
             yield from self._chosen(expression, file, turns, value)
-        elif kind in _READING and not _is_made(expression):
+        elif kind in _ACCESSES and not _is_made(expression):
             path = self._resolved(expression, file, turns)
             if path is None or not self._is_at(path, value):
                 path = self._place(value)
@@ -132,7 +132,7 @@ class DataPaths:
     def _reads(self, expression: Any, file: SourceFile, turns: Sequence[Turn]) -> Iterator[DataPath]:
         """Yield the paths of all existing values that an expression reads."""
         kind = expression[0] if isinstance(expression, tuple) else "."
-        if kind not in _READING or _is_made(expression):
+        if kind not in _ACCESSES or _is_made(expression):
             for each in expression[1:2] if kind in {".", "()"} else expression[1:]:
                 if each is not None:
                     yield from self._reads(each, file, turns)
@@ -268,7 +268,7 @@ class DataPaths:
 
 def _is_made(expression: Any) -> bool:
     """Return whether the value of an expression differs from the one that it reads."""
-    return isinstance(expression, tuple) and (expression[0] not in _READING or _is_made(expression[1]))
+    return isinstance(expression, tuple) and (expression[0] not in _ACCESSES or _is_made(expression[1]))
 
 
 def _is_same(one: Any, other: Any) -> bool:

@@ -12,7 +12,7 @@ from promptls.semantic.names.scopes import (
     Bound,
     Held,
     NameEvent,
-    Reading,
+    NameReference,
     Resolver,
     chunk_events,
 )
@@ -164,7 +164,7 @@ def _loose(steps: Iterable[Zone | NameEvent]) -> frozenset[int]:
 
 
 class FileNames:
-    """The readings and bindings of a file; spans count from its start."""
+    """The references and bindings of a file; spans count from its start."""
 
     def __init__(self, root: ChunkList) -> None:
         self._root: Final = root
@@ -213,14 +213,14 @@ class FileNames:
         """The names that are bound anywhere, in any way."""
         return union(list(_bound_names(self._root).values()))
 
-    def readings_of(self, name: str) -> Iterator[Reading]:
-        """Yield the readings of a variable, in order."""
+    def references_of(self, name: str) -> Iterator[NameReference]:
+        """Yield the references of a variable, in order."""
         for located, resolver in self.scopes_where(lambda piece: name in _read_names(piece)):
-            for reading in resolver.readings(located.chunk, located.start):
-                if reading.name == name:
-                    yield reading
+            for reference in resolver.references(located.chunk, located.start):
+                if reference.name == name:
+                    yield reference
 
-    def chunks_reading(self, name: str) -> Iterator[Located]:
+    def chunks_referencing(self, name: str) -> Iterator[Located]:
         """Return the chunks in which a variable is read, in order."""
         return self._root.where(lambda piece: name in _read_names(piece))
 
@@ -231,18 +231,18 @@ class FileNames:
                 if binding.kind == kind:
                     yield binding._replace(span=binding.span.shifted(located.start))
 
-    def readings_in(self, offset: int) -> tuple[Reading, ...]:
-        """Return the readings in the chunk that contains `offset`."""
+    def references_in(self, offset: int) -> tuple[NameReference, ...]:
+        """Return the references in the chunk that contains `offset`."""
         resolver, located = self.scopes_at(offset)
-        return tuple(resolver.readings(located.chunk, located.start))
+        return tuple(resolver.references(located.chunk, located.start))
 
-    def reading_at(self, span: Span) -> Reading | None:
-        """Return the reading at exactly this span, or None."""
-        return self._readings_by_span.get(span)
+    def reference_at(self, span: Span) -> NameReference | None:
+        """Return the reference at exactly this span, or None."""
+        return self._references_by_span.get(span)
 
     @recorded_property
-    def _readings_by_span(self) -> dict[Span, Reading]:
-        return {reading.span: reading for reading in reversed(self.readings)}
+    def _references_by_span(self) -> dict[Span, NameReference]:
+        return {reference.span: reference for reference in reversed(self.references)}
 
     def scopes_at(self, offset: int) -> tuple[Resolver, Located]:
         """Return the scopes at the beginning of the chunk that contains `offset`, and the chunk."""
@@ -256,7 +256,7 @@ class FileNames:
         """Yield the chunks for which `holds` is true, in order, each with the scopes at its beginning.
 
         Groups for which `holds` is false are skipped. The caller must advance the resolver over each chunk,
-        with `readings`, before requesting the next one.
+        with `references`, before requesting the next one.
         """
         if not holds(self._root):
             return
@@ -268,12 +268,12 @@ class FileNames:
                 pass_outline(resolver, located.chunk, located.start)
 
     @recorded_property
-    def readings(self) -> tuple[Reading, ...]:
-        """All readings of variables, in order."""
+    def references(self) -> tuple[NameReference, ...]:
+        """All references of variables, in order."""
         return tuple(
-            reading
+            reference
             for located, resolver in self.scopes_where(lambda _piece: True)
-            for reading in resolver.readings(located.chunk, located.start)
+            for reference in resolver.references(located.chunk, located.start)
         )
 
     @recorded_property
@@ -285,16 +285,16 @@ class FileNames:
             for binding in chunk_bindings(located.chunk)
         )
 
-    def inputs(self) -> dict[str, list[Reading]]:
-        """Return the readings of each variable that may come from the caller."""
+    def inputs(self) -> dict[str, list[NameReference]]:
+        """Return the references of each variable that may come from the caller."""
         return {
-            name: [reading for reading in self.readings_of(name) if reading.is_input]
+            name: [reference for reference in self.references_of(name) if reference.is_input]
             for name in sorted(self.input_names)
         }
 
 
 def file_names(source: Source) -> FileNames:
-    """Return every reading and binding of the file, resolved."""
+    """Return every reference and binding of the file, resolved."""
     return FileNames(source.root)
 
 

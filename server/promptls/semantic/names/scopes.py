@@ -134,7 +134,7 @@ class Binding(NamedTuple):
     kind: str
 
 
-class Reading(NamedTuple):
+class NameReference(NamedTuple):
     """A position where a variable is read.
 
     `binding` is what it refers to, or None for an input. `certain` is False if the name is only set in
@@ -210,13 +210,13 @@ class Resolver:
         self._ifs: list[_If] = []
         self._late: Final[Bound] = late or {}
 
-    def readings(self, chunk: Chunk, start: int) -> Iterator[Reading]:
-        """Advance over the chunk that begins at offset `start`; yield its resolved readings, in order."""
+    def references(self, chunk: Chunk, start: int) -> Iterator[NameReference]:
+        """Advance over the chunk that begins at offset `start`; yield its resolved references, in order."""
         for event in chunk_events(chunk):
             if event.action == "read":
                 binding, certain = self.meaning(event.name)
                 span = event.span.shifted(start)
-                yield Reading(event.name, span, event.detail, binding, certain or binding is None)
+                yield NameReference(event.name, span, event.detail, binding, certain or binding is None)
             else:
                 self.pass_event(event, start)
 
@@ -242,7 +242,7 @@ class Resolver:
         return False
 
     def pass_event(self, event: NameEvent, start: int = 0) -> None:
-        """Update the scopes for an event that is not a reading."""
+        """Update the scopes for an event that is not a reference."""
         if event.action == "bind":
             self.bind((Binding(event.name, event.span, event.detail), True, start))
         elif event.action == "open":

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 from promptls.semantic.flow.paths import path_of
 from promptls.semantic.flow.shapes import known_constants
 from promptls.semantic.names.mentions import TemplateReference, choices
-from promptls.semantic.names.scopes import Binding, Reading
+from promptls.semantic.names.scopes import Binding, NameReference
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import SOMETIMES, Need
 from promptls.syntax.chunk import Chunk
@@ -189,23 +189,23 @@ class _Reader:
 
     def _is_in_loop(self, name: Name, start: int) -> bool:
         """Return whether a variable is the loop variable of a list."""
-        reading = self._reading(name, start)
-        if reading is None or reading.binding is None or reading.binding.kind != "for":
+        reference = self._reference(name, start)
+        if reference is None or reference.binding is None or reference.binding.kind != "for":
             return False
-        statement = statement_at(self._template, reading.binding.span.start)
+        statement = statement_at(self._template, reference.binding.span.start)
         return statement is not None and statement.loop_test is None
 
-    def _reading(self, name: Name, start: int) -> Reading | None:
-        return self._template.names.reading_at(name.span.shifted(start))
+    def _reference(self, name: Name, start: int) -> NameReference | None:
+        return self._template.names.reference_at(name.span.shifted(start))
 
     def _values(self, name: Name, start: int, depth: int) -> Iterator[tuple[Expression, int]]:
         """Yield the possible values of a variable, each with the offset of its tag."""
         if depth > _DEEPEST:
             return
-        reading = self._reading(name, start)
-        if reading is None or reading.binding is None:
+        reference = self._reference(name, start)
+        if reference is None or reference.binding is None:
             return
-        for binding in self._bindings(reading.binding, is_certain=reading.certain):
+        for binding in self._bindings(reference.binding, is_certain=reference.certain):
             statement = statement_at(self._template, binding.span.start)
             if statement is None or not _binds_one(statement):
                 self.is_whole = False
@@ -227,7 +227,7 @@ class _Reader:
             yield node, start
 
     def _bindings(self, nearest: Binding, *, is_certain: bool) -> tuple[Binding, ...]:
-        """Return the bindings that a reading may refer to; all of them if they are only used for includes."""
+        """Return the bindings that a reference may refer to; all if they are only used for includes."""
         names = self._template.names
         bound = (
             each
@@ -248,8 +248,8 @@ class _Reader:
 
     def _only_names(self, name: str) -> bool:
         """Return whether a variable is only read to name templates."""
-        for reading in self._template.names.readings_of(name):
-            statement = statement_at(self._template, reading.span.start)
+        for reference in self._template.names.references_of(name):
+            statement = statement_at(self._template, reference.span.start)
             if statement is None or statement.keyword not in NAMING | _ASKING:
                 return False
         return True

@@ -21,7 +21,7 @@ IMPLIED: Final = frozenset({"loop", "caller", "varargs", "kwargs", "super"})
 """Names that Jinja binds in a block."""
 
 
-class VariableReading(NamedTuple):
+class VariableReference(NamedTuple):
     """A position where a variable is read; `binding` is what it refers to, or None for an input."""
 
     span: Span
@@ -40,7 +40,7 @@ class Variable:
 
     name: str
     bindings: tuple[Binding, ...]
-    readings: tuple[VariableReading, ...]
+    references: tuple[VariableReference, ...]
     seen_by: tuple[TemplateReference, ...]
     is_input: bool
     is_exported: bool
@@ -49,7 +49,7 @@ class Variable:
     def holds(self, span: Span) -> bool:
         """Return whether the variable is bound or read at exactly this span."""
         return any(binding.span == span for binding in self.bindings) or any(
-            reading.span == span for reading in self.readings
+            reference.span == span for reference in self.references
         )
 
 
@@ -91,33 +91,33 @@ def is_never_bound(template: Template, name: str) -> bool:
 
 def never_bound(template: Template, name: str) -> tuple[Variable, ...]:
     """Return the input of a name that the file never binds; empty if nothing reads or sees it."""
-    readings: list[VariableReading] = []
+    references: list[VariableReference] = []
     seen_by: list[TemplateReference] = []
     for located in template.source.root.where(lambda piece: is_wanted(piece, name)):
         for span, how in chunk_reads(located.chunk).get(name, ()):
-            readings.append(VariableReading(span.shifted(located.start), how, None))
+            references.append(VariableReference(span.shifted(located.start), how, None))
         seen_by += [
             reference._replace(span=reference.span.shifted(located.start))
             for reference in template_references(located.chunk)
         ]
-    if not readings and not seen_by:
+    if not references and not seen_by:
         return ()
     return (
         Variable(
-            name, (), tuple(readings), tuple(seen_by), is_input=True, is_exported=False, is_implied=False
+            name, (), tuple(references), tuple(seen_by), is_input=True, is_exported=False, is_implied=False
         ),
     )
 
 
 def only_binding(template: Template, name: str) -> Binding | None:
-    """Return the only binding of a name, if it is outside of all blocks and before all readings."""
+    """Return the only binding of a name, if it is outside of all blocks and before all references."""
     kinds = [kind for kind in BINDING_KINDS if name in template.names.bound_names(kind)]
     if name in IMPLIED or len(kinds) != 1 or kinds[0] not in _OF_FILES:
         return None
     found = [binding for binding in template.names.bindings_of(kinds[0]) if binding.name == name]
     if len(found) != 1 or not _is_outside_blocks(template, found[0]):
         return None
-    # `{% set x = x | trim %}` reads before it binds, although the reading is further right.
+    # `{% set x = x | trim %}` reads before it binds, although the reference is further right.
     for located in template.source.root.where(lambda piece: name in mentions(piece)):
         for event in chunk_events(located.chunk):
             if event.name == name and event.action in {"read", "bind"}:
@@ -137,19 +137,19 @@ def _is_outside_blocks(template: Template, binding: Binding) -> bool:
 
 def bound_once(template: Template, binding: Binding) -> tuple[Variable, ...]:
     """Return the variable of a name's only binding, and the input of that name before it."""
-    readings: list[VariableReading] = []
+    references: list[VariableReference] = []
     after: list[TemplateReference] = []
     before: list[TemplateReference] = []
     for located in template.source.root.where(lambda piece: is_wanted(piece, binding.name)):
         for span, how in chunk_reads(located.chunk).get(binding.name, ()):
-            readings.append(VariableReading(span.shifted(located.start), how, binding))
+            references.append(VariableReference(span.shifted(located.start), how, binding))
         for reference in template_references(located.chunk):
             placed = reference._replace(span=reference.span.shifted(located.start))
             sees = placed.keyword == "extends" or placed.span.start > binding.span.start
             (after if sees else before).append(placed)
     name = binding.name
     found = Variable(
-        name, (binding,), tuple(readings), tuple(after), is_input=False, is_exported=True, is_implied=False
+        name, (binding,), tuple(references), tuple(after), is_input=False, is_exported=True, is_implied=False
     )
     claimed = Variable(name, (), (), tuple(before), is_input=True, is_exported=False, is_implied=False)
     return (found, claimed) if before else (found,)
@@ -193,12 +193,12 @@ def chunk_steps(chunk: Chunk) -> tuple[NameEvent | TemplateReference, ...]:
 class _Group:
     """A variable under construction; `joined` is the group that it was merged into."""
 
-    __slots__ = ("bindings", "is_exported", "is_implied", "is_input", "joined", "readings", "seen_by")
+    __slots__ = ("bindings", "is_exported", "is_implied", "is_input", "joined", "references", "seen_by")
 
     def __init__(self) -> None:
         self.joined: _Group | None = None
         self.bindings: list[Binding] = []
-        self.readings: list[VariableReading] = []
+        self.references: list[VariableReference] = []
         self.seen_by: list[TemplateReference] = []
         self.is_input = self.is_exported = self.is_implied = False
 
@@ -214,7 +214,7 @@ class _Group:
             return
         second.joined = first
         first.bindings += second.bindings
-        first.readings += second.readings
+        first.references += second.references
         first.seen_by += second.seen_by
         first.is_input |= second.is_input
         first.is_exported |= second.is_exported
@@ -243,17 +243,17 @@ class VariableGroups:
             if step.name == self._name:
                 group = self._seen(resolver)
                 binding = resolver.meaning(step.name)[0]
-                group.readings.append(VariableReading(step.span.shifted(start), step.detail, binding))
+                group.references.append(VariableReference(step.span.shifted(start), step.detail, binding))
         else:
             resolver.pass_event(step, start)
             self._bound(step, start, resolver)
 
-    def take_readings(self, chunk: Chunk, start: int, resolver: Resolver) -> None:
+    def take_references(self, chunk: Chunk, start: int, resolver: Resolver) -> None:
         """Process a chunk in which the name has one meaning."""
         group = self._seen(resolver)
         binding = resolver.meaning(self._name)[0]
         for span, how in _plain_reads(chunk)[self._name]:
-            group.readings.append(VariableReading(span.shifted(start), how, binding))
+            group.references.append(VariableReference(span.shifted(start), how, binding))
 
     def finish(self, resolver: Resolver) -> None:
         """Make the bindings at the end of the file visible to parent templates."""
@@ -265,11 +265,11 @@ class VariableGroups:
         groups = {id(group.representative()): group.representative() for _, group in self._by_scope.values()}
         groups.setdefault(id(self._input.representative()), self._input.representative())
         for group in groups.values():
-            if group.bindings or group.readings or group.seen_by or group.is_implied:
+            if group.bindings or group.references or group.seen_by or group.is_implied:
                 yield Variable(
                     self._name,
                     tuple(sorted(group.bindings, key=lambda binding: binding.span)),
-                    tuple(sorted(group.readings, key=lambda reading: reading.span)),
+                    tuple(sorted(group.references, key=lambda reference: reference.span)),
                     tuple(sorted(group.seen_by, key=lambda reference: reference.span)),
                     group.is_input,
                     group.is_exported,
@@ -318,7 +318,7 @@ class VariableGroups:
 __all__ = [
     "NamePlace",
     "Variable",
-    "VariableReading",
+    "VariableReference",
     "chunk_names",
     "exported_variable",
     "input_variable",
@@ -384,7 +384,7 @@ def variables_named(template: Template, name: str) -> tuple[Variable, ...]:
     resolver = None
     for located, resolver in template.names.scopes_where(lambda piece: is_wanted(piece, name)):
         if is_plain(located.chunk, name, resolver):
-            groups.take_readings(located.chunk, located.start, resolver)
+            groups.take_references(located.chunk, located.start, resolver)
             pass_outline(resolver, located.chunk, located.start)
             continue
         for step in chunk_steps(located.chunk):
@@ -396,7 +396,7 @@ def variables_named(template: Template, name: str) -> tuple[Variable, ...]:
 
 def _first_place(variable: Variable) -> Span:
     bound = [binding.span for binding in variable.bindings]
-    spans = [*bound, *(reading.span for reading in variable.readings)]
+    spans = [*bound, *(reference.span for reference in variable.references)]
     return min(spans, default=Span(1 << 60, 1 << 60))
 
 
@@ -426,11 +426,11 @@ def variable_around(template: Template, place: NamePlace) -> Variable | None:
 
 def _bound_around(template: Template, place: NamePlace) -> Binding | None:
     """Return the binding that a position is or certainly refers to, if it is local to a block."""
-    for reading in template.names.readings_in(place.span.start):
-        if reading.span == place.span:
-            binding = reading.binding
+    for reference in template.names.references_in(place.span.start):
+        if reference.span == place.span:
+            binding = reference.binding
             is_of_block = binding is not None and binding.kind in _OF_BLOCKS
-            return binding if reading.certain and is_of_block else None
+            return binding if reference.certain and is_of_block else None
     located = template.source.located(place.span.start)
     for event in chunk_events(located.chunk):
         for name, span, kind in event.bound:

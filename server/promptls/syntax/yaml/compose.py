@@ -172,8 +172,8 @@ def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[S
             return Composed(None, YamlError(0, "the aliases repeat more text than can be read"))
         if node is None:
             return Composed(None, None)
-        reading = _Conversion(span, is_dynamic)
-        return Composed(reading.convert(node), None, reading.has_aliases)
+        conversion = _Conversion(span, is_dynamic)
+        return Composed(conversion.convert(node), None, conversion.has_aliases)
     except yaml.MarkedYAMLError as error:
         return Composed(None, _placed(error, text))
     except yaml.reader.ReaderError as error:

@@ -228,7 +228,7 @@ def mapping_yaml(chunks: ChunkList) -> ChunkYaml:
         start = chunks.starts[number]
         problems = tuple([problem.shifted(start) for problem in yaml.problems])
         return ChunkYaml((), problems, (), is_broken=True)
-    roots = tuple([_mapping(chunks.starts, chunks.chunks, reading) for reading in range(_readings(chunks))])
+    roots = tuple([_mapping(chunks.starts, chunks.chunks, variant) for variant in range(_variants(chunks))])
     if chunks.chunks[0].role is Role.JSON_MEMBERS:
         end = chunks.starts[-2] + len(chunks.chunks[-1].text.rstrip())
         start = len(chunks.chunks[0].text) - len(chunks.chunks[0].text.lstrip("\ufeff \t\r\n"))
@@ -237,7 +237,7 @@ def mapping_yaml(chunks: ChunkList) -> ChunkYaml:
 
 
 _first_unsound: Final = file_fact(lambda chunks: first_unsound(chunks.chunks))
-_readings: Final = summary(lambda chunk: len(chunk_yaml(chunk).roots), max)
+_variants: Final = summary(lambda chunk: len(chunk_yaml(chunk).roots), max)
 _is_plain: Final = summary(lambda chunk: not (yaml := chunk_yaml(chunk)).roots or yaml.is_plain, all)
 _aliases: Final = placed_items(
     lambda chunk: chunk_yaml(chunk).aliases, lambda alias, by: (alias[0], alias[1].shifted(by))
@@ -245,7 +245,7 @@ _aliases: Final = placed_items(
 
 
 def mapping_of(chunks: Row[tuple[Chunk, int]]) -> Mapping:
-    """Return the mapping of sound chunks with their positions, in their first reading."""
+    """Return the mapping of sound chunks with their positions, in their first variant."""
     return _mapping([start for _, start in chunks], [chunk for chunk, _ in chunks], 0)
 
 
@@ -268,8 +268,8 @@ class _Open:
         return Mapping(span, tuple(self.entries))
 
 
-def _mapping(starts: Row[int], chunks: Row[Chunk], reading: int) -> Mapping:
-    """Return the mapping of one reading of sound chunks; chunks with fewer readings use their last one."""
+def _mapping(starts: Row[int], chunks: Row[Chunk], variant: int) -> Mapping:
+    """Return the mapping of one variant of sound chunks; chunks with fewer variants use their last one."""
     is_json = chunks[0].role is Role.JSON_MEMBERS
     stack = [_Open(_MEMBERS if is_json else _OUTERMOST, 0, 0)]
     below: tuple[Level, ...] = ()
@@ -278,7 +278,7 @@ def _mapping(starts: Row[int], chunks: Row[Chunk], reading: int) -> Mapping:
         roots = yaml.roots
         if not roots or known is None or known.of is None:
             continue
-        root = roots[min(reading, len(roots) - 1)] if reading else roots[0]
+        root = roots[min(variant, len(roots) - 1)] if variant else roots[0]
         if stack[-1].level != known.of:
             _reach(stack, known.of, below, root.span.start + at)
         top = stack[-1]

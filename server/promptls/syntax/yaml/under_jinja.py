@@ -2,7 +2,7 @@
 
 All branches of the chunk's `if` blocks are parsed together first: most templates are written
 that way, and all keys are visible. If that is not valid YAML, the branches are parsed one after
-the other. An error is only reported if every reading of the chunk has one, or if one branch
+the other. An error is only reported if every variant of the chunk has one, or if one branch
 introduces it into a chunk that is valid without that branch.
 """
 
@@ -32,15 +32,15 @@ from promptls.syntax.yaml.compose import Composed, compose, yaml_problem
 from promptls.syntax.yaml.nodes import Mapping, Node, Sequence
 from promptls.text.positions import Span
 
-_MAX_READINGS: Final = 6
+_MAX_VARIANTS: Final = 6
 _MAX_ALIASES: Final = 100
 
 
 class ChunkYaml(NamedTuple):
-    """The trees of a chunk's readings, their errors, and the anchors that other chunks must define.
+    """The trees of a chunk's variants, their errors, and the anchors that other chunks must define.
 
     `is_plain` is True if there is one tree, parsed from the projection with all branches, without aliases.
-    `is_broken` is True if every reading has an error, even if none is certain enough to be reported, and
+    `is_broken` is True if every variant has an error, even if none is certain enough to be reported, and
     `is_cut_off` if the error is at the end, so that more text could correct it.
     """
 
@@ -52,7 +52,7 @@ class ChunkYaml(NamedTuple):
     is_cut_off: bool = False
 
 
-class _Reading(NamedTuple):
+class _Variant(NamedTuple):
     projection: Projection
     composed: Composed
     aliases: tuple[tuple[str, Span], ...]
@@ -76,17 +76,17 @@ def chunk_yaml(chunk: Chunk) -> ChunkYaml:
     """Return the YAML of the chunk; every span counts from the chunk's start."""
     if chunk.role in {Role.JSON_MEMBERS, Role.JSON_ELEMENTS}:
         return json_chunk(chunk).yaml
-    together = _reading(chunk, {})
+    together = _variant(chunk, {})
     if together.composed.error is None:
         return _without_error([together])._replace(is_plain=together.is_plain)
     ifs = [pair for pair in chunk_blocks(chunk).pairs if pair.keyword == "if"]
     if not ifs:
         return _broken(chunk, together)
-    readings = [_reading(chunk, choices) for choices in _choices(chunk, ifs)]
-    right = [reading for reading in readings if reading.composed.error is None]
+    variants = [_variant(chunk, choices) for choices in _choices(chunk, ifs)]
+    right = [variant for variant in variants if variant.composed.error is None]
     if not right:
-        return _broken(chunk, readings[0])
-    return _without_error(right)._replace(problems=_branch_problem(chunk, ifs, readings))
+        return _broken(chunk, variants[0])
+    return _without_error(right)._replace(problems=_branch_problem(chunk, ifs, variants))
 
 
 class JsonChunk(NamedTuple):
@@ -136,34 +136,34 @@ def _framed(text: str, opened: str, closing: str) -> Mapping | None:
     return root if isinstance(root, Mapping) and is_whole else None
 
 
-def _broken(chunk: Chunk, reading: _Reading) -> ChunkYaml:
-    error = reading.composed.error
+def _broken(chunk: Chunk, variant: _Variant) -> ChunkYaml:
+    error = variant.composed.error
     return ChunkYaml(
         (),
-        _problem_in(chunk, reading),
-        reading.aliases,
+        _problem_in(chunk, variant),
+        variant.aliases,
         is_broken=True,
         is_cut_off=error is not None and error.is_at_end,
     )
 
 
-def _without_error(readings: list[_Reading]) -> ChunkYaml:
-    roots = tuple(reading.composed.root for reading in readings if reading.composed.root is not None)
-    return ChunkYaml(roots, (), tuple(alias for reading in readings for alias in reading.aliases))
+def _without_error(variants: list[_Variant]) -> ChunkYaml:
+    roots = tuple(variant.composed.root for variant in variants if variant.composed.root is not None)
+    return ChunkYaml(roots, (), tuple(alias for variant in variants for alias in variant.aliases))
 
 
-def _reading(chunk: Chunk, choices: dict[int, int]) -> _Reading:
-    """Return the reading of the chunk with these branches.
+def _variant(chunk: Chunk, choices: dict[int, int]) -> _Variant:
+    """Return the variant of the chunk with these branches.
 
     A value that is printed at the start of a text may be empty, or the line that determines the
     indentation of the text: an error only counts if it occurs in both cases.
     """
-    reading = _reading_of(chunk, project(chunk, choices))
-    if reading.composed.error is not None and _may_begin_texts(chunk):
-        other = _reading_of(chunk, project(chunk, choices, begins_texts=True))
+    variant = _variant_of(chunk, project(chunk, choices))
+    if variant.composed.error is not None and _may_begin_texts(chunk):
+        other = _variant_of(chunk, project(chunk, choices, begins_texts=True))
         if other.composed.error is None:
             return other._replace(begins_texts=True)
-    return reading
+    return variant
 
 
 def _may_begin_texts(chunk: Chunk) -> bool:
@@ -173,8 +173,8 @@ def _may_begin_texts(chunk: Chunk) -> bool:
     )
 
 
-def _reading_of(chunk: Chunk, projection: Projection) -> _Reading:
-    """Return the reading of a projection of the chunk.
+def _variant_of(chunk: Chunk, projection: Projection) -> _Variant:
+    """Return the variant of a projection of the chunk.
 
     Aliases of anchors in other chunks are recorded and parsed as plain text.
     """
@@ -191,28 +191,28 @@ def _reading_of(chunk: Chunk, projection: Projection) -> _Reading:
         aliases.append((name, text_span(projection, offset, offset + len(name) + 1)))
         text = f"{text[:offset]}{PLACEHOLDER}{text[offset + 1 :]}"
         composed = compose(text, span, is_dynamic)
-    return _Reading(projection, composed, tuple(aliases))
+    return _Variant(projection, composed, tuple(aliases))
 
 
 def _choices(chunk: Chunk, ifs: list[Pair]) -> Iterator[dict[int, int]]:
     """Yield choices that cover every branch: all first branches, all second ones, and so on."""
     widths = {pair.opening: len(branches(pair)) + (not has_else(chunk, pair)) for pair in ifs}
-    for number in range(min(max(widths.values()), _MAX_READINGS)):
+    for number in range(min(max(widths.values()), _MAX_VARIANTS)):
         yield {opening: min(number, width - 1) for opening, width in widths.items()}
 
 
-def _problem_in(chunk: Chunk, reading: _Reading) -> tuple[SyntaxProblem, ...]:
-    error = reading.composed.error
-    return () if error is None else yaml_problem(chunk, reading.projection, error)
+def _problem_in(chunk: Chunk, variant: _Variant) -> tuple[SyntaxProblem, ...]:
+    error = variant.composed.error
+    return () if error is None else yaml_problem(chunk, variant.projection, error)
 
 
-def _branch_problem(chunk: Chunk, ifs: list[Pair], readings: list[_Reading]) -> tuple[SyntaxProblem, ...]:
+def _branch_problem(chunk: Chunk, ifs: list[Pair], variants: list[_Variant]) -> tuple[SyntaxProblem, ...]:
     """Return the error of a branch whose condition does not share variables with those of other blocks."""
-    for reading in readings:
-        error = reading.composed.error
+    for variant in variants:
+        error = variant.composed.error
         if error is None:
             continue
-        origin = reading.projection.origin(error.offset)
+        origin = variant.projection.origin(error.offset)
         inside = [pair for pair in ifs if _spans(chunk, pair, origin)]
         outside = [pair for pair in ifs if pair not in inside]
         if not inside or any(
@@ -226,7 +226,7 @@ def _branch_problem(chunk: Chunk, ifs: list[Pair], readings: list[_Reading]) -> 
                 for number, (begin, end) in enumerate(branches(pair))
                 if chunk.tags[begin].span.start <= origin <= chunk.tags[end].span.end
             )
-        alone = _reading(chunk, choices)
+        alone = _variant(chunk, choices)
         if alone.composed.error is not None:
             return _problem_in(chunk, alone)
     return ()

@@ -48,8 +48,8 @@ from promptls.lint.analysis.unmatched_names import (
     entries_words,
     include_places,
     undeclared_in_includes,
-    undeclared_readings,
-    unprovided_readings,
+    undeclared_references,
+    unprovided_references,
 )
 from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import JINJA_KINDS, File, Finding, Rule
@@ -57,22 +57,22 @@ from promptls.lint.rules.jinja import unquoted_text
 
 
 def check(file: File) -> Iterator[Finding]:
-    """Yield the readings of undeclared variables that are not similar to a known name."""
+    """Yield the references of undeclared variables that are not similar to a known name."""
     texts = {found.span for found in unquoted_text.check(file)}
-    for reading, meant, elsewhere in undeclared_readings(file):
-        if meant is None and elsewhere is None and reading.span not in texts:
-            name = reading.name
+    for reference, meant, elsewhere in undeclared_references(file):
+        if meant is None and elsewhere is None and reference.span not in texts:
+            name = reference.name
             fixes = added_input(file, name)
-            yield Finding(reading.span, f"`{name}` is not in `input_keys`", fixes)
+            yield Finding(reference.span, f"`{name}` is not in `input_keys`", fixes)
     yield from undeclared_in_includes(file)
-    for found in unprovided_readings(file):
+    for found in unprovided_references(file):
         if found.meant is None:
             others = "; others provide it" if found.is_provided_elsewhere else ""
             message = (
-                f"`{found.reading.name}` is not in `input_keys` of {entries_words(found)}, "
+                f"`{found.reference.name}` is not in `input_keys` of {entries_words(found)}, "
                 f"which this file is included from{others}"
             )
-            yield Finding(found.reading.span, message, related=include_places(found))
+            yield Finding(found.reference.span, message, related=include_places(found))
 
 
 RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

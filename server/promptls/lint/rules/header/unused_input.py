@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.analysis.call_objections import expected_keys
-from promptls.lint.analysis.unmatched_names import may_be_read_in_broken_text, undeclared_readings
+from promptls.lint.analysis.unmatched_names import may_be_read_in_broken_text, undeclared_references
 from promptls.lint.fixes.yaml_edits import removed_input
 from promptls.lint.rule import File, Finding, Rule
 from promptls.semantic.kind import Kind
@@ -59,7 +59,7 @@ def check(file: File) -> Iterator[Finding]:
         return
     expected = expected_keys(file.template)
     # A misspelled name is reported once, where it is used.
-    expected |= {meant for _, meant, _ in undeclared_readings(file) if meant is not None}
+    expected |= {meant for _, meant, _ in undeclared_references(file) if meant is not None}
     for key in unread:
         header = file.template.declarations.span
         if key.name not in expected and not may_be_read_in_broken_text(file, key.name, header):

@@ -91,15 +91,15 @@ def _names(file: File) -> Iterator[Finding]:
     )
     given = given.union(*(call.keys for call in calls_to(file.snapshot, file.path)))
     for name in sorted(doubtful.keys() - given):
-        readings = list(names.readings_of(name)) if doubtful[name] else []
-        if len(readings) != 1 or readings[0].how == "call" or binding_of(names, name) is not None:
+        references = list(names.references_of(name)) if doubtful[name] else []
+        if len(references) != 1 or references[0].how == "call" or binding_of(names, name) is not None:
             continue
-        span = readings[0].span
+        span = references[0].span
         in_scope = names_in_scope(names, span.start)
         meant = [
             other
             for other in doubtful[name]
-            if len(list(names.readings_of(other))) + (other in names.bound_names("set")) >= _MIN_USES
+            if len(list(names.references_of(other))) + (other in names.bound_names("set")) >= _MIN_USES
             and (other in in_scope or other in names.input_names)
         ]
         if len(meant) == 1:

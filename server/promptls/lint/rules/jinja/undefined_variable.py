@@ -57,8 +57,8 @@ from promptls.lint.analysis.unmatched_names import (
     include_places,
     out_of_scope,
     typos_of_loop_variables,
-    undeclared_readings,
-    unprovided_readings,
+    undeclared_references,
+    unprovided_references,
 )
 from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Rule
@@ -81,28 +81,28 @@ def check(file: File) -> Iterator[Finding]:
     if importer is not None:
         yield from _without_data(file, importer)
         return
-    for reading, meant, elsewhere in undeclared_readings(file):
-        name = reading.name
+    for reference, meant, elsewhere in undeclared_references(file):
+        name = reference.name
         if elsewhere is not None:
-            message = out_of_scope(file, elsewhere, reading.span)
+            message = out_of_scope(file, elsewhere, reference.span)
             related = RelatedInformation(file.path, elsewhere.span, f"`{name}` is bound here")
-            yield Finding(reading.span, message, related=(related,))
+            yield Finding(reference.span, message, related=(related,))
         elif meant is not None:
-            fix = Fix(f"Change to `{meant}`", (Edit(reading.span, meant),), is_close(name, meant))
+            fix = Fix(f"Change to `{meant}`", (Edit(reference.span, meant),), is_close(name, meant))
             message = f"nothing is named `{name}`; did you mean `{meant}`?"
-            yield Finding(reading.span, message, (fix, *added_input(file, name)))
+            yield Finding(reference.span, message, (fix, *added_input(file, name)))
     yield from _lost_after_loops(file)
-    for reading, loop_variable in typos_of_loop_variables(file):
-        yield _typo(file, reading.name, reading.span, loop_variable)
-    for found in unprovided_readings(file):
+    for reference, loop_variable in typos_of_loop_variables(file):
+        yield _typo(file, reference.name, reference.span, loop_variable)
+    for found in unprovided_references(file):
         if found.meant is not None:
-            edit = Edit(found.reading.span, found.meant)
-            fix = Fix(f"Change to `{found.meant}`", (edit,), is_close(found.reading.name, found.meant))
+            edit = Edit(found.reference.span, found.meant)
+            fix = Fix(f"Change to `{found.meant}`", (edit,), is_close(found.reference.name, found.meant))
             message = (
-                f"nothing is named `{found.reading.name}` in {entries_words(found)}, "
+                f"nothing is named `{found.reference.name}` in {entries_words(found)}, "
                 f"which this file is included from; did you mean `{found.meant}`?"
             )
-            yield Finding(found.reading.span, message, (fix,), include_places(found))
+            yield Finding(found.reference.span, message, (fix,), include_places(found))
 
 
 def _lost_after_loops(file: File) -> Iterator[Finding]:
@@ -122,16 +122,16 @@ def _lost_after_loops(file: File) -> Iterator[Finding]:
     doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
     for name in sorted(doubtful):
         bindings = [each for each in names.bindings_of("set") if each.name == name]
-        readings = [each for each in names.readings_of(name) if each.binding is None]
+        references = [each for each in names.references_of(name) if each.binding is None]
         around = [file.template.branches.at(each.span.start) for each in bindings]
         first = min(each.span.start for each in bindings)
         if all(any(block.keyword == "for" for block in blocks) for blocks in around) and all(
-            reading.span.start > first and reading.how != "call" for reading in readings
+            reference.span.start > first and reference.how != "call" for reference in references
         ):
-            for reading in readings:
+            for reference in references:
                 message = f"`{name}` is set in a loop, and gone behind it; use a `namespace`"
                 related = RelatedInformation(file.path, bindings[0].span, f"`{name}` is set here")
-                yield Finding(reading.span, message, related=(related,))
+                yield Finding(reference.span, message, related=(related,))
 
 
 def _typo(file: File, name: str, span: Span, meant: Binding) -> Finding:
@@ -158,9 +158,9 @@ def _loops(file: File) -> Iterator[Finding]:
         message = (
             "an included file does not see `loop`; where it is included, pass on what it needs with `set`"
         )
-    for reading in names.readings_of("loop"):
-        if reading.binding is None:
-            yield Finding(reading.span, message)
+    for reference in names.references_of("loop"):
+        if reference.binding is None:
+            yield Finding(reference.span, message)
 
 
 def _tests_loop(file: File) -> bool:
@@ -170,7 +170,7 @@ def _tests_loop(file: File) -> bool:
         and node.name in {"defined", "undefined"}
         and isinstance(node.target, Name)
         and node.target.name == "loop"
-        for located in file.template.names.chunks_reading("loop")
+        for located in file.template.names.chunks_referencing("loop")
         for _, node in expressions_in(located.chunk)
     )
 
@@ -182,9 +182,9 @@ def _callers(file: File) -> Iterator[Finding]:
         return
     if "caller" in names.all_bound_names or "caller" in (declared_names(file) or ()):
         return
-    for reading in names.readings_of("caller"):
-        if reading.binding is None and reading.how == "call":
-            yield Finding(reading.span, "`caller` is there only in a macro that a `call` block calls")
+    for reference in names.references_of("caller"):
+        if reference.binding is None and reference.how == "call":
+            yield Finding(reference.span, "`caller` is there only in a macro that a `call` block calls")
 
 
 def _binds_loop(file: File, path: str) -> bool:
@@ -211,10 +211,10 @@ def _without_data(file: File, importer: str) -> Iterator[Finding]:
     names = file.template.names
     file_name = PurePath(importer).name
     for name in sorted(names.read_names - GLOBALS - FOREIGN_CONSTANTS.keys() - {"loop"}):
-        for reading in names.readings_of(name):
-            if reading.binding is None:
+        for reference in names.references_of(name):
+            if reference.binding is None:
                 message = f"`{name}` is not there: `{file_name}` imports this file without `with context`"
-                yield Finding(reading.span, message)
+                yield Finding(reference.span, message)
 
 
 RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

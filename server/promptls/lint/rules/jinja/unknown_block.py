@@ -97,7 +97,7 @@ def _of_super(file: File) -> Iterator[Finding]:
         each.keyword == "extends" and file.template.branches.is_unconditional(each.span.start)
         for each in file.template.references
     )
-    for located in file.template.names.chunks_reading("super"):
+    for located in file.template.names.chunks_referencing("super"):
         for start, node in expressions_in(located.chunk):
             if (
                 not isinstance(node, Call)

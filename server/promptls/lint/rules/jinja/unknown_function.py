@@ -55,7 +55,7 @@ from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import used_shapes
-from promptls.semantic.names.scopes import GLOBALS, INJECTED, Reading
+from promptls.semantic.names.scopes import GLOBALS, INJECTED, NameReference
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.jinja.nodes import Attribute, Call, Item, Keyword, Name
 from promptls.syntax.jinja.problems import expressions_in
@@ -85,17 +85,17 @@ def check(file: File) -> Iterator[Finding]:
         return
     known = functions.union(declared or (), *(chain.bound for chain in chains))
     suggested = _own_suggestions(file) | functions
-    for reading in _unknown_calls(file, known):
-        name = reading.name
+    for reference in _unknown_calls(file, known):
+        name = reference.name
         elsewhere = binding_of(file.template.names, name)
         if elsewhere is not None:
-            yield Finding(reading.span, out_of_scope(file, elsewhere, reading.span))
+            yield Finding(reference.span, out_of_scope(file, elsewhere, reference.span))
         elif not _may_be_defined(file.snapshot, (file.path,), name):
             if name in PYTHON_FUNCTIONS:
                 if declared is not None:
-                    yield _python_function(file, reading)
+                    yield _python_function(file, reference)
                 continue
-            finding = misspelt(reading.span, f"nothing provides the function `{name}`", name, suggested)
+            finding = misspelt(reference.span, f"nothing provides the function `{name}`", name, suggested)
             yield replace(finding, fixes=(*finding.fixes, *added_input(file, name)))
 
 
@@ -131,19 +131,19 @@ def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding
     if not called or functions_path(file.snapshot, file.path):
         return
     passed = frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
-    for reading in _unknown_calls(file, (file.template.names.input_names - called) | passed):
-        yield _python_function(file, reading)
+    for reference in _unknown_calls(file, (file.template.names.input_names - called) | passed):
+        yield _python_function(file, reference)
 
 
-def _python_function(file: File, reading: Reading) -> Finding:
+def _python_function(file: File, reference: NameReference) -> Finding:
     """Return a finding for the call of a Python function, with the equivalent filter."""
-    name = PYTHON_FUNCTIONS[reading.name]
-    message = f"Jinja has no function `{reading.name}`"
+    name = PYTHON_FUNCTIONS[reference.name]
+    message = f"Jinja has no function `{reference.name}`"
     if not name:
-        return Finding(reading.span, message)
-    located = file.template.source.located(reading.span.start)
+        return Finding(reference.span, message)
+    located = file.template.source.located(reference.span.start)
     for start, node in expressions_in(located.chunk):
-        if isinstance(node, Call) and node.function.span.shifted(located.start + start) == reading.span:
+        if isinstance(node, Call) and node.function.span.shifted(located.start + start) == reference.span:
             span = node.span.shifted(located.start + start)
             if len(node.arguments) == 1 and not isinstance(node.arguments[0], Keyword):
                 argument = node.arguments[0]
@@ -151,8 +151,8 @@ def _python_function(file: File, reading: Reading) -> Finding:
                 is_simple = isinstance(argument, Name | Attribute | Item | Call)
                 edit = Edit(span, f"{text if is_simple else f'({text})'} | {name}")
                 fix = Fix(f"Change to `{edit.text}`", (edit,))
-                return Finding(reading.span, f"{message}; did you mean the filter `{name}`?", (fix,))
-    return Finding(reading.span, f"{message}; did you mean the filter `{name}`?")
+                return Finding(reference.span, f"{message}; did you mean the filter `{name}`?", (fix,))
+    return Finding(reference.span, f"{message}; did you mean the filter `{name}`?")
 
 
 def _in_section(file: File, chains: list[IncludeChain]) -> Iterator[Finding]:
@@ -160,30 +160,30 @@ def _in_section(file: File, chains: list[IncludeChain]) -> Iterator[Finding]:
     relevant = [chain for chain in chains if chain.declares or _names_functions(file.snapshot, chain.entry)]
     if not relevant:
         return
-    for reading in _unknown_calls(file, frozenset.intersection(*(chain.provided for chain in relevant))):
-        name = reading.name
+    for reference in _unknown_calls(file, frozenset.intersection(*(chain.provided for chain in relevant))):
+        name = reference.name
         lacking = tuple(chain for chain in relevant if name not in chain.provided)
         if _may_be_defined(file.snapshot, {path for chain in lacking for path in _files(chain)}, name):
             continue
-        found = Unprovided(reading, lacking, len(lacking) < len(chains), None)
+        found = Unprovided(reference, lacking, len(lacking) < len(chains), None)
         message = f"nothing provides the function `{name}`"
         if found.is_provided_elsewhere:
             message += f" for {entries_words(found)}, which this file is included from"
         suggested = _own_suggestions(file).union(
             frozenset.intersection(*(chain.provided for chain in lacking))
         )
-        finding = misspelt(reading.span, message, name, suggested)
+        finding = misspelt(reference.span, message, name, suggested)
         yield replace(finding, related=include_places(found))
 
 
-def _unknown_calls(file: File, known: frozenset[str]) -> Iterator[Reading]:
+def _unknown_calls(file: File, known: frozenset[str]) -> Iterator[NameReference]:
     """Yield the calls of names that are not defined in the file or in `known` and not tested in a condition."""
     names = file.template.names
     for name in sorted(names.input_names - known - {"loop", "caller", "super"}):
         calls = [
-            reading
-            for reading in names.readings_of(name)
-            if reading.how == "call" and reading.binding is None
+            reference
+            for reference in names.references_of(name)
+            if reference.how == "call" and reference.binding is None
         ]
         if calls and not used_shapes(file.template).get(name, UNKNOWN).optional:
             yield from calls

@@ -56,9 +56,9 @@ def check(file: File) -> Iterator[Finding]:
     is_ambiguous = "loop" in union([file_names.bound_names(kind) for kind in _OWN_BINDINGS])
     for located, resolver in file_names.scopes_where(_unknown):
         loops = {
-            reading.span.start
-            for reading in resolver.readings(located.chunk, located.start)
-            if reading.name == "loop" and reading.binding is not None
+            reference.span.start
+            for reference in resolver.references(located.chunk, located.start)
+            if reference.name == "loop" and reference.binding is not None
         }
         for name, span, target in _unknown_attributes(located.chunk):
             if nearest(name, LOOP) or (target.start + located.start in loops and not is_ambiguous):

@@ -114,7 +114,7 @@ def _has_no_other_use(file: File, names: FileNames, name: str) -> bool:
         for other, span, _ in _doubtful(located.chunk)
         if other == name
     }
-    return all(reading.span in places for reading in names.readings_of(name))
+    return all(reference.span in places for reference in names.references_of(name))
 
 
 RULE = Rule(check, severity="warning", kinds=JINJA_KINDS)

@@ -68,10 +68,10 @@ def _calls_only_itself(file: File, binding: Binding) -> bool:
         return False
     span = own.shifted(located.start)
     names = file.template.names
-    for reading in names.chunks_reading(binding.name):
-        if reading.start >= span.end or reading.start + reading.chunk.length <= span.start:
+    for reference in names.chunks_referencing(binding.name):
+        if reference.start >= span.end or reference.start + reference.chunk.length <= span.start:
             return False
-    if any(not span.contains(each.span.start) for each in names.readings_of(binding.name)):
+    if any(not span.contains(each.span.start) for each in names.references_of(binding.name)):
         return False
     return not may_be_read_in_broken_text(file, binding.name, span)
 
