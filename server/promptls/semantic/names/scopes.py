@@ -77,7 +77,7 @@ def _statement_events(statement: Statement) -> Iterator[NameEvent]:
 
 
 def _reads_around(statement: Statement) -> Iterator[NameEvent]:
-    """Yield the readings of a tag before its block begins."""
+    """Yield the references of a tag before its block begins."""
     defaults = [item.default for item in statement.parameters]
     for expression in statement.expressions:
         if not any(expression is default for default in defaults):
@@ -90,7 +90,7 @@ def _reads_around(statement: Statement) -> Iterator[NameEvent]:
 
 
 def _reads_inside(statement: Statement) -> Iterator[NameEvent]:
-    """Yield the readings inside a tag's block: a loop's condition, and defaults of parameters."""
+    """Yield the references inside a tag's block: a loop's condition, and defaults of parameters."""
     for item in statement.parameters:
         if item.default is not None:
             yield from _reads(item.default)
