@@ -10,7 +10,7 @@ EXAMPLE := examples/support_triage
 
 # The steps of `test` build on one another, and its output is to be read.
 .NOTPARALLEL:
-.PHONY: help demo test test-editors test-quick test-python coverage oracle fuzz benchmark lint format setup setup-editors test-node vsix vscode lock audit docs release-check clean
+.PHONY: help demo test test-editors test-quick test-python coverage oracle fuzz benchmark lint format setup setup-editors test-node vsix vscode lock audit docs pictures release-check clean
 
 help: ## list the tasks
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -82,6 +82,9 @@ audit: ## look up known vulnerabilities of what the extension installs and conta
 
 docs: setup ## build the documentation site into site/; fails for a dead link
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+
+pictures: setup ## take the pictures of the documentation in a real VS Code
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/pictures.py
 
 release-check: setup ## build wheel, sdist and extension, and install each in a clean environment
 	@scripts/release-check.sh

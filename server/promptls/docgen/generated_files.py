@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from promptls import __version__
 from promptls.docgen.json_schemas import as_json, header_schema, settings_schema
 from promptls.docgen.wire_types import WIRE_TYPES, wire_types
 from promptls.ide.agent_tools import TOOLS
@@ -229,8 +230,9 @@ TITLE = "promptls"
 
 
 def with_settings(package: str) -> str:
-    """Return the text of `package.json` with every setting of the project and every tool in it."""
+    """Return the text of `package.json` with the version, the settings of the project and the tools."""
     manifest = json.loads(package)
+    manifest["version"] = __version__
     manifest["contributes"]["languageModelTools"] = language_model_tools()
     for block in manifest["contributes"]["configuration"]:
         if block["title"] == TITLE:
