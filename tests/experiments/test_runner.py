@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from promptls.experiments.history import read_run
 from promptls.experiments.plan import plan_run
 from promptls.experiments.run_protocol import (
     Event,
@@ -45,6 +46,8 @@ async def test_the_table_has_a_line_for_each_row_with_response_scores_and_reason
         "answer_note": "",
         "input_tokens": "0",
         "output_tokens": "0",
+        "cached_input_tokens": "",
+        "reasoning_tokens": "",
         "seconds": "",
         "cost": "",
         "cached": "",
@@ -342,3 +345,28 @@ async def test_half_characters_and_impossible_counts_are_replaced_and_noted(
     )
     assert finished.manifest["totals"]["input_tokens"] == 0
     Path(finished.results).read_bytes().decode("utf-8")
+
+
+async def test_tokens_of_the_prefix_cache_and_of_reasoning_are_counted(
+    folder: Folder, server: ModelServer
+) -> None:
+    answer = {
+        "choices": [{"message": {"role": "assistant", "content": "fine"}, "finish_reason": "stop"}],
+        "usage": {
+            "prompt_tokens": 100,
+            "completion_tokens": 50,
+            "prompt_tokens_details": {"cached_tokens": 75},
+            "completion_tokens_details": {"reasoning_tokens": 20},
+        },
+    }
+    server.reply = lambda _body: Reply(raw=json.dumps(answer).encode())
+    folder.serve(server, input_price=1, output_price=2, cached_input_price=0.1)
+    folder.write(model="office")
+    finished = await folder.run()
+    row = table(finished)[0]
+    assert (row["cached_input_tokens"], row["reasoning_tokens"]) == ("75", "20")
+    assert float(row["cost"]) == pytest.approx((25 + 7.5 + 100) / 1_000_000)
+    run = read_run(Path(finished.manifest_path))
+    assert run.token_text == (
+        "400 input (75 % from the provider's cache) and 200 output tokens (80 of reasoning)"
+    )

@@ -289,10 +289,7 @@ def _print_rows(run: RunSummary, column: str, count: int) -> None:
 
 
 def _taken(run: RunSummary) -> str:
-    words = (
-        f"{plural(run.rows, 'row')} in {run.seconds:g} s; "
-        f"{run.input_tokens:,} input and {run.output_tokens:,} output tokens"
-    )
+    words = f"{plural(run.rows, 'row')} in {run.seconds:g} s; {run.token_text}"
     if run.cached:
         words += f"; {plural(run.cached, 'answer')} from the cache"
     if run.cost is not None:

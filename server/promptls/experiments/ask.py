@@ -243,7 +243,7 @@ class Asker:
             return RowOutcome(failed, error, calls=1)
         cost = None
         if opened.price is not None:
-            cost = opened.price.cost(completion.input_tokens, completion.output_tokens)
+            cost = opened.price.cost_of(completion)
         counts = (completion.input_tokens, completion.output_tokens)
         answer = _known(completion.seconds, counts, cost, self._plan.experiment.json_schema)
         note = call_note(self._note, row.number, reference.name, repeat)
@@ -259,6 +259,8 @@ class Asker:
             scores=scored.scores,
             input_tokens=completion.input_tokens,
             output_tokens=completion.output_tokens,
+            cached_input_tokens=completion.cached_tokens,
+            reasoning_tokens=completion.reasoning_tokens,
             seconds=completion.seconds,
             cost=cost,
             finish_reason=completion.finish_reason,

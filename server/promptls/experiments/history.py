@@ -79,11 +79,24 @@ class RunSummary:
     invalid: int = 0
     cached: int = 0
     paid: float | None = None
+    cached_input_tokens: int = 0
+    """The input tokens that providers read from their prefix caches."""
+    reasoning_tokens: int = 0
+    """The output tokens of reasoning."""
     rows_chosen: str | None = None
     """The selected rows of the dataset, in the syntax of `row_choice.parse_rows`; None for all."""
     dataset_hash: str | None = None
     """The SHA-256 of the dataset's file; None if the rows came from a program."""
     by_model: Mapping[str, tuple[MetricSummary, ...]] = field(default_factory=dict)
+
+    @property
+    def token_text(self) -> str:
+        """The number of tokens in words, with those that were cheaper or not part of an answer."""
+        read = self.cached_input_tokens / self.input_tokens if self.input_tokens else 0.0
+        share = f"{read:.0%}".replace("%", " %")
+        cached = f" ({share} from the provider's cache)" if read else ""
+        thought = f" ({self.reasoning_tokens:,} of reasoning)" if self.reasoning_tokens else ""
+        return f"{self.input_tokens:,} input{cached} and {self.output_tokens:,} output tokens{thought}"
 
     @property
     def is_complete(self) -> bool:
@@ -358,6 +371,8 @@ def _summary(values: Mapping[str, Any], manifest: Path, unsaved: Mapping[str, st
         invalid=totals.get("invalid", 0),
         cached=totals.get("cached", 0),
         paid=totals.get("paid"),
+        cached_input_tokens=int(totals.get("cached_input_tokens") or 0),
+        reasoning_tokens=int(totals.get("reasoning_tokens") or 0),
         rows_chosen=dataset.get("rows"),
         dataset_hash=dataset.get("sha256"),
         by_model={

@@ -319,7 +319,7 @@ class _RowJudge:
         )
         tokens = (answer.input_tokens or 0) + (answer.output_tokens or 0)
         price = self.opened.price
-        cost = price.cost(answer.input_tokens, answer.output_tokens) if price else None
+        cost = price.cost_of(answer) if price else None
         self.account.add(cached=cached, tokens=tokens, cost=cost)
         return answer.text
 

@@ -51,6 +51,10 @@ class RowResult:
     cached: bool = False
     judging: Mapping[str, Any] | None = None
     """The usage of the response's judges, see `JudgeAccount`; None if none was called."""
+    cached_input_tokens: int | None = None
+    """The input tokens that the provider read from its prefix cache."""
+    reasoning_tokens: int | None = None
+    """The output tokens of reasoning, which is no part of the response."""
     unscored: Sequence[str] = ()
     """The metrics whose judge gave no verdict; a resumed run scores them again."""
 
@@ -161,6 +165,7 @@ class _Total:
         self._paid: float | None = None
         self._input_tokens = 0
         self._output_tokens = 0
+        self._parts = {"cached_input_tokens": 0, "reasoning_tokens": 0}
         self._cost: float | None = None
         self._judging = JudgeAccount()
 
@@ -173,6 +178,8 @@ class _Total:
         self._cached += result.cached
         self._input_tokens += result.input_tokens or 0
         self._output_tokens += result.output_tokens or 0
+        for name in self._parts:
+            self._parts[name] += getattr(result, name) or 0
         if result.cost is not None:
             self._cost = (self._cost or 0.0) + result.cost
             self._paid = (self._paid or 0.0) + (0.0 if result.cached else result.cost)
@@ -202,6 +209,7 @@ class _Total:
                 "cached": self._cached,
                 "input_tokens": self._input_tokens,
                 "output_tokens": self._output_tokens,
+                **{name: count for name, count in self._parts.items() if count},
                 "cost": self._cost,
                 "paid": self._paid,
             },

@@ -40,6 +40,8 @@ class SingleAnswer:
     digest: str
     """The hash of the messages that were sent."""
     date: str
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
 
 
 async def ask_once(
@@ -70,9 +72,11 @@ async def ask_once(
         response=completion.text,
         input_tokens=completion.input_tokens,
         output_tokens=completion.output_tokens,
-        cost=price_of(reference).cost(completion.input_tokens, completion.output_tokens),
+        cost=price_of(reference).cost_of(completion),
         seconds=round(completion.seconds or time.perf_counter() - began, 3),
         finish_reason=completion.finish_reason,
+        cached_tokens=completion.cached_tokens,
+        reasoning_tokens=completion.reasoning_tokens,
         digest=digest_of(messages),
         date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )

@@ -215,6 +215,8 @@ def _finished(run: RunSummary) -> Answer:
         "cached": run.cached,
         "input_tokens": run.input_tokens,
         "output_tokens": run.output_tokens,
+        "cached_input_tokens": run.cached_input_tokens,
+        "reasoning_tokens": run.reasoning_tokens,
         "cost": run.cost,
         "paid": run.paid,
         "metrics": metrics,
@@ -229,7 +231,7 @@ def run_line(run: RunSummary) -> str:
     chosen = f" (only {run.rows_chosen})" if run.rows_chosen else ""
     words = [
         f"{plural(run.rows, 'row')}{chosen} of {shown_path(run.prompt)}, {' + '.join(run.models)}",
-        f"{run.input_tokens:,} input and {run.output_tokens:,} output tokens in {run.seconds:g} s",
+        f"{run.token_text} in {run.seconds:g} s",
     ]
     if run.failed:
         words.append(f"{run.failed:,} failed")

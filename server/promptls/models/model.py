@@ -37,11 +37,20 @@ class ModelReference:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     input_price: float | None = None
     output_price: float | None = None
+    cached_input_price: float | None = None
     from_project: bool = False
 
 
 MAX_COUNT: Final = 100_000_000
 """The largest plausible number of tokens of an answer."""
+
+
+_PARTS: Final = {
+    "cached_tokens": "input_tokens",
+    "written_tokens": "input_tokens",
+    "reasoning_tokens": "output_tokens",
+}
+"""The counts that are parts of another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,8 @@ class Completion:
 
     `finish_reason` is the provider's value, such as `stop` and `length`. Lone
     surrogates in the text are replaced and implausible token counts are dropped, as reported in `notes`.
+    Of the input tokens, the provider read `cached_tokens` from its prefix cache and wrote `written_tokens`
+    to it; `reasoning_tokens` are a part of the output tokens. They are None if the provider reports none.
     """
 
     text: str
@@ -59,6 +70,9 @@ class Completion:
     model: str
     finish_reason: str
     notes: Sequence[str] = ()
+    cached_tokens: int | None = None
+    written_tokens: int | None = None
+    reasoning_tokens: int | None = None
 
     def __post_init__(self) -> None:
         """Replace invalid values, and record that in `notes`."""
@@ -67,10 +81,15 @@ class Completion:
         if text != self.text:
             notes.append("half characters in the answer were replaced")
             object.__setattr__(self, "text", text)
-        for name in ("input_tokens", "output_tokens"):
+        for name in ("input_tokens", "output_tokens", *_PARTS):
             count = getattr(self, name)
             if count is not None and not 0 <= count <= MAX_COUNT:
                 notes.append(f"the provider reported {count} {name.replace('_', ' ')}, which was ignored")
+                object.__setattr__(self, name, None)
+        for name, whole in _PARTS.items():
+            part, total = getattr(self, name), getattr(self, whole)
+            if part is not None and total is not None and part > total:
+                notes.append(f"the provider reported {part} {name.replace('_', ' ')} of {total}")
                 object.__setattr__(self, name, None)
         object.__setattr__(self, "notes", (*self.notes, *notes))
 

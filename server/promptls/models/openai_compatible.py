@@ -389,6 +389,7 @@ class OpenAiCompatible:
             choice = answer["choices"][0]
             text = _text_of(choice["message"].get("content"))
             usage = answer.get("usage") or {}
+            cached, written, reasoning = _parts_of(usage)
             return Completion(
                 text=self._without_key(text),
                 input_tokens=_count(usage.get("prompt_tokens")),
@@ -396,6 +397,9 @@ class OpenAiCompatible:
                 seconds=seconds,
                 model=str(answer.get("model") or self.name),
                 finish_reason=str(choice.get("finish_reason") or "stop"),
+                cached_tokens=cached,
+                written_tokens=written,
+                reasoning_tokens=reasoning,
             )
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ModelError(
@@ -546,6 +550,27 @@ def _scores_of(content: bytes) -> list[float] | None:
         return [float(each) for each in found[1:tokens]]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, StopIteration):
         return None
+
+
+def _parts_of(usage: Mapping[str, Any]) -> tuple[int | None, int | None, int | None]:
+    """Return the tokens read from the prefix cache, written to it, and spent on reasoning."""
+
+    def details(name: str) -> Mapping[str, Any]:
+        found = usage.get(name)
+        return found if isinstance(found, dict) else {}
+
+    prompt, answer = details("prompt_tokens_details"), details("completion_tokens_details")
+    cached = (
+        prompt.get("cached_tokens"),  # OpenAI, Azure, OpenRouter, Groq, Mistral, vLLM
+        usage.get("prompt_cache_hit_tokens"),  # DeepSeek
+        usage.get("num_cached_tokens"),  # Mistral, for some models
+        usage.get("cached_tokens"),  # Together AI
+    )
+    return (
+        next((count for each in cached if (count := _count(each)) is not None), None),
+        _count(prompt.get("cache_write_tokens")),  # OpenRouter
+        _count(answer.get("reasoning_tokens")),
+    )
 
 
 def _count(value: Any) -> int | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from promptls.models.model import ModelReference
+from promptls.models.model import Completion, ModelReference
 
 Route = Literal["local", "echo", "replay", "chat", "library", "editor"]
 
@@ -131,10 +131,26 @@ MILLION = 1_000_000
 
 
 class Price(NamedTuple):
-    """US dollars per token of the prompt and of the answer; None if unknown."""
+    """US dollars per token of the prompt and of the answer; None if unknown.
+
+    `cached` is the price of input tokens that the provider reads from its prefix cache, and `written` that
+    of tokens that it writes there; None if they cost as much as others.
+    """
 
     input: float | None
     output: float | None
+    cached: float | None = None
+    written: float | None = None
+
+    def cost_of(self, answer: Completion) -> float | None:
+        """Return the US dollars for an answer; None if the price or a count is unknown."""
+        whole = self.cost(answer.input_tokens, answer.output_tokens)
+        if whole is None or self.input is None or answer.input_tokens is None:
+            return whole
+        for price, tokens in ((self.cached, answer.cached_tokens), (self.written, answer.written_tokens)):
+            if price is not None:
+                whole += (price - self.input) * (tokens or 0)
+        return whole
 
     def cost(self, input_tokens: int | None, output_tokens: int | None) -> float | None:
         """Return the US dollars for these numbers of tokens; None if the price or a count is unknown."""
@@ -157,7 +173,8 @@ def price_of(reference: ModelReference) -> Price:
     at a `base_url` has no known price unless the project sets one.
     """
     if reference.input_price is not None or reference.output_price is not None:
-        return Price(_of_one(reference.input_price), _of_one(reference.output_price))
+        own = (reference.input_price, reference.output_price, reference.cached_input_price)
+        return Price(*map(_of_one, own))
     provider = TABLE[reference.provider]
     if not provider.paid and not _is_behind_key(reference):
         return FREE
@@ -197,9 +214,12 @@ def _listed(provider: str, model: str) -> Price:
     try:
         # Prices increase with the prompt's length in steps; the price of short prompts applies to most.
         found = calc_price(Usage(input_tokens=1000, output_tokens=1000), model, provider_id=provider)
+        cached = calc_price(Usage(input_tokens=1000, cache_read_tokens=1000), model, provider_id=provider)
+        written = calc_price(Usage(input_tokens=1000, cache_write_tokens=1000), model, provider_id=provider)
     except LookupError:
         return UNKNOWN
-    return Price(float(found.input_price) / 1000, float(found.output_price) / 1000)
+    prices = (found.input_price, found.output_price, cached.input_price, written.input_price)
+    return Price(*(float(price) / 1000 for price in prices))
 
 
 def window_of(reference: ModelReference) -> int | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
     from pydantic_ai.models import Model as LibraryModel
     from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.usage import RequestUsage
 
 # Parameters that pydantic-ai supports for every provider; others are sent unchanged.
 KNOWN_PARAMETERS = frozenset(
@@ -134,6 +135,9 @@ class PydanticAiModel:
             seconds=seconds,
             model=response.model_name or self.name,
             finish_reason=response.finish_reason or "stop",
+            cached_tokens=usage.cache_read_tokens or None,
+            written_tokens=usage.cache_write_tokens or None,
+            reasoning_tokens=_reasoning(usage),
         )
 
     def _refusal(self, error: Any) -> ModelError:
@@ -232,3 +236,10 @@ def _said(error: Any) -> str:
 def _one_line(words: str) -> str:
     words = re.sub(r"\s+", " ", re.sub(r"\bsk-[\w*.-]{4,}", "[key]", words)).strip()
     return words if len(words) <= QUOTED else f"{words[:QUOTED]}…"
+
+
+def _reasoning(usage: RequestUsage) -> int | None:
+    """Return the reasoning tokens; older versions of the library list them among the provider's details."""
+    details = usage.details
+    named = getattr(usage, "output_reasoning_tokens", 0)
+    return named or details.get("reasoning_tokens") or details.get("thoughts_tokens") or None

@@ -198,6 +198,7 @@ def _of_project(name: str, settings: ModelSettings, base: Path | None) -> ModelR
         dict(settings.parameters),
         settings.input_price,
         settings.output_price,
+        settings.cached_input_price,
         from_project=True,
     )
 

@@ -37,6 +37,7 @@ class ModelState:
     remedy: str | None = None
     input_price: float | None = None
     output_price: float | None = None
+    cached_input_price: float | None = None
     answer: str | None = None
     seconds: float | None = None
     input_tokens: int | None = None
@@ -75,6 +76,7 @@ def state_of(reference: ModelReference) -> ModelState:
         remedy=None if problem is None else problem.remedy,
         input_price=None if price.input is None else price.input * MILLION,
         output_price=None if price.output is None else price.output * MILLION,
+        cached_input_price=None if price.cached is None else price.cached * MILLION,
     )
 
 

@@ -130,6 +130,10 @@ class RunJson(TypedDict):
     cached: int
     inputTokens: int
     outputTokens: int
+    cachedInputTokens: int
+    """Input tokens that the provider read from its prefix cache."""
+    reasoningTokens: int
+    """Output tokens of reasoning."""
     cost: float | None
     """US dollars."""
     paid: float | None

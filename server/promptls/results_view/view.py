@@ -73,6 +73,8 @@ def _run(run: RunSummary, *, quick: bool) -> results_wire.RunJson:
         "cached": run.cached,
         "inputTokens": run.input_tokens,
         "outputTokens": run.output_tokens,
+        "cachedInputTokens": run.cached_input_tokens,
+        "reasoningTokens": run.reasoning_tokens,
         "cost": run.cost,
         "paid": run.paid,
         "free": _is_free(run, manifest),

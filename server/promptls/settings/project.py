@@ -46,6 +46,11 @@ class ModelSettings(BaseModel):
     output_price: Annotated[float, Field(ge=0)] | None = Field(
         None, description="Price of a million output tokens in US dollars."
     )
+    cached_input_price: Annotated[float, Field(ge=0)] | None = Field(
+        None,
+        description="Price of a million input tokens that the provider reads from its prefix cache, in US "
+        "dollars. By default, `input_price`.",
+    )
 
 
 class RateLimitSettings(BaseModel):

@@ -108,7 +108,7 @@ class ModelAsker:
             answer = await self._model.complete(messages, parameters=parameters, json_schema=json_schema)
             tokens = (answer.input_tokens or 0) + (answer.output_tokens or 0)
             calls = 1
-            known = price.cost(answer.input_tokens, answer.output_tokens) if price else None
+            known = price.cost_of(answer) if price else None
             paid = known or 0.0
             self._count(answer, known)
         finally:

@@ -208,7 +208,10 @@ def _summary(answer: SingleAnswer) -> str:
     pieces = [
         answer.model,
         answer.sample,
-        f"{plural(answer.input_tokens or 0, 'input token')}, {answer.output_tokens or 0:,} output",
+        (
+            f"{plural(answer.input_tokens or 0, 'input token')}{_part(answer.cached_tokens, 'cached')}, "
+            f"{answer.output_tokens or 0:,} output{_part(answer.reasoning_tokens, 'of reasoning')}"
+        ),
         f"{answer.seconds:.1f} s",
     ]
     if answer.cost is not None:
@@ -216,6 +219,10 @@ def _summary(answer: SingleAnswer) -> str:
     if answer.finish_reason.lower() in {"length", "max_tokens"}:
         pieces.append("cut off at `max_tokens`")
     return " · ".join(pieces)
+
+
+def _part(tokens: int | None, what: str) -> str:
+    return f" ({tokens:,} {what})" if tokens else ""
 
 
 def _print_previous(previous: SingleAnswer, answer: SingleAnswer, *, whole: bool) -> None:

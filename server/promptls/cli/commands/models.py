@@ -174,7 +174,10 @@ def _price(state: ModelState) -> str:
         return "not known"
     if not state.input_price and not state.output_price:
         return "free"
-    return f"{state.input_price or 0:g} / {state.output_price or 0:g}"
+    cached = state.cached_input_price
+    saves = cached is not None and cached != state.input_price
+    own = f"{state.input_price or 0:g}{f' ({cached:g} cached)' if saves else ''}"
+    return f"{own} / {state.output_price or 0:g}"
 
 
 def _print_providers(*, as_json: bool) -> int:

@@ -246,6 +246,8 @@ class FunctionJob(Job):
             error=None if outcome.error is None else self._mask.mask(outcome.error),
             input_tokens=_whole(values.get("input_tokens")),
             output_tokens=_whole(values.get("output_tokens")),
+            cached_input_tokens=_whole(values.get("cached_input_tokens")),
+            reasoning_tokens=_whole(values.get("reasoning_tokens")),
             cost=_number(values.get("cost")),
             digest=digest_of_row(row),
         )

@@ -5,12 +5,26 @@ import type { Cells, Metric, Run } from "../wire/results";
 /** Columns about the call rather than its content: shown in a row's details, and in the table if selected. */
 const ASIDE = new Set([
   "cached",
+  "cached_input_tokens",
   "cost",
   "experiment_name",
   "finish_reason",
   "input_tokens",
   "output_tokens",
+  "reasoning_tokens",
   "rendered_hash",
+  "repeat",
+  "row_number",
+  "seconds",
+]);
+
+/** Columns about the call that hold numbers. */
+const NUMBERS = new Set([
+  "cached_input_tokens",
+  "cost",
+  "input_tokens",
+  "output_tokens",
+  "reasoning_tokens",
   "repeat",
   "row_number",
   "seconds",
@@ -39,10 +53,7 @@ export function isReason(column: string, metrics: readonly Metric[]): boolean {
 
 /** Columns that the table draws as numbers. */
 export function isNumeric(column: string, run: Run): boolean {
-  return (
-    ["cost", "input_tokens", "output_tokens", "repeat", "row_number", "seconds"].includes(column) ||
-    run.metrics.some(({ name, kind }) => name === column && kind === "numeric")
-  );
+  return NUMBERS.has(column) || run.metrics.some(({ name, kind }) => name === column && kind === "numeric");
 }
 
 export type Verdict = "pass" | "fail" | "between" | "none";

@@ -90,7 +90,11 @@ function Totals({ run }: { run: Run }) {
     ["failed", grouped(run.failed)],
     ...(run.invalid > 0 ? [["of the wrong form", grouped(run.invalid)] as [string, string]] : []),
     ["tokens in", grouped(run.inputTokens)],
+    ...(run.cachedInputTokens > 0
+      ? [["in from the provider's cache", grouped(run.cachedInputTokens)] as [string, string]]
+      : []),
     ["tokens out", grouped(run.outputTokens)],
+    ...(run.reasoningTokens > 0 ? [["of reasoning", grouped(run.reasoningTokens)] as [string, string]] : []),
     ["cost", run.free ? "free" : run.cost === null ? "unknown" : money(run.cost)],
     ...(!run.free && run.paid !== null && run.paid !== run.cost
       ? [["paid by this run", money(run.paid)] as [string, string]]

@@ -109,6 +109,10 @@ export interface Run {
   cached: number;
   inputTokens: number;
   outputTokens: number;
+  /** Input tokens that the provider read from its prefix cache. */
+  cachedInputTokens: number;
+  /** Output tokens of reasoning. */
+  reasoningTokens: number;
   /** US dollars. */
   cost: number | null;
   paid: number | null;

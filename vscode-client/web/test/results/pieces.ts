@@ -34,6 +34,8 @@ export function run(name: string, given: Partial<Run> = {}): Run {
     cached: 0,
     inputTokens: 10,
     outputTokens: 4,
+    cachedInputTokens: 0,
+    reasoningTokens: 0,
     cost: 0,
     paid: 0,
     free: true,
