@@ -7,18 +7,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from promptls.api.error import PromptError
     from promptls.api.evaluating import EvaluationResult, aevaluate, evaluate
     from promptls.api.evaluation import EvaluationPrompt, RenderedEvaluation
     from promptls.api.judge import Judge
-    from promptls.api.models import PromptValue
-    from promptls.api.prompt import RAGAS_CACHE_HOME, Prompt
-    from promptls.api.rendered import RenderedPrompt, TokenCounts
-    from promptls.api.samples import EvaluationDataset, MultiTurnSample, SingleTurnSample
+    from promptls.api.model_calls import PromptValue
+    from promptls.api.pydantic_prompt import RAGAS_CACHE_HOME, Prompt
+    from promptls.api.ragas_samples import EvaluationDataset, MultiTurnSample, SingleTurnSample
+    from promptls.api.rendered import PromptError, RenderedPrompt, TokenCounts
     from promptls.api.template import PromptTemplate, load
     from promptls.datasets.backends import Backend
     from promptls.datasets.dataset import Dataset, DatasetStream
-    from promptls.dialects.prompt_poet.parts import PromptPart, PromptSection
+    from promptls.dialects.prompt_poet.prompt_parts import PromptPart, PromptSection
     from promptls.dialects.prompt_poet.vocabulary import Markers
     from promptls.experiments.python.functions import ExperimentResults, experiment
     from promptls.metrics.metric import MetricResult, discrete_metric, numeric_metric, ranking_metric
@@ -66,19 +65,19 @@ _HOME = {
     "experiment": "promptls.experiments.python.functions",
     "Markers": "promptls.dialects.prompt_poet.vocabulary",
     "MetricResult": "promptls.metrics.metric",
-    "Prompt": "promptls.api.prompt",
-    "PromptError": "promptls.api.error",
-    "PromptPart": "promptls.dialects.prompt_poet.parts",
-    "PromptSection": "promptls.dialects.prompt_poet.parts",
+    "Prompt": "promptls.api.pydantic_prompt",
+    "PromptError": "promptls.api.rendered",
+    "PromptPart": "promptls.dialects.prompt_poet.prompt_parts",
+    "PromptSection": "promptls.dialects.prompt_poet.prompt_parts",
     "PromptTemplate": "promptls.api.template",
-    "PromptValue": "promptls.api.models",
-    "RAGAS_CACHE_HOME": "promptls.api.prompt",
-    "EvaluationDataset": "promptls.api.samples",
+    "PromptValue": "promptls.api.model_calls",
+    "RAGAS_CACHE_HOME": "promptls.api.pydantic_prompt",
+    "EvaluationDataset": "promptls.api.ragas_samples",
     "EvaluationPrompt": "promptls.api.evaluation",
     "EvaluationResult": "promptls.api.evaluating",
     "Judge": "promptls.api.judge",
-    "MultiTurnSample": "promptls.api.samples",
-    "SingleTurnSample": "promptls.api.samples",
+    "MultiTurnSample": "promptls.api.ragas_samples",
+    "SingleTurnSample": "promptls.api.ragas_samples",
     "aevaluate": "promptls.api.evaluating",
     "evaluate": "promptls.api.evaluating",
     "RenderedEvaluation": "promptls.api.evaluation",

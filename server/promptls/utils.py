@@ -5,7 +5,7 @@ from typing import Any
 
 def __getattr__(name: str) -> Any:
     if name == "RAGAS_CACHE_HOME":
-        from promptls.api import prompt
+        from promptls.api import pydantic_prompt
 
-        return prompt.RAGAS_CACHE_HOME
+        return pydantic_prompt.RAGAS_CACHE_HOME
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,8 +11,8 @@ import pytest
 
 import promptls
 from oracle import recorded
+from promptls import tokens
 from promptls.prompt_poet import LocalFSTemplateLoader, Prompt, TruncationError
-from promptls.tokens import encodings
 from support.prompt_poet_cases import data_of, plain, written
 
 WORDS: dict[str, Callable[[str], Any]] = {"words": str.split, "chars": list}
@@ -100,7 +100,7 @@ def test_the_first_example_of_the_readme_runs() -> None:
 
 
 def test_tokens_are_the_ids_of_the_parts() -> None:
-    encoding = encodings.load("o200k_base")
+    encoding = tokens.load("o200k_base")
     prompt = Prompt(raw_template=README, template_data=DATA)
     with pytest.raises(promptls.PromptError, match="call `tokenize"):
         _ = prompt.tokens
@@ -108,7 +108,7 @@ def test_tokens_are_the_ids_of_the_parts() -> None:
     assert prompt.tokens == [token for part in prompt.parts for token in encoding.encode(part.content)]
 
 
-@pytest.mark.parametrize("encode", [str.split, encodings.load("cl100k_base")])
+@pytest.mark.parametrize("encode", [str.split, tokens.load("cl100k_base")])
 def test_tokens_are_made_by_a_function_or_by_an_encoding(encode: Any) -> None:
     prompt = Prompt(raw_template="- name: a\n  content: one two three", template_data={}, encode_func=encode)
     prompt.tokenize()
@@ -171,7 +171,7 @@ def test_a_loaded_template_gives_token_ids(tmp_path: Path) -> None:
     path = tmp_path / "a.yml.j2"
     path.write_text("- name: a\n  content: one\n- name: b\n  content: two words")
     prompt = promptls.load(path).render()
-    encode = encodings.load("o200k_base").encode
+    encode = tokens.load("o200k_base").encode
     assert prompt.part_token_ids == (tuple(encode("one")), tuple(encode("two words")))
     assert prompt.token_ids == (*encode("one"), *encode("two words"))
 

@@ -135,8 +135,8 @@ def megabytes() -> float:
 async def whole_run(prompt: Path) -> dict[str, float]:
     """Seconds of the look before the run and of the run, and megabytes after its first and its last rows."""
     from promptls.experiments.prepare import prepared
+    from promptls.experiments.prompt_runner import run_plan
     from promptls.experiments.run_protocol import Event, RowFinished, RunRequest
-    from promptls.experiments.runner import run_plan
 
     memory: list[float] = []
 

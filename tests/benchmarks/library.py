@@ -26,7 +26,7 @@ from prompt_poet_environment import peer_environment
 from templates import template
 
 import promptls
-from promptls.tokens.encodings import load
+from promptls.tokens import load
 
 SIZES = (50, 500, 5_000)
 REPEATS = 15

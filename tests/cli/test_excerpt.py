@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.cli.reports.as_text import WIDEST, excerpt
+from promptls.cli.reports import WIDEST, excerpt
 from promptls.text.positions import Span
 
 

@@ -13,7 +13,7 @@ from promptls.cli.main import main
 from promptls.cli.pages import page_server
 from promptls.cli.pages.live_preview import LivePreview
 from promptls.cli.pages.page_server import Page, serving
-from promptls.preview.choice import PreviewChoice
+from promptls.preview.preview_result import PreviewChoice
 from promptls.rendering.worker import Limits, RenderWorker
 from promptls.text.errors import UserError
 from promptls.workspace.workspace import Workspace

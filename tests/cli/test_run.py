@@ -241,13 +241,13 @@ def test_a_model_that_is_not_installed_is_offered_on_a_terminal(
     answer: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from promptls.cli import permission
-    from promptls.models import local, registry
+    from promptls.models import local, opening
 
     installed: list[str] = []
 
     def install(name: str) -> bool:
         installed.append(name)
-        monkeypatch.setattr(registry, "weights_file", lambda _name: Path("weights.gguf"))
+        monkeypatch.setattr(opening, "weights_file", lambda _name: Path("weights.gguf"))
         return True
 
     monkeypatch.setattr(local, "find_spec", lambda _name: None)

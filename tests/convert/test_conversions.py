@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jinja2 import Environment
 
 from promptls.convert.formats import convert, guess
-from promptls.dialects.prompt_poet.render import render
+from promptls.dialects.prompt_poet.template_rendering import render
 from promptls.dialects.ragas.prompt_object import format_prompt, read_prompt_object
 from promptls.lint.runner import check
 from promptls.text.errors import UsageError, UserError

@@ -13,7 +13,7 @@ from promptls.convert.formats import convert
 from promptls.convert.opencompass import evaluation_prompt
 from promptls.convert.opencompass_python import Configuration, read_configuration
 from promptls.dialects.prompt_poet.document import load
-from promptls.dialects.prompt_poet.render import render_text
+from promptls.dialects.prompt_poet.template_rendering import render_text
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.syntax.source import Source

@@ -11,7 +11,7 @@ import yaml
 from jinja2 import Environment
 
 from promptls.convert.formats import convert, guess
-from promptls.dialects.prompt_poet.render import render
+from promptls.dialects.prompt_poet.template_rendering import render
 from promptls.dialects.ragas.prompt_object import format_prompt, read_prompt_object, release
 from promptls.dialects.ragas.saved_prompt import read_saved, saved_text
 from promptls.ide.refactor import offers

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.render import render_text
-from promptls.rendering.source_map.templates import render_mapped
+from promptls.dialects.prompt_poet.template_rendering import render_text
+from promptls.rendering.source_map.compiled_templates import render_mapped
 from support.corpus import corpus
 from support.mapped import check
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptls.datasets.files import open_dataset
+from promptls.datasets.dataset_files import open_dataset
 from promptls.text.errors import UsageError, UserError
 
 

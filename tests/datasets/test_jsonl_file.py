@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.datasets.files import open_dataset
+from promptls.datasets.dataset_files import open_dataset
 from promptls.text.errors import UserError
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from oracle import recorded
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import (
+from promptls.dialects.prompt_poet.prompt_parts import (
     PartCount,
     PromptPart,
     count_parts,
@@ -19,9 +19,9 @@ from promptls.dialects.prompt_poet.parts import (
     truncate,
     truncation_blocks,
 )
-from promptls.dialects.prompt_poet.render import RenderOptions, render, render_text
+from promptls.dialects.prompt_poet.template_rendering import RenderOptions, render, render_text
 from promptls.dialects.prompt_poet.vocabulary import Markers
-from promptls.tokens.counting import count_strictly
+from promptls.tokens import count_strictly
 from support.prompt_poet_cases import data_of, plain, written
 
 OPTIONS = {"token_limit", "truncation_step", "encode", "space_marker"}

@@ -8,8 +8,8 @@ import pytest
 
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import PromptPart, count_part, count_parts, joined, messages
-from promptls.dialects.prompt_poet.render import RenderOptions, parse_parts, template_data
+from promptls.dialects.prompt_poet.prompt_parts import PromptPart, count_part, count_parts, joined, messages
+from promptls.dialects.prompt_poet.template_rendering import RenderOptions, parse_parts, template_data
 
 
 def parts(text: str, **data: Any) -> tuple[PromptPart, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 from promptls.dialects.prompt_poet.environment import CompiledTemplates
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.render import RenderOptions, render, render_text
+from promptls.dialects.prompt_poet.template_rendering import RenderOptions, render, render_text
 from promptls.dialects.prompt_poet.vocabulary import escape, unescape
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import truncate
+from promptls.dialects.prompt_poet.prompt_parts import truncate
 
 
 @pytest.mark.parametrize(

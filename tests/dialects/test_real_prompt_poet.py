@@ -12,10 +12,17 @@ import pytest
 
 from benchmarks.prompt_poet_environment import peer_environment
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import NO_LIMIT, PromptPart, count_parts, joined, messages, truncate
-from promptls.dialects.prompt_poet.render import RenderOptions, parse_parts, render_text
+from promptls.dialects.prompt_poet.prompt_parts import (
+    NO_LIMIT,
+    PromptPart,
+    count_parts,
+    joined,
+    messages,
+    truncate,
+)
+from promptls.dialects.prompt_poet.template_rendering import RenderOptions, parse_parts, render_text
 from promptls.dialects.prompt_poet.vocabulary import Markers
-from promptls.rendering.source_map.templates import render_mapped
+from promptls.rendering.source_map.compiled_templates import render_mapped
 from support import prompt_poet_runner as real
 from support.awkward_prompts import AwkwardGenerator
 from support.generated_prompts import Case, Generator

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from promptls.datasets.files import open_dataset
+from promptls.datasets.dataset_files import open_dataset
 from promptls.experiments.definition import define_experiment
 from promptls.experiments.row_rendering import RowRenderer
 from promptls.text.errors import UserError

@@ -11,7 +11,7 @@ import pytest
 
 from promptls.experiments.budget import BudgetSpentError
 from promptls.text.errors import UsageError, UserError
-from promptls.tokens.counting import count
+from promptls.tokens import count
 from support.experiment_folder import Folder, last_text, table
 from support.grants import allow_key
 from support.model_server import ModelServer, Reply, model_server

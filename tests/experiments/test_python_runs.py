@@ -14,9 +14,9 @@ import pytest
 from promptls.cli.main import main
 from promptls.experiments.client import plan_in_process, run_in_process
 from promptls.experiments.history import last_run
-from promptls.experiments.python.prepare import prepared_python
+from promptls.experiments.python.program import prepared_python
+from promptls.experiments.python.program_runner import run_python
 from promptls.experiments.python.request import python_request
-from promptls.experiments.python.runner import run_python
 from promptls.experiments.run_protocol import (
     Event,
     Finished,

@@ -20,8 +20,8 @@ from promptls.experiments.run_protocol import Event, RowFinished, Stopped
 from promptls.models import ray_cluster
 from promptls.models.model import ModelError
 from promptls.models.openai_compatible import OpenAiCompatible
+from promptls.models.opening import find_model
 from promptls.models.ray_cluster import RayCluster, connected_cluster
-from promptls.models.registry import find_model
 from promptls.text.errors import UserError
 from support.experiment_folder import Folder, last_text, table
 from support.model_server import ModelServer, Reply

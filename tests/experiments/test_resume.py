@@ -236,11 +236,13 @@ def test_no_row_is_lost_and_none_paid_twice_however_often_a_run_is_killed(
 async def test_a_run_killed_between_its_files_ends_by_going_on(
     folder: Folder, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from promptls.experiments import job
+    from promptls.experiments import resumable_job
 
     folder.serve(server).write(model="office")
     with monkeypatch.context() as patched:
-        patched.setattr(job, "write_manifest", lambda *_words: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(
+            resumable_job, "write_manifest", lambda *_words: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
         with pytest.raises(KeyboardInterrupt):
             await folder.ask()
     run = run_of(folder)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.datasets.files import Row
+from promptls.datasets.dataset_files import Row
 from promptls.experiments.row_choice import as_ranges, numbered_rows, parse_rows
 from promptls.text.errors import UsageError
 from support.experiment_folder import Folder, table

@@ -10,6 +10,7 @@ import pytest
 
 from promptls.experiments.history import read_run
 from promptls.experiments.plan import plan_run
+from promptls.experiments.prompt_runner import run_plan
 from promptls.experiments.run_protocol import (
     Event,
     Finished,
@@ -19,7 +20,6 @@ from promptls.experiments.run_protocol import (
     from_json,
     to_json,
 )
-from promptls.experiments.runner import run_plan
 from promptls.experiments.unfinished import create_run
 from promptls.text.errors import UserError
 from support.experiment_folder import Folder, last_text, table

@@ -13,7 +13,7 @@ from promptls.experiments.comparison import compare_with
 from promptls.experiments.definition import define_experiment
 from promptls.experiments.history import read_run
 from promptls.experiments.plan import plan_run
-from promptls.experiments.runner import run_plan
+from promptls.experiments.prompt_runner import run_plan
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "support_triage"
 LABELS = {"Billing", "Account", "ProductIssue", "HowTo", "Feature", "RefundCancel", "AbuseSpam"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jinja2 import Environment, TemplateError, nodes
 
-from promptls.format.proof import data
+from promptls.format.frame import data
 from promptls.format.source_format import formatted
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.under_jinja import chunk_yaml

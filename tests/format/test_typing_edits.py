@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from promptls.format.frame import applied
-from promptls.format.typing_edits import edits_after_brace, edits_after_newline
+from promptls.format.prompt_file import edits_after_brace, edits_after_newline
 from promptls.syntax.source import Source
 
 

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
 from pydantic import BaseModel, TypeAdapter
 
-from promptls.ide.contract import FORMATS, contract_actions, contract_schema, contract_text, given_data
+from promptls.ide.contract_formats import (
+    FORMATS,
+    contract_actions,
+    contract_schema,
+    contract_text,
+    given_data,
+)
 from promptls.rendering.samples import samples_of
 from promptls.workspace.workspace import Workspace
 from support.fixture import MAIN, opened

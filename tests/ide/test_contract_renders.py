@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jinja2 import Environment
 from jsonschema import Draft202012Validator
 
-from promptls.ide.contract import contract_schema
+from promptls.ide.contract_formats import contract_schema
 from promptls.workspace.workspace import Workspace
 
 PATH = "/project/main.yml.j2"

@@ -13,7 +13,7 @@ from promptls.ide.experiments import experiment_names
 from promptls.ide.hover import hover
 from promptls.ide.inlay_hints import inlay_hints
 from promptls.ide.navigation import document_links
-from promptls.ide.preview import part_lines
+from promptls.ide.preview_parts import part_lines
 from promptls.rendering.file_rendering import FileRendering
 from promptls.text.positions import Span
 from support.fixture import MAIN, opened

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptls.ide.preview import part_lines, preview_markdown
+from promptls.ide.preview_parts import part_lines, preview_markdown
 from support.fixture import MAIN, opened
 from support.rendered import rendered
 

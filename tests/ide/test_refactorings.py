@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from promptls.dialects.prompt_poet.render import render
+from promptls.dialects.prompt_poet.template_rendering import render
 from promptls.format.frame import applied
 from promptls.ide.refactor import offers
 from promptls.ide.refactor.refactoring import Offer

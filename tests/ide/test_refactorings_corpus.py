@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.render import render
+from promptls.dialects.prompt_poet.template_rendering import render
 from promptls.format.frame import applied
 from promptls.ide.refactor import offers
 from promptls.rendering.samples import placeholder_sample

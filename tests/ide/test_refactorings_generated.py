@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.render import render
+from promptls.dialects.prompt_poet.template_rendering import render
 from promptls.format.frame import applied
 from promptls.ide.refactor import offers
 from promptls.text.positions import Span

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.datasets.known import known_columns, rows_by_values
+from promptls.datasets.dataset_files import known_columns, rows_by_values
 from promptls.workspace.python_functions import names_of_module
 from support.fixture import check_findings
 

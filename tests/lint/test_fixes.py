@@ -10,7 +10,7 @@ from promptls.lint.rule import Finding, Fix
 from promptls.lint.runner import RENDERING_RULES
 from promptls.rendering.make import RENDERED_KINDS
 from promptls.text.errors import UserError
-from promptls.tokens.encodings import UnknownEncodingError
+from promptls.tokens import UnknownEncodingError
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 from support.fixture import MAIN, found_in, opened

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.models.embedding import check_embeddings, find_embeddings, open_embeddings
 from promptls.models.keys import key_mask
 from promptls.models.model import ModelError, ModelReference
+from promptls.models.opening import check_embeddings, find_embeddings, open_embeddings
 from support.model_server import ModelServer, Reply, model_server
 
 needs_minilm = pytest.mark.skipif(

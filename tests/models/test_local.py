@@ -10,7 +10,7 @@ import pytest
 
 from promptls.models.local import LocalModel, weights_file
 from promptls.models.model import ModelError
-from promptls.models.registry import find_model, open_model
+from promptls.models.opening import find_model, open_model
 
 pytestmark = [
     pytest.mark.model,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.models import local, registry
+from promptls.models import local, opening
 from promptls.models.model import ModelError
-from promptls.models.registry import check_model, find_model, open_model
+from promptls.models.opening import check_model, find_model, open_model
 from promptls.settings.project import ModelSettings
 from promptls.text.errors import UsageError
 from support.grants import allow_key
@@ -86,7 +86,7 @@ def test_packages_are_installed_with_uv_where_it_made_an_environment_without_pip
 
 
 def test_a_remote_model_without_its_package_says_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "find_spec", lambda _name: None)
+    monkeypatch.setattr(opening, "find_spec", lambda _name: None)
     with pytest.raises(ModelError, match="`httpx`") as failure:
         check_model(find_model("openai:any"))
     assert "pip install" in failure.value.remedy

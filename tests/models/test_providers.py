@@ -8,8 +8,8 @@ import pytest
 
 from promptls.models import steady
 from promptls.models.model import Completion, ModelError, ModelReference
+from promptls.models.opening import address_of, check_model, find_model, open_model
 from promptls.models.providers import TABLE
-from promptls.models.registry import address_of, check_model, find_model, open_model
 from support.model_server import ModelServer, Reply, model_server
 
 KEY = "sk-planted-0123456789abcdef"

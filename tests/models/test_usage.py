@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from promptls.models.model import Completion, ModelReference
+from promptls.models.opening import find_model, open_model
 from promptls.models.providers import Price, price_of
-from promptls.models.registry import find_model, open_model
 from support.model_server import ModelServer, Reply, model_server
 
 MESSAGES = [{"role": "user", "content": "Hello"}]

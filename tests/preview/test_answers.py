@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.preview.choice import PreviewChoice
 from promptls.preview.preview_answers import committed, rows_of, tokens_of
+from promptls.preview.preview_result import PreviewChoice
 from promptls.rendering.worker import Limits, RenderWorker
 from promptls.text.errors import UserError
 from promptls.workspace.snapshot import Snapshot

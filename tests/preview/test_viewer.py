@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptls.preview.choice import PreviewChoice, chosen_sample, preview_job
-from promptls.preview.preview_result import preview_result
+from promptls.preview.preview_result import PreviewChoice, chosen_sample, preview_job, preview_result
 from promptls.rendering.execute import execute
 from promptls.rendering.file_rendering import FileRendering
 from promptls.workspace.workspace import Workspace

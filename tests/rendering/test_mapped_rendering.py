@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from promptls.rendering.source_map.compiled_templates import CompiledGroups, render_mapped
 from promptls.rendering.source_map.mapped_text import MappedText
-from promptls.rendering.source_map.rendered import RenderedMap
-from promptls.rendering.source_map.templates import CompiledGroups, render_mapped
+from promptls.rendering.source_map.mapping import RenderedMap
 from support.mapped import FOLDER, PATH, check, mapped
 
 CORNERS = (

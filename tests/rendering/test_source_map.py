@@ -12,12 +12,12 @@ from oracle import recorded
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.environment import FolderLoader, make_environment
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import PromptPart
-from promptls.dialects.prompt_poet.render import RenderOptions, parse_parts, render_text
+from promptls.dialects.prompt_poet.prompt_parts import PromptPart
+from promptls.dialects.prompt_poet.template_rendering import RenderOptions, parse_parts, render_text
+from promptls.rendering.source_map.compiled_templates import render_mapped
 from promptls.rendering.source_map.data_paths import turns_of
-from promptls.rendering.source_map.parts import part_segments
-from promptls.rendering.source_map.rendered import RenderedMap, Segment
-from promptls.rendering.source_map.templates import render_mapped
+from promptls.rendering.source_map.mapping import RenderedMap, Segment
+from promptls.rendering.source_map.part_origins import part_segments
 from support.generated_prompts import Generator
 from support.mapped import FOLDER, PATH, check, mapped
 from support.prompt_poet_cases import data_of, written

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from promptls.rendering.source_map.parts import scalar_bounds, scalar_runs
+from promptls.rendering.source_map.part_origins import scalar_bounds, scalar_runs
 
 LINES = st.lists(st.text("ab  \t:-#'\"\\é🙂\u2028\x85", max_size=8), min_size=1, max_size=6)
 BREAKS = st.sampled_from(["\n", "\n", "\n\n", "\r\n", "\r", "\x85", "\u2028"])

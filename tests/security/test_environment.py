@@ -15,12 +15,12 @@ from promptls.experiments.client import run_in_process
 from promptls.experiments.run_protocol import RunRequest
 from promptls.models.keys import key_mask, variables_named_by
 from promptls.models.local import LocalModel
-from promptls.models.registry import find_model
+from promptls.models.opening import find_model
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import Rendering
 from promptls.rendering.worker import Limits, RenderWorker
 from promptls.results_view.results_client import ResultsProcess
-from promptls.security.environment import minimal_environment, restricted_environment
+from promptls.security.processes import minimal_environment, restricted_environment
 from promptls.text.errors import UserError
 
 PLANTED = {

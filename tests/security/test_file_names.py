@@ -15,7 +15,7 @@ import promptls
 from promptls.datasets.backends import LocalCsv
 from promptls.experiments.python.functions import results_name
 from promptls.text.errors import UserError
-from promptls.text.file_names import as_file_name, file_name_problem
+from promptls.text.filenames import as_file_name, file_name_problem
 
 HOSTILE = [
     "../x",

@@ -215,7 +215,7 @@ OWN_FILES = {
     "docgen", "tokens", "pytest_plugin", "api", "security", "embeddings",
     "results_view/html_report.py", "server/port_access.py", "cli/pages/page_server.py", "rendering/worker.py",
     "cli/arguments.py", "cli/chosen_files.py", "cli/commands/render.py",
-    "cli/commands/convert.py", "cli/baseline.py", "experiments/python/runner.py",
+    "cli/commands/convert.py", "cli/checked.py", "experiments/python/program_runner.py",
     "experiments/python/ray_function_worker.py",
 }  # fmt: skip
 
@@ -238,7 +238,7 @@ LOOKS = {
 OWN_LOOKS = {
     # Folders of the workspace and files that the user has opened; folders that the scope allows.
     "workspace/settings.py", "workspace/disk.py", "workspace/python_calls.py", "lint/fixes/misspellings.py",
-    "lint/analysis/unresolved_templates.py", "ide/completion/values.py", "ide/rename.py",
+    "lint/analysis/unresolved_templates.py", "ide/completion/yaml_values.py", "ide/rename.py",
     "preview/preview_answers.py", "lint/rule.py",
 }  # fmt: skip
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.datasets.failures import MAX_COLUMNS, MAX_ROWS_FOR_COLUMNS
-from promptls.datasets.files import open_dataset
-from promptls.datasets.known import known_columns
+from promptls.datasets.cells import MAX_COLUMNS, MAX_ROWS_FOR_COLUMNS
+from promptls.datasets.dataset_files import known_columns, open_dataset
 from promptls.ide.settings_file import place_in
 from promptls.lint.runner import check
 from promptls.lint.settings_problems import settings_problems
@@ -299,7 +298,7 @@ def test_columns_are_looked_for_in_the_first_characters_only(
 def test_a_line_that_is_too_long_is_refused(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("promptls.datasets.failures.MAX_LINE", 100)
+    monkeypatch.setattr("promptls.datasets.cells.MAX_LINE", 100)
     (tmp_path / name).write_text('{"a": "' + "b" * 1_000)
 
     failure = known_columns(tmp_path / name).failure

@@ -16,10 +16,10 @@ import pytest
 
 from promptls.models.keys import NotAllowedError, destination_of, granting, missing_grants, ray_grants
 from promptls.models.model import ModelError, ModelReference
+from promptls.models.opening import find_model, open_model, opened_model
 from promptls.models.providers import TABLE, is_paid
 from promptls.models.ray_cluster import RayNodes
-from promptls.models.registry import find_model, open_model, opened_model
-from promptls.security.environment import PROVIDER_KEYS
+from promptls.security.processes import PROVIDER_KEYS
 from promptls.security.trust import KeyGrant, TrustStore
 from promptls.settings.project import ModelSettings
 from promptls.text.errors import UsageError

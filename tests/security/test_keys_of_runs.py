@@ -9,7 +9,7 @@ import pytest
 
 from promptls.experiments.client import run_in_process
 from promptls.experiments.run_protocol import RunRequest, named_variables
-from promptls.testset.prepare import GenerationRequest
+from promptls.testset.generation import GenerationRequest
 
 PROMPT = """\
 {#---

@@ -19,8 +19,8 @@ from promptls.experiments.history import RunSummary, row_results
 from promptls.ide.completion.documentation import documentation
 from promptls.ide.experiments import ExperimentRuns
 from promptls.ide.hover import hover
-from promptls.ide.hover.prompt import result_text
-from promptls.ide.preview import preview_markdown
+from promptls.ide.hover.of_prompt import result_text
+from promptls.ide.preview_parts import preview_markdown
 from promptls.server.commands.results import comparison_markdown
 from promptls.server.commands.runs import examples_markdown
 from promptls.server.to_proto import without_markdown

@@ -13,8 +13,8 @@ from promptls.experiments.definition import define_experiment
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.plan import plan_run
 from promptls.experiments.prepare import prepared
+from promptls.experiments.prompt_runner import run_plan
 from promptls.experiments.run_protocol import Event, Finished, Planned, RunRequest
-from promptls.experiments.runner import run_plan
 from support.grants import allow_key
 from support.model_server import ModelServer
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from promptls.dialects.prompt_poet.render import render_text
-from promptls.rendering.source_map.rendered import RenderedMap, Segment
-from promptls.rendering.source_map.templates import render_mapped
+from promptls.dialects.prompt_poet.template_rendering import render_text
+from promptls.rendering.source_map.compiled_templates import render_mapped
+from promptls.rendering.source_map.mapping import RenderedMap, Segment
 
 FOLDER = "/project"
 PATH = f"{FOLDER}/main.yml.j2"

@@ -6,7 +6,7 @@ from promptls.rendering.execute import execute
 from promptls.rendering.file_rendering import FileRendering, included_texts, template_texts
 from promptls.rendering.make import job_for
 from promptls.rendering.samples import samples_of
-from promptls.tokens.counting import count
+from promptls.tokens import count
 from promptls.workspace.snapshot import Snapshot
 
 

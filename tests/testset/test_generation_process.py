@@ -10,7 +10,7 @@ import pytest
 from promptls.experiments.client import plan_in_process, run_in_process
 from promptls.experiments.run_protocol import Event, Finished, Planned, RowFinished, Started, Stopped
 from promptls.server.commands.generate_dataset import GENERATION
-from promptls.testset.prepare import GenerationRequest
+from promptls.testset.generation import GenerationRequest
 from promptls.text.errors import UserError
 from support.library_documents import good_reply, theme_of, write_documents
 from support.model_server import Reply, model_server

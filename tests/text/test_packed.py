@@ -6,8 +6,8 @@ import gzip
 
 import pytest
 
-from promptls.text import packed as room
-from promptls.text.packed import is_json_file, packed, unpacked
+from promptls.text import filenames as room
+from promptls.text.filenames import is_json_file, packed, unpacked
 
 
 def test_a_packed_file_is_unpacked_and_another_is_as_it_is() -> None:

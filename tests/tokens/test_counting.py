@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.tokens import counting
-from promptls.tokens.counting import SpecialTokenError, count, count_strictly
+from promptls import tokens
+from promptls.tokens import SpecialTokenError, count, count_strictly
 
 
 @pytest.mark.parametrize(
@@ -37,14 +37,14 @@ def test_a_strict_count_takes_other_markers_as_text() -> None:
 
 
 def test_a_count_is_not_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    tokens = count("a text that only this test counts", "o200k_base")
-    monkeypatch.setattr(counting, "load", lambda _name: pytest.fail("counted again"))
-    assert count("a text that only this test counts", "o200k_base") == tokens
+    counted = count("a text that only this test counts", "o200k_base")
+    monkeypatch.setattr(tokens, "load", lambda _name: pytest.fail("counted again"))
+    assert count("a text that only this test counts", "o200k_base") == counted
 
 
 def test_the_memory_of_counts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "CACHED_COUNTS", 3)
-    monkeypatch.setattr(counting, "_counts", type(counting._counts)())
+    monkeypatch.setattr(tokens, "CACHED_COUNTS", 3)
+    monkeypatch.setattr(tokens, "_counts", type(tokens._counts)())
     for number in range(10):
         count(f"number {number}", "o200k_base")
-    assert len(counting._counts) == 3
+    assert len(tokens._counts) == 3

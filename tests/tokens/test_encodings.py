@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptls.tokens.encodings import (
+from promptls.tokens import (
     ENCODING_NAMES,
     UnknownEncodingError,
     encoding_name,
@@ -46,19 +46,19 @@ def test_text_survives_encoding_and_decoding(text: str, encoding: str) -> None:
 
 
 def test_loading_opens_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    from promptls.tokens import encodings
+    from promptls import tokens
 
     def refuse(*_arguments: object) -> None:
         pytest.fail("a connection was opened")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(encodings, "_loaded", {})
+    monkeypatch.setattr(tokens, "_loaded", {})
     assert load("cl100k_base").name == "cl100k_base"
 
 
 def test_the_native_module_of_the_vocabulary_package_is_not_loaded() -> None:
     code = (
-        "import sys; from promptls.tokens.encodings import load; load('cl100k_base');"
+        "import sys; from promptls.tokens import load; load('cl100k_base');"
         "print([name for name in sys.modules if name.startswith('bpe_openai')])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -66,15 +66,15 @@ def test_the_native_module_of_the_vocabulary_package_is_not_loaded() -> None:
 
 
 def test_importing_the_room_does_not_import_tiktoken() -> None:
-    code = "import sys, promptls.tokens.counting; print('tiktoken' in sys.modules)"
+    code = "import sys, promptls.tokens; print('tiktoken' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False"
 
 
 def test_threads_share_one_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
-    from promptls.tokens import encodings
+    from promptls import tokens
 
-    monkeypatch.setattr(encodings, "_loaded", {})
+    monkeypatch.setattr(tokens, "_loaded", {})
     found: list[int] = []
     threads = [threading.Thread(target=lambda: found.append(id(load("cl100k_base")))) for _ in range(4)]
     for thread in threads:
@@ -142,7 +142,7 @@ def test_harmony_has_the_vocabulary_of_its_base_and_special_tokens_of_its_own() 
 @pytest.mark.parametrize("letter", ["a", " ", "\n", "🙂", "é", "漢", "=", "\u200d"])
 def test_a_text_of_one_letter_is_counted_at_once(letter: str) -> None:
     text = f"{letter!r} * (200_000 // {len(letter.encode())})"
-    code = f"from promptls.tokens.counting import count; print(count({text}, 'o200k_base'))"
+    code = f"from promptls.tokens import count; print(count({text}, 'o200k_base'))"
     # In a process of its own, which is ended where it hangs.
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30

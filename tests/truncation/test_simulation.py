@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.dialects.prompt_poet.parts import NO_LIMIT, truncate
+from promptls.dialects.prompt_poet.prompt_parts import NO_LIMIT, truncate
 from promptls.truncation.prefix_cache import CACHES, Chat, Piece, cache_of, shared_prefix
 from promptls.truncation.simulation import simulate
 

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Any, Final
 
 from promptls.api.metric_objects import MetricObject
-from promptls.api.models import run_in_own_loop
-from promptls.api.samples import EvaluationDataset
+from promptls.api.model_calls import run_in_own_loop
+from promptls.api.ragas_samples import EvaluationDataset
 from promptls.metrics.metric import Metric, MetricResult, aggregate
 from promptls.text.errors import UsageError
 

@@ -9,14 +9,13 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from promptls.api.error import PromptError
-from promptls.api.rendered import Counting, RenderedPrompt
+from promptls.api.rendered import Counting, PromptError, RenderedPrompt
 from promptls.api.template import PromptTemplate
 from promptls.dialects.opencompass.prompt_list import ConfigPath, OpenCompassError, complete_rows
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import PromptPart
-from promptls.dialects.prompt_poet.render import RenderOptions
+from promptls.dialects.prompt_poet.prompt_parts import PromptPart
+from promptls.dialects.prompt_poet.template_rendering import RenderOptions
 from promptls.rendering.evaluation_asking import (
     RowPrompts,
     asked_row,

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.api.models import TextRequest, asking
+from promptls.api.model_calls import TextRequest, asking
 from promptls.metrics.grading import Embedder
 from promptls.metrics.grading import Judge as AsksJudge
 from promptls.text.errors import UsageError
@@ -27,7 +27,7 @@ class Judge:
     """
 
     def __init__(self, model: str, **parameters: Any) -> None:
-        from promptls.models.registry import find_model
+        from promptls.models.opening import find_model
 
         self.model = model
         """The name of the model."""
@@ -39,7 +39,7 @@ class Judge:
         return f"Judge({self.model!r})"
 
     async def __aenter__(self) -> Self:
-        from promptls.models.registry import open_model
+        from promptls.models.opening import open_model
 
         self._opened = open_model(self._reference)
         return self
@@ -55,7 +55,7 @@ class Judge:
 
         Raises UserError if the model does not answer.
         """
-        from promptls.models.registry import open_model
+        from promptls.models.opening import open_model
 
         parameters = {**self._reference.parameters, **self._parameters}
         if sample > 1 and "seed" not in parameters:
@@ -89,14 +89,14 @@ class Embeddings:
     """An embedding model, by name; by default the small local model."""
 
     def __init__(self, model: str | None = None) -> None:
-        from promptls.models.embedding import find_embeddings
+        from promptls.models.opening import find_embeddings
 
         self._reference = find_embeddings(model)
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector for each text, in order; raises UserError if the model does not answer."""
-        from promptls.models.embedding import open_embeddings
         from promptls.models.keys import key_mask
+        from promptls.models.opening import open_embeddings
 
         opened = open_embeddings(self._reference, pace=None, mask=key_mask(), timeout=None)
         try:

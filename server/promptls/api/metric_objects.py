@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Final
 from pydantic import BaseModel
 
 from promptls.api.judge import as_embedder, as_judge
-from promptls.api.models import run_in_own_loop
-from promptls.api.samples import MultiTurnSample, SingleTurnSample
+from promptls.api.model_calls import run_in_own_loop
+from promptls.api.ragas_samples import MultiTurnSample, SingleTurnSample
 from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 from promptls.metrics.grading import EMBEDDER, EMBEDDINGS, JUDGE, NoVerdictError, read_verdict
 from promptls.metrics.loading import asks_for, metric_parameters

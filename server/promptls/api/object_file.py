@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from promptls.api.error import PromptError
-from promptls.api.rendered import Counting, RenderedPrompt
+from promptls.api.rendered import Counting, PromptError, RenderedPrompt
 from promptls.api.template import PromptTemplate
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import PromptPart
-from promptls.dialects.prompt_poet.render import RenderOptions
+from promptls.dialects.prompt_poet.prompt_parts import PromptPart
+from promptls.dialects.prompt_poet.template_rendering import RenderOptions
 from promptls.dialects.ragas.prompt_object import PromptObjectError
 from promptls.dialects.ragas.saved_prompt import RagasPrompt, load_json, ragas_text, read_ragas
-from promptls.text.packed import is_json_file, unpacked
+from promptls.text.filenames import is_json_file, unpacked
 
 
 class PromptObjectFile(PromptTemplate):

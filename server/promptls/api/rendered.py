@@ -7,9 +7,63 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from promptls.api.error import PromptError
-from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import NO_LIMIT, PromptPart, count_parts, joined, messages, truncate
+from promptls.dialects.prompt_poet.failures import Kind, PromptPoetError
+from promptls.dialects.prompt_poet.prompt_parts import (
+    NO_LIMIT,
+    PromptPart,
+    count_parts,
+    joined,
+    messages,
+    truncate,
+)
+from promptls.rendering.error_places import Culprit
+from promptls.text.errors import FilePlace, UserError
+
+
+class PromptError(UserError):
+    """A prompt that cannot be loaded, rendered, counted or truncated.
+
+    `str()` returns `file:line: what is wrong and what to do`.
+    """
+
+    kind: Kind
+    """The stage that failed: `data`, `load`, `render`, `sandbox`, `memory`, `yaml`, `parts`, `tokens` or
+    `truncation`."""
+    path: str
+    """The template file that contains the error: the loaded one, or one that it includes."""
+    line: int | None
+    """The line of that file, counted from 1; None if unknown."""
+    rendered_line: int | None
+    """The line of the rendered text, counted from 1, if the error is in that text."""
+    excerpt: str | None
+    """The rendered lines around the error. They contain values of the data and should not be logged."""
+
+    def __init__(self, error: PromptPoetError, path: str, culprit: Culprit | None = None) -> None:
+        """Wrap `error`, raised for the template at `path`; `culprit` is the location that caused it."""
+        self.kind = error.kind
+        self.path, line = error.path or path, error.line
+        if culprit is not None:
+            self.path, line = culprit.path, culprit.line
+        self.line = None if line is None else line + 1
+        self.rendered_line = None if error.rendered_line is None else error.rendered_line + 1
+        self.excerpt = error.excerpt
+        super().__init__(error.message, FilePlace(self.path, line))
+
+    def __str__(self) -> str:
+        """Return the location and the message."""
+        assert self.place is not None
+        return f"{self.place.text()}: {self.message}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Support pickling, for example to pass the error between processes."""
+        return _restored, (self.__dict__,)
+
+
+def _restored(fields: dict[str, object]) -> PromptError:
+    error = PromptError.__new__(PromptError, fields["message"])
+    error.__dict__.update(fields)
+    return error
+
 
 Encode: TypeAlias = Callable[[str], Sequence[int]]
 """A function that returns a text's token ids, as Prompt Poet's `encode_func`."""
@@ -28,7 +82,7 @@ def counter(encoding: str | Encode) -> Count:
     and for a value that is neither a name nor a function.
     """
     if isinstance(encoding, str):
-        from promptls.tokens.encodings import UnknownEncodingError, encoding_name
+        from promptls.tokens import UnknownEncodingError, encoding_name
 
         try:
             return partial(_count, encoding_name(encoding))
@@ -55,7 +109,7 @@ def encoder(encoding: str | Encode) -> Callable[[str], list[int]]:
     if not isinstance(encoding, str):
         encode = encoding
         return lambda text: list(encode(text))
-    from promptls.tokens.encodings import UnknownEncodingError, encoding_name
+    from promptls.tokens import UnknownEncodingError, encoding_name
 
     try:
         return partial(_ids, encoding_name(encoding))
@@ -64,8 +118,7 @@ def encoder(encoding: str | Encode) -> Callable[[str], list[int]]:
 
 
 def _ids(encoding: str, text: str) -> list[int]:
-    from promptls.tokens.counting import token_ids
-    from promptls.tokens.encodings import VocabularyError
+    from promptls.tokens import VocabularyError, token_ids
 
     try:
         return token_ids(text, encoding)
@@ -78,8 +131,7 @@ def _count(encoding: str, text: str) -> int:
 
     Raises ValueError, or PromptPoetError if there is no vocabulary.
     """
-    from promptls.tokens.counting import count_strictly
-    from promptls.tokens.encodings import VocabularyError
+    from promptls.tokens import VocabularyError, count_strictly
 
     try:
         return count_strictly(text, encoding)

@@ -16,13 +16,12 @@ from typing import Any, Final, TypeAlias
 from jinja2 import Environment, Template, TemplateNotFound
 from jinja2.sandbox import SandboxedEnvironment
 
-from promptls.api.error import PromptError
-from promptls.api.rendered import Counting, Encode, RenderedPrompt, counter
+from promptls.api.rendered import Counting, Encode, PromptError, RenderedPrompt, counter
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.environment import FolderLoader, make_environment
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import NO_LIMIT
-from promptls.dialects.prompt_poet.render import (
+from promptls.dialects.prompt_poet.prompt_parts import NO_LIMIT
+from promptls.dialects.prompt_poet.template_rendering import (
     RenderedText,
     RenderOptions,
     load_template,
@@ -30,10 +29,10 @@ from promptls.dialects.prompt_poet.render import (
     render_loaded,
 )
 from promptls.dialects.prompt_poet.vocabulary import DEFAULT_MARKERS, Markers
-from promptls.rendering.failures import Culprit, culprit_of
-from promptls.rendering.source_map.templates import render_mapped
+from promptls.rendering.error_places import Culprit, culprit_of
+from promptls.rendering.source_map.compiled_templates import render_mapped
 from promptls.security.files import Stamp, kept_by_file, stamp_of
-from promptls.text.packed import is_json_file
+from promptls.text.filenames import is_json_file
 
 _OBJECT_KEY: Final = re.compile(r"^(?:instruction|metric_type)[ \t]*:", re.MULTILINE)
 _EVALUATION_KEY: Final = re.compile(r"^(?:infer_cfg|ice_template|prompt_template)[ \t]*:", re.MULTILINE)

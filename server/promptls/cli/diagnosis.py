@@ -22,13 +22,13 @@ from promptls.models.keys import destination_of
 from promptls.models.local import LOCAL_MODELS, MissingModelError, pip_install
 from promptls.models.model import ModelError
 from promptls.models.openai_compatible import OPENAI_KEY_ENV
+from promptls.models.opening import check_model, find_model
 from promptls.models.providers import TABLE
-from promptls.models.registry import check_model, find_model
 from promptls.rendering.worker import MAX_MEGABYTES_UNTRUSTED, Limits, limits_of
 from promptls.security.trust import TrustStore
 from promptls.settings.project import Project
 from promptls.text.errors import UsageError, UserError
-from promptls.tokens.encodings import ENCODING_NAMES, VocabularyError, load
+from promptls.tokens import ENCODING_NAMES, VocabularyError, load
 from promptls.workspace.settings import SETTINGS_FILE, ProjectFile, find_project, folder_to_trust
 
 State = Literal["fine", "absent", "broken"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from promptls.experiments.prepare import Prepared
     from promptls.experiments.run_index import KnownRun
     from promptls.experiments.run_protocol import Planned
-    from promptls.experiments.thresholds import Threshold
+    from promptls.experiments.verdicts import Threshold
     from promptls.models.model import ModelReference
 
 
@@ -96,7 +96,7 @@ MAX_CHARACTERS = 240
 
 def threshold(word: str) -> Threshold:
     """Parse a threshold `METRIC=SCORE`; the score may be a percentage."""
-    from promptls.experiments.thresholds import Threshold
+    from promptls.experiments.verdicts import Threshold
 
     metric, equals, score = word.rpartition("=")
     try:

@@ -132,7 +132,7 @@ def _read(text: str, path: str, source: str) -> Conversation:
 
         return read_f_string(text)
     if source == "prompty":
-        from promptls.convert.prompty import read_prompty
+        from promptls.convert.conversation import read_prompty
 
         return read_prompty(text)
     if source == "parts":

@@ -13,7 +13,7 @@ from jinja2 import Environment
 from promptls.convert.conversation import Conversation, Converted, Message, MessagePiece
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import ItemError, PromptPart, build_parts
+from promptls.dialects.prompt_poet.prompt_parts import ItemError, PromptPart, build_parts
 from promptls.dialects.prompt_poet.vocabulary import SPACE_MARKER
 from promptls.semantic.template import Template
 from promptls.settings.header import HEADER_KEYS

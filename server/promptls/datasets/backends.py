@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from promptls.datasets.cells import RowData
-from promptls.datasets.files import FORMATS
+from promptls.datasets.dataset_files import FORMATS
 from promptls.text.errors import FilePlace, UsageError, UserError
-from promptls.text.file_names import file_name_problem
+from promptls.text.filenames import file_name_problem
 from promptls.text.suggest import did_you_mean, nearest
 
 

@@ -1,4 +1,4 @@
-"""Conversion of Python values to the values that dataset files can store."""
+"""The cells of dataset files, and the limits and failures of reading them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, TextIO, TypeAlias
+
+from promptls.security.files import is_file, is_folder, names_in, open_text
+from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.suggest import nearest
 
 RowData: TypeAlias = dict[str, Any]
 """The values of a row, by column name."""
@@ -81,3 +88,95 @@ def spreadsheet_line(cells: Sequence[str]) -> str:
     plain = (f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell for cell in cells)
     csv.writer(stream, lineterminator="\r\n").writerow(plain)
     return stream.getvalue()
+
+
+MAX_COLUMNS: Final = 2_000
+MAX_LINE: Final = 16_000_000
+"""Maximum length of a line in characters; longer lines are not read into memory."""
+MAX_ROWS_FOR_COLUMNS: Final = 1_000
+"""Number of rows that are read to find the columns of a dataset without a header."""
+MAX_CHARACTERS_FOR_COLUMNS: Final = 4_000_000
+"""Number of characters after which the search for columns stops, at the end of the current row."""
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[TextIO]:
+    """Open the file at `path` for reading as UTF-8, with or without a byte order mark.
+
+    Raises `UsageError` if the file does not exist, suggesting the most similar name in its folder.
+    """
+    try:
+        stream = open_text(path, "utf-8-sig", newline="")
+    except FileNotFoundError:
+        raise UsageError("the dataset does not exist", FilePlace(path), _other_files(path)) from None
+    except IsADirectoryError:
+        raise UsageError("the dataset is a folder", FilePlace(path), "name a file in it") from None
+    except OSError as error:
+        raise UserError(
+            f"the dataset cannot be opened: {error.strerror}", FilePlace(path), "check its permissions"
+        ) from None
+    except ValueError:
+        raise UsageError("no dataset can have this name", FilePlace(path), _other_files(path)) from None
+    with stream:
+        yield stream
+
+
+def lines(path: Path, stream: TextIO) -> Iterator[str]:
+    """Yield the lines of a dataset, including line endings.
+
+    Raises `UserError` for a line that exceeds `MAX_LINE`.
+    """
+    number = 0
+    while line := stream.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE:
+            raise UserError(
+                f"the line has more than {MAX_LINE:,} characters", FilePlace(path, number), "shorten it"
+            )
+        yield line
+        number += 1
+
+
+def columns_of_first(path: Path, rows: Iterator[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the keys of the first rows, in order of appearance.
+
+    Raises `UserError` if there are too many.
+    """
+    columns: dict[str, None] = {}
+    for values in islice(rows, MAX_ROWS_FOR_COLUMNS):
+        columns.update(dict.fromkeys(values))
+        check_number_of_columns(path, len(columns))
+    return tuple(columns)
+
+
+def check_number_of_columns(path: Path, number: int) -> None:
+    """Raise `UserError` if a dataset has an implausible number of columns."""
+    if number > MAX_COLUMNS:
+        raise UserError(
+            f"the dataset has more than {MAX_COLUMNS:,} columns",
+            FilePlace(path, 0),
+            "leave out those that no prompt uses, or put them into one column as JSON",
+        )
+
+
+def opened_bytes(path: Path) -> None:
+    """Raise the errors of `opened` for a missing or unreadable file, without decoding its content."""
+    with opened(path):
+        pass
+
+
+def not_utf8(path: Path, error: UnicodeDecodeError) -> UserError:
+    """Return the error for a file that is not valid UTF-8."""
+    return UserError(
+        f"the dataset is not UTF-8: byte 0x{error.object[error.start]:02x} is not valid there",
+        FilePlace(path),
+        "save the file in UTF-8; in a spreadsheet program choose `CSV UTF-8`",
+    )
+
+
+def _other_files(path: Path) -> str:
+    if not is_folder(path.parent):
+        return f"the folder `{path.parent}` does not exist either: check the path"
+    near = nearest(path.name, (name for name in names_in(path.parent) if is_file(path.parent / name)))
+    if near is not None:
+        return f"did you mean `{near}`, in the same folder?"
+    return "check the path; it is read from the prompt file's folder"

@@ -9,8 +9,16 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from promptls.datasets.atomic import replaced
-from promptls.datasets.cells import columns_of, flat_rows, text_cell
-from promptls.datasets.failures import MAX_LINE, check_number_of_columns, lines, not_utf8, opened
+from promptls.datasets.cells import (
+    MAX_LINE,
+    check_number_of_columns,
+    columns_of,
+    flat_rows,
+    lines,
+    not_utf8,
+    opened,
+    text_cell,
+)
 from promptls.text.errors import FilePlace, UserError
 
 # The csv module's default limit of 128 KiB is too small for long documents in a cell; without a limit, an

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from promptls.datasets.atomic import replaced
-from promptls.datasets.cells import flat_rows, json_value
-from promptls.datasets.failures import (
+from promptls.datasets.cells import (
     MAX_CHARACTERS_FOR_COLUMNS,
     columns_of_first,
+    flat_rows,
+    json_value,
     not_utf8,
     opened,
 )

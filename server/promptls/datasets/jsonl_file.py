@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from promptls.datasets.atomic import replaced
-from promptls.datasets.cells import flat_row, json_line
-from promptls.datasets.failures import (
+from promptls.datasets.cells import (
     MAX_CHARACTERS_FOR_COLUMNS,
     columns_of_first,
+    flat_row,
+    json_line,
     lines,
     not_utf8,
     opened,

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from promptls.datasets.cells import columns_of, flat_rows, text_cell
-from promptls.datasets.failures import opened_bytes
+from promptls.datasets.cells import columns_of, flat_rows, opened_bytes, text_cell
 from promptls.security.files import open_bytes
 from promptls.text.errors import FilePlace, UserError
 

@@ -14,7 +14,7 @@ from typing_extensions import NotRequired, get_type_hints, is_typeddict
 from promptls.preview import preview_wire as preview
 from promptls.results_view import results_wire as results
 from promptls.server import command_types as commands
-from promptls.truncation import report as lab
+from promptls.truncation import lab_report as lab
 
 WIRE_TYPES: Final = "vscode-client/web/src/wire"
 

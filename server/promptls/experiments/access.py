@@ -22,7 +22,7 @@ from promptls.models.keys import (
     what_is_asked,
 )
 from promptls.models.model import ModelReference
-from promptls.security.environment import network_variables, readable_variables, restricted_environment
+from promptls.security.processes import network_variables, readable_variables, restricted_environment
 from promptls.security.trust import KeyGrant
 from promptls.text.errors import FilePlace
 from promptls.workspace.settings import ProjectFile, place_of_setting

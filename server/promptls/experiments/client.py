@@ -28,7 +28,7 @@ from promptls.experiments.run_protocol import (
 )
 from promptls.models.editor_model import AskEditor
 from promptls.models.keys import KeyMask, key_mask
-from promptls.security.environment import minimal_environment, whole_environment
+from promptls.security.processes import minimal_environment, whole_environment
 from promptls.text.errors import FilePlace, UserError
 
 RUNS: Final = "promptls.experiments.process"

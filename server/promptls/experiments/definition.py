@@ -13,13 +13,13 @@ from promptls.experiments.judging import judging_models
 from promptls.experiments.manifest import results_folder
 from promptls.models.keys import variables_named_by
 from promptls.models.model import ModelReference
-from promptls.models.registry import find_model
+from promptls.models.opening import find_model
 from promptls.rendering.job import EvaluationJob
 from promptls.rendering.make import JOB_KINDS, comparing_seconds
 from promptls.rendering.samples import evaluation_data
-from promptls.security.environment import readable_variables
 from promptls.security.files import joined, read_text
-from promptls.semantic.evaluation import evaluation_of
+from promptls.security.processes import readable_variables
+from promptls.semantic.evaluation_file import evaluation_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.text.errors import FilePlace, UsageError, UserError

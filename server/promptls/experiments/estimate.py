@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from promptls.datasets.files import Row
+from promptls.datasets.dataset_files import Row
 from promptls.experiments.answer_cache import AnswerCache
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.judging import ABOUT_TOKENS, MetricAsks, judge_key

@@ -21,10 +21,15 @@ from promptls.metrics.builtin_metrics import BUILTIN_METRICS, judge_calls
 from promptls.metrics.grading import EMBEDDER, EMBEDDINGS, JUDGE, NoVerdictError, read_verdict
 from promptls.metrics.loading import asks_for
 from promptls.metrics.metric import Metric
-from promptls.models.embedding import SteadyEmbeddings, check_embeddings, find_embeddings
 from promptls.models.model import Completion, ModelError, ModelReference
+from promptls.models.opening import (
+    SteadyEmbeddings,
+    check_embeddings,
+    check_model,
+    find_embeddings,
+    find_model,
+)
 from promptls.models.providers import Price
-from promptls.models.registry import check_model, find_model
 from promptls.models.steady import SteadyModel
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.workspace.python_functions import functions_in

@@ -21,6 +21,7 @@ from promptls.experiments.leave_one_out_report import FORMAT, ExampleWorth, repo
 from promptls.experiments.manifest import hash_of_file, hash_of_text, relative, write_manifest
 from promptls.experiments.plan import Plan
 from promptls.experiments.prepare import Prepared, prepared
+from promptls.experiments.prompt_runner import run_plan
 from promptls.experiments.run_protocol import (
     Event,
     Finished,
@@ -30,7 +31,6 @@ from promptls.experiments.run_protocol import (
     Started,
     Stopped,
 )
-from promptls.experiments.runner import run_plan
 from promptls.security.private_files import TEMPORARY_PREFIX
 from promptls.semantic.few_shot import FewShot, few_shots
 from promptls.semantic.template import Template

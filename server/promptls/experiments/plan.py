@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from promptls.datasets.files import DatasetFile, open_dataset
+from promptls.datasets.dataset_files import DatasetFile, open_dataset
 from promptls.experiments.answer_cache import AnswerCache, answer_key, is_worth_keeping, key_prefix
 from promptls.experiments.estimate import ModelEstimate, estimate_of, judge_estimates, measured, with_measures
 from promptls.experiments.experiment import Experiment
@@ -18,8 +18,8 @@ from promptls.metrics.loading import check_binding, load_metric
 from promptls.metrics.metric import Metric
 from promptls.models.keys import missing_among, ray_grants
 from promptls.models.model import ModelReference
+from promptls.models.opening import check_model
 from promptls.models.ray_cluster import check_cluster
-from promptls.models.registry import check_model
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.suggest import did_you_mean
 

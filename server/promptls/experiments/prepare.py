@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from promptls.datasets.files import Row
+from promptls.datasets.dataset_files import Row
 from promptls.experiments.access import Access, sends_of
 from promptls.experiments.answer_cache import CallInFlight, describe_unsure_calls, unsure_calls
 from promptls.experiments.budget import Budget
@@ -20,12 +20,12 @@ from promptls.experiments.history import RunSummary, find_run, find_unfinished, 
 from promptls.experiments.judging import judging_references, possible_models
 from promptls.experiments.manifest import changed_scoring, described_model, hash_of_file, manifest_of
 from promptls.experiments.plan import IsThere, Plan, parameters_of, plan_run
+from promptls.experiments.prompt_runner import FROM_THE_START, Continued
 from promptls.experiments.python.request import python_access, python_request
 from promptls.experiments.results_table import good_digests, good_results
 from promptls.experiments.row_choice import FAILING, RowChoice, is_of_examples, parse_rows
 from promptls.experiments.row_rendering import RenderedRow, RowRenderer, row_renderer
 from promptls.experiments.run_protocol import Planned, RunRequest
-from promptls.experiments.runner import FROM_THE_START, Continued
 from promptls.experiments.unfinished import UnfinishedRun, read_header, reopen_run
 from promptls.experiments.verdicts import failing_choice
 from promptls.models.providers import is_paid, price_of

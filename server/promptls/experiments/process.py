@@ -22,14 +22,14 @@ from typing import Any, Final, NoReturn, TextIO, TypeAlias, TypeVar
 
 from promptls.experiments.leave_one_out import prepared_left_out, run_left_out
 from promptls.experiments.prepare import prepared
-from promptls.experiments.python.prepare import prepared_python
+from promptls.experiments.prompt_runner import run_plan
+from promptls.experiments.python.program import prepared_python
+from promptls.experiments.python.program_runner import run_python
 from promptls.experiments.python.request import python_request
-from promptls.experiments.python.runner import run_python
 from promptls.experiments.run_protocol import EditorLink, Planned, ProcessRequest, RunRequest, to_json
-from promptls.experiments.runner import run_plan
 from promptls.models.editor_model import EDITOR
 from promptls.models.keys import key_mask
-from promptls.security.environment import restrict_environment
+from promptls.security.processes import restrict_environment
 from promptls.text.errors import UserError
 
 Request = TypeVar("Request", bound=ProcessRequest)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from promptls.datasets.atomic import replaced
 from promptls.datasets.cells import text_cell
-from promptls.datasets.files import Row
+from promptls.datasets.dataset_files import Row
 from promptls.experiments.history import MetricSummary, RunSummary, row_results
 from promptls.experiments.plan import Plan
 from promptls.experiments.scores import RowResult, Score

@@ -17,7 +17,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 
-from promptls.datasets.files import Row
+from promptls.datasets.dataset_files import Row
 from promptls.text.errors import UsageError
 
 _FILTERS: Final = """

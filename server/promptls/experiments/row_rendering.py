@@ -18,13 +18,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from promptls.datasets.files import Row
+from promptls.datasets.dataset_files import Row
 from promptls.experiments.experiment import Experiment
 from promptls.models.testing import digest_of
 from promptls.rendering.job import RenderJob, RowMessages
 from promptls.rendering.outcome import RenderFailure
 from promptls.rendering.worker import RenderWorker, limits_of
-from promptls.security.environment import visible_variables
+from promptls.security.processes import visible_variables
 
 # Number of rows from which additional processes are started, and the maximum number of processes.
 MANY = 200

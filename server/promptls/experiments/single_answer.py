@@ -14,8 +14,8 @@ from promptls.datasets.atomic import replaced
 from promptls.experiments.manifest import prompt_stem, results_folder
 from promptls.models.keys import key_mask
 from promptls.models.model import ModelReference
+from promptls.models.opening import open_model
 from promptls.models.providers import price_of
-from promptls.models.registry import open_model
 from promptls.models.testing import digest_of
 from promptls.security.files import read_text
 from promptls.text.errors import FilePlace, UserError

@@ -20,7 +20,7 @@ from promptls.experiments.scores import RowResult
 from promptls.experiments.store import Store, message_of, store_exists
 from promptls.security.files import MAX_BYTES, is_file
 from promptls.text.errors import FilePlace, UsageError, UserError
-from promptls.text.file_names import file_name_problem
+from promptls.text.filenames import file_name_problem
 
 Header: TypeAlias = dict[str, Any]
 """The manifest of a run before its first row, without results."""

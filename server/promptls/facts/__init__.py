@@ -1,1 +1,145 @@
 """Record what a computation reads, and check whether its result is still valid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
+
+Subject = TypeVar("Subject")
+Answer = TypeVar("Answer")
+Arguments = ParamSpec("Arguments")
+
+
+class Question(NamedTuple):
+    """A query that can be repeated: `ask(subject, *arguments)`."""
+
+    ask: Callable[..., object]
+    arguments: tuple[object, ...]
+
+
+class Reads:
+    """What a computation has read.
+
+    `serial` identifies the file version that the computation is about, if it is about one file. `whole` is
+    the question for the text of that file with its answer, if the file has a path: computations about other
+    files depend on all of its text.
+    """
+
+    __slots__ = ("answers", "chunks", "columns", "facts", "is_whole", "serial", "whole")
+
+    def __init__(self, serial: int | None = None, whole: tuple[Question, object] | None = None) -> None:
+        self.serial: Final = serial
+        self.whole: Final = whole
+        self.answers: Final[dict[Question, object]] = {}
+        self.columns: Final[dict[Callable[..., object], None]] = {}
+        """Facts of chunks; the result is valid as long as these have the same values for all chunks."""
+        self.facts: Final[dict[Callable[..., object], object]] = {}
+        """Facts of the file, with their values."""
+        self.chunks: Final[set[object]] = set()
+        """Chunks whose text was read."""
+        self.is_whole = False
+        """Whether the text of the whole file was read."""
+
+    def note(self, question: Question, answer: object) -> None:
+        """Record the answer to a question; reads of the computation's own file are recorded in detail."""
+        if self.whole is None or self.whole[0] != question:
+            self.answers[question] = answer
+
+    def hold(self, subject: object, asked: dict[Question, object] | None = None) -> bool:
+        """Return whether all questions have the same answers for `subject`.
+
+        `asked` caches the answers of questions about `subject`; those that are answered here are added,
+        because many results depend on the same few questions.
+        """
+        if not self.answers:
+            return True
+        if asked is None:
+            asked = {}
+        with ignoring_reads():
+            for question, before in self.answers.items():
+                if question in asked:
+                    now = asked[question]
+                else:
+                    now = asked[question] = question.ask(subject, *question.arguments)
+                if now is not before and now != before:
+                    return False
+        return True
+
+    def mention(self, argument: object) -> bool:
+        """Return whether any question was about `argument`, such as the path of a file."""
+        return any(argument in question.arguments for question in self.answers)
+
+    def pass_on(self) -> None:
+        """Add all of these reads to the current recording, because a cached result is reused."""
+        reads = current.get()
+        if reads is None or reads is self:
+            return
+        if reads.whole is None:
+            reads.answers.update(self.answers)
+        else:
+            for question, answer in self.answers.items():
+                reads.note(question, answer)
+        if self.serial is not None and self.serial == reads.serial:
+            reads.columns.update(self.columns)
+            reads.facts.update(self.facts)
+            reads.chunks.update(self.chunks)
+            reads.is_whole |= self.is_whole
+        elif self.whole is not None:
+            reads.note(*self.whole)
+
+
+current: Final[ContextVar[Reads | None]] = ContextVar("reads", default=None)
+"""The current recording."""
+
+
+@contextmanager
+def recording(reads: Reads | None = None) -> Iterator[Reads]:
+    """Record what is read in the `with` block; the enclosing recording, if any, gets it too."""
+    inner = Reads() if reads is None else reads
+    token = current.set(inner)
+    try:
+        yield inner
+    finally:
+        current.reset(token)
+        inner.pass_on()
+
+
+@contextmanager
+def ignoring_reads() -> Iterator[None]:
+    """Record nothing in the `with` block."""
+    token = current.set(None)
+    try:
+        yield
+    finally:
+        current.reset(token)
+
+
+def question(
+    ask: Callable[Concatenate[Subject, Arguments], Answer],
+) -> Callable[Concatenate[Subject, Arguments], Answer]:
+    """Make a function a question about its first argument; the others are hashable and positional."""
+
+    @wraps(ask)
+    def asked(subject: Subject, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Answer:
+        reads = current.get()
+        if reads is None:
+            return ask(subject, *arguments, **named)
+        token = current.set(None)
+        try:
+            answer = ask(subject, *arguments, **named)
+        finally:
+            current.reset(token)
+        reads.note(Question(ask, arguments), answer)
+        return answer
+
+    return asked
+
+
+def note(ask: Callable[..., Any], arguments: tuple[object, ...], answer: object) -> None:
+    """Record the answer of `ask(subject, *arguments)` in the current recording, if any."""
+    reads = current.get()
+    if reads is not None:
+        reads.note(Question(ask, arguments), answer)

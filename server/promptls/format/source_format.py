@@ -7,13 +7,20 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from promptls.format.frame import REUSED, applied, frame_edits, last_frame_edits, prints_nothing, runs_on
-from promptls.format.proof import same_tokens
+from promptls.format.frame import (
+    REUSED,
+    applied,
+    frame_edits,
+    last_frame_edits,
+    prints_nothing,
+    runs_on,
+    same_tokens,
+)
 from promptls.lint.rule import Edit
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.scanner import Tag
-from promptls.syntax.jinja.tokens import Token, tokenize
+from promptls.syntax.jinja.tag_tokens import Token, tokenize
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 

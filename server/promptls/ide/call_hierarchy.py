@@ -13,7 +13,7 @@ from promptls.ide.document_symbols import shown_path
 from promptls.ide.symbols import symbol_at
 from promptls.ide.symbols.declared import include_places, name_span
 from promptls.ide.symbols.jinja import Macro, macro_meant, other_names
-from promptls.ide.symbols.variables import imported_file, shared_variable
+from promptls.ide.symbols.variable_symbols import imported_file, shared_variable
 from promptls.semantic.names.mentions import Mention, chunk_mentions, mention_at
 from promptls.semantic.names.scopes import chunk_events
 from promptls.semantic.names.template_names import placed_statement_at

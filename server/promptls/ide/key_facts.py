@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
-from promptls.dialects.key_fact import KeyFact, needed, optional, table
+from promptls.dialects import KeyFact, needed, optional, table
 from promptls.dialects.opencompass import vocabulary as opencompass
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES, SECTION_KEYS
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES, PROMPT_KEYS

@@ -13,7 +13,7 @@ from promptls.ide.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
 from promptls.ide.symbols.declared import NamedValue, file_beside, metric_file, named_value_at, named_values
 from promptls.ide.symbols.jinja import macro_meant
 from promptls.ide.symbols.occurrences import NO_VARIABLES, holds_prompt, symbol_variable
-from promptls.ide.symbols.variables import declared_key_places, imported_file
+from promptls.ide.symbols.variable_symbols import declared_key_places, imported_file
 from promptls.semantic.names.mentions import TemplateReference, mention_at
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding
 from promptls.semantic.names.variables import NamePlace, name_at

@@ -15,8 +15,8 @@ from promptls.ide.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
 from promptls.ide.symbols.columns import column_doubt_steps, packed_with
 from promptls.ide.symbols.jinja import is_handed_on, namespace_of
 from promptls.ide.symbols.occurrences import holds_prompt, symbol_variable
-from promptls.ide.symbols.python_functions import programs_with, uses_in
-from promptls.ide.symbols.variables import imported_file, shared_variable
+from promptls.ide.symbols.python_names import programs_with, uses_in
+from promptls.ide.symbols.variable_symbols import imported_file, shared_variable
 from promptls.security.files import is_file
 from promptls.semantic.names.mentions import TemplateReference, mention_at
 from promptls.semantic.names.scopes import GLOBALS, INJECTED

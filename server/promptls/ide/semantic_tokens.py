@@ -34,7 +34,7 @@ from promptls.syntax.jinja.nodes import (
 )
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
-from promptls.syntax.jinja.tokens import Token, tokenize
+from promptls.syntax.jinja.tag_tokens import Token, tokenize
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import PositionEncoding, Span, line_end, units_from_column

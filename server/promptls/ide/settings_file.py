@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from promptls.ide.completion.items import SETTING, CompletionList, Item, made
-from promptls.ide.completion.values import file_paths
+from promptls.ide.completion.yaml_values import file_paths
 from promptls.ide.hover.markdown import Hover, code
 from promptls.lint.analysis.declared_experiments import taken_by
 from promptls.text.escape import markdown_text
@@ -244,11 +244,11 @@ def names(snapshot: Snapshot, path: str, text: str, keys: Keys, schema: Schema) 
     if last in _FILES:
         yield from ((item.label, "") for item in file_paths(str(Path(path).parent), _FILES[last]))
     elif last == "encoding":
-        from promptls.tokens.encodings import ENCODING_NAMES
+        from promptls.tokens import ENCODING_NAMES
 
         yield from ((name, "") for name in ENCODING_NAMES)
     elif last == "provider":
-        from promptls.models.registry import PROVIDERS
+        from promptls.models.opening import PROVIDERS
 
         yield from PROVIDERS.items()
     elif last == "api_key_env":
@@ -384,7 +384,7 @@ def _tables(root: Keys, written: str) -> Iterator[Item]:
                 yield Item(f"{'.'.join(around)}.{name}", "module", 10, detail=_short(schema))
         return
     if inside == ("rate_limits",):
-        from promptls.models.registry import PROVIDERS
+        from promptls.models.opening import PROVIDERS
 
         for name, summary in PROVIDERS.items():
             yield Item(f"{'.'.join(around)}.{name}", "module", 10, detail=summary)
@@ -484,7 +484,7 @@ def value_text(keys: Keys, name: str) -> str:
 
         return page_of_metric(name) if name in BUILTIN_METRICS else ""
     if last in {"provider", "models", "default_model", "judge", "model"}:
-        from promptls.models.registry import PROVIDERS
+        from promptls.models.opening import PROVIDERS
 
         provider = name.partition(":")[0]
         return f"**{provider}**: {PROVIDERS[provider]}" if provider in PROVIDERS else ""

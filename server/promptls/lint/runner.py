@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from promptls.facts.reads import Question, recording
+from promptls.facts import Question, recording
 from promptls.lint.analysis.suppression import silenced, silenced_names
 from promptls.lint.fixes.yaml_edits import json_fixes
 from promptls.lint.registry import RULES
@@ -18,7 +18,7 @@ from promptls.settings.project import Project
 from promptls.syntax.chunk import Memo, Step
 from promptls.syntax.facts import is_unchanged, summary
 from promptls.syntax.language import Host
-from promptls.text.packed import is_json_file
+from promptls.text.filenames import is_json_file
 from promptls.text.positions import Span
 from promptls.workspace.disk import has_prompt_name
 from promptls.workspace.snapshot import Snapshot

@@ -12,7 +12,7 @@ from promptls.lint.rules.experiments.unknown_dataset import dataset_objection
 from promptls.lint.rules.experiments.unknown_metric import metric_objection
 from promptls.lint.rules.experiments.unknown_model import metric_models, model_objection
 from promptls.lint.runner import severity_of
-from promptls.models.registry import provider_shadowed_by, shadowing_message
+from promptls.models.opening import provider_shadowed_by, shadowing_message
 from promptls.security.files import current_scope, is_file, is_folder
 from promptls.settings.valid_part import MAX_PROBLEMS
 from promptls.text.errors import FilePlace
@@ -58,7 +58,7 @@ def _unknown_rules(project: ProjectFile) -> Iterator[SettingsProblem]:
 
 
 def _unknown_encoding(project: ProjectFile) -> Iterator[SettingsProblem]:
-    from promptls.tokens.encodings import ENCODING_NAMES, UnknownEncodingError, encoding_name
+    from promptls.tokens import ENCODING_NAMES, UnknownEncodingError, encoding_name
 
     name = project.settings.encoding
     if name in ENCODING_NAMES:
@@ -182,7 +182,7 @@ def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:
 
 def _unknown_rate_limits(project: ProjectFile) -> Iterator[SettingsProblem]:
     """Yield the rate limits for unknown providers."""
-    from promptls.models.registry import PROVIDERS
+    from promptls.models.opening import PROVIDERS
 
     for name in project.settings.rate_limits:
         provider = name.partition(":")[0]

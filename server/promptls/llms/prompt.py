@@ -1,6 +1,6 @@
 """Prompt objects, under the import path that Ragas 0.1 uses."""
 
-from promptls.api.models import PromptValue
-from promptls.api.prompt import Prompt
+from promptls.api.model_calls import PromptValue
+from promptls.api.pydantic_prompt import Prompt
 
 __all__ = ["Prompt", "PromptValue"]

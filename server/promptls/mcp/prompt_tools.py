@@ -114,7 +114,7 @@ async def render_prompt(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
 
 
 def _job(folder: Folder, arguments: Mapping[str, Any]) -> tuple[Snapshot, RenderJob, Sample]:
-    from promptls.preview.choice import PreviewChoice, chosen_sample, preview_job
+    from promptls.preview.preview_result import PreviewChoice, chosen_sample, preview_job
     from promptls.rendering.samples import Sample
 
     chosen, path = folder.choose_prompt(arguments["file"])

@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from promptls.models.model import ModelError, ModelReference
 from promptls.models.providers import TABLE, Provider
-from promptls.security.environment import is_harmless, whole_environment
+from promptls.security.processes import is_harmless, whole_environment
 from promptls.security.trust import KeyGrant, TrustStore, origin_of
 from promptls.text.errors import FilePlace, UsageError
 

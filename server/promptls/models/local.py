@@ -22,7 +22,7 @@ from typing import IO, Any
 import promptls
 from promptls.embeddings.language_model import FILE, PACKAGE, RUNTIME, package_folders
 from promptls.models.model import Completion, ModelError, PromptScore
-from promptls.security.environment import minimal_environment
+from promptls.security.processes import minimal_environment
 
 RUNTIME_REQUIREMENT = "xllamacpp>=2026.10"
 

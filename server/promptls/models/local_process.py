@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any, TextIO
 
 from promptls.embeddings.language_model import CONTEXT_TOKENS, PromptScorer, TooLongError, load
-from promptls.security.owner import end_with_owner
+from promptls.security.processes import end_with_owner
 
 
 def main() -> None:

@@ -57,7 +57,7 @@ class ModelWorker:
         self, references: Sequence[ModelReference], environment: Mapping[str, str]
     ) -> Opened | Declined:
         """Open all models; `environment` contains the variables with their keys and addresses."""
-        from promptls.models.registry import opened_model
+        from promptls.models.opening import opened_model
 
         os.environ.update(environment)
         try:

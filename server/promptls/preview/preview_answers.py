@@ -10,10 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from promptls.datasets.files import Row, open_dataset
+from promptls.datasets.dataset_files import Row, open_dataset
 from promptls.preview import preview_wire
-from promptls.preview.choice import PreviewChoice, chosen_sample, preview_job
-from promptls.preview.preview_result import failure_json, rendering_json
+from promptls.preview.preview_result import (
+    PreviewChoice,
+    chosen_sample,
+    failure_json,
+    preview_job,
+    rendering_json,
+)
 from promptls.rendering.job import RenderJob, plain
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.samples import dataset_path

@@ -10,7 +10,7 @@ from typing import Any
 
 from typing_extensions import NotRequired, TypedDict
 
-from promptls.truncation.report import LabJson
+from promptls.truncation.lab_report import LabJson
 
 
 class PreviewChoice(TypedDict):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 if TYPE_CHECKING:
-    from promptls.pytest_plugin.runs import PromptTests, Runs
+    from promptls.pytest_plugin.prompt_tests import PromptTests, Runs
 
 _ENDINGS: Final = (".yml.j2", ".yaml.j2")
 
@@ -42,7 +42,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PromptTest
     config = parent.config
     if not (config.getoption("--promptls") or config.getini("promptls")):
         return None
-    from promptls.pytest_plugin.runs import PromptTests
+    from promptls.pytest_plugin.prompt_tests import PromptTests
 
     collected: PromptTests = PromptTests.from_parent(parent, path=file_path)
     return collected
@@ -51,6 +51,6 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PromptTest
 @pytest.fixture(scope="session")
 def promptls(request: pytest.FixtureRequest) -> Runs:
     """Run experiments: `promptls.run("triage.yml.j2")` gives the scores of a finished run."""
-    from promptls.pytest_plugin.runs import runs_of
+    from promptls.pytest_plugin.prompt_tests import runs_of
 
     return runs_of(request.config)

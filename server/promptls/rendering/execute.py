@@ -15,7 +15,7 @@ from promptls.dialects.opencompass.prompt_list import ConfigPath, Messages, Open
 from promptls.dialects.prompt_poet.document import read
 from promptls.dialects.prompt_poet.environment import CompiledTemplates
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import (
+from promptls.dialects.prompt_poet.prompt_parts import (
     NO_LIMIT,
     PartCount,
     PromptPart,
@@ -25,9 +25,10 @@ from promptls.dialects.prompt_poet.parts import (
     messages,
     truncate,
 )
-from promptls.dialects.prompt_poet.render import RenderedParts, RenderOptions, parse_parts, render
+from promptls.dialects.prompt_poet.template_rendering import RenderedParts, RenderOptions, parse_parts, render
 from promptls.dialects.ragas.prompt_object import PromptObjectError
 from promptls.dialects.ragas.saved_prompt import load_json, ragas_text, read_ragas
+from promptls.rendering.error_places import ended, failure_of, placed_failure, stopped_failure
 from promptls.rendering.evaluation_asking import (
     RowPrompts,
     asked_row,
@@ -37,7 +38,6 @@ from promptls.rendering.evaluation_asking import (
     meta_templates,
     row_json,
 )
-from promptls.rendering.failures import ended, failure_of, placed_failure, stopped_failure
 from promptls.rendering.functions_file import load_functions, stand_in
 from promptls.rendering.job import (
     EvaluationJob,
@@ -58,17 +58,17 @@ from promptls.rendering.outcome import (
     packed_map,
 )
 from promptls.rendering.samples import rows_of
-from promptls.rendering.source_map.parts import mapped_value, part_segments, segments_of
-from promptls.rendering.source_map.rendered import RenderedMap
-from promptls.rendering.source_map.templates import CompiledGroups, render_mapped
-from promptls.semantic.evaluation import evaluation_of
+from promptls.rendering.source_map.compiled_templates import CompiledGroups, render_mapped
+from promptls.rendering.source_map.mapping import RenderedMap
+from promptls.rendering.source_map.part_origins import mapped_value, part_segments, segments_of
+from promptls.semantic.evaluation_file import evaluation_of
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
 from promptls.syntax.yaml.nodes import Node, Sequence
 from promptls.text.errors import UserError
-from promptls.text.packed import is_json_file
+from promptls.text.filenames import is_json_file
 from promptls.text.suggest import did_you_mean
-from promptls.tokens.counting import count, count_strictly
+from promptls.tokens import count, count_strictly
 
 
 class MadePrompt(NamedTuple):

@@ -21,7 +21,7 @@ from promptls.semantic.template import PlacedPart, Template
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.yaml.nodes import Scalar, key_text
 from promptls.text.positions import Span
-from promptls.tokens.encodings import is_approximate
+from promptls.tokens import is_approximate
 from promptls.workspace.contract import request_prefixes
 from promptls.workspace.snapshot import Snapshot
 

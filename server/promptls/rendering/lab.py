@@ -19,7 +19,7 @@ from promptls.truncation.simulation import growing_inputs
 from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from promptls.truncation.report import LabJson
+    from promptls.truncation.lab_report import LabJson
 
 DEFAULT_ROWS = 3
 """The default number of rows of a dataset that are grown as chats."""

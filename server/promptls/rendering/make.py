@@ -32,9 +32,9 @@ from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.samples import Sample, default_sample, evaluation_job, given_samples, row_samples
 from promptls.rendering.worker import CountingError, Limits, RenderWorker, limits_of
-from promptls.security.environment import readable_variables, visible_variables
+from promptls.security.processes import readable_variables, visible_variables
 from promptls.security.trust import FolderCode
-from promptls.semantic.evaluation import Evaluation, evaluation_of
+from promptls.semantic.evaluation_file import Evaluation, evaluation_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.text.errors import FilePlace, UsageError, UserError

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from promptls.rendering.source_map.rendered import Segment
+    from promptls.rendering.source_map.mapping import Segment
 
 PackedMap: TypeAlias = Mapping[str, Any]
 """`files`, `turns` and `paths` are tables; `text` and each of `parts` are the numbers of packed rows.

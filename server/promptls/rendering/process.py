@@ -26,9 +26,8 @@ from promptls.rendering.job import LabRequest, RenderJob, encode_frame, packed_r
 from promptls.rendering.outcome import RenderFailure, packed_outcome
 from promptls.rendering.worker import MARK, limit_memory
 from promptls.security.files import FileScope, reading_within
-from promptls.security.owner import end_with_owner
-from promptls.tokens.counting import count, pieces
-from promptls.tokens.encodings import UnknownEncodingError, VocabularyError, load
+from promptls.security.processes import end_with_owner
+from promptls.tokens import UnknownEncodingError, VocabularyError, count, load, pieces
 
 Tell: TypeAlias = Callable[[str, int, int], None]
 """A progress callback: the current activity, the amount done, and the total."""

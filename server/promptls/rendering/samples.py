@@ -16,12 +16,12 @@ from typing import Any, Final
 
 import yaml
 
-from promptls.datasets.files import SUFFIXES, open_dataset
+from promptls.datasets.dataset_files import SUFFIXES, open_dataset
 from promptls.dialects.opencompass.prompt_list import Row, complete_rows
 from promptls.dialects.ragas.saved_prompt import SavedPrompt, example_inputs, saved_prompt_in
 from promptls.rendering.job import EvaluationData, EvaluationJob, is_boundless
 from promptls.security.files import FileTooLargeError, is_file, is_folder, kept_by_file, read_text
-from promptls.semantic.evaluation import evaluation_of, fields_in, scalars_in
+from promptls.semantic.evaluation_file import evaluation_of, fields_in, scalars_in
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import Shape

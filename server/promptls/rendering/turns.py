@@ -9,16 +9,15 @@ from typing import Any, Final, NamedTuple
 
 from promptls.dialects.prompt_poet.environment import CompiledTemplates
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import PromptPart, count_part
-from promptls.dialects.prompt_poet.render import RenderOptions, render
+from promptls.dialects.prompt_poet.prompt_parts import PromptPart, count_part
+from promptls.dialects.prompt_poet.template_rendering import RenderOptions, render
 from promptls.rendering.functions_file import load_functions, stand_in
 from promptls.rendering.job import LabChat, LabRequest, RenderJob
 from promptls.rendering.outcome import RenderFailure
-from promptls.tokens.counting import count
-from promptls.tokens.encodings import load
+from promptls.tokens import count, load
 from promptls.truncation.candidates import Findings, LabQuestion, explore
+from promptls.truncation.lab_report import LabJson
 from promptls.truncation.prefix_cache import CACHES, Chat, Piece, may_go
-from promptls.truncation.report import LabJson
 from promptls.truncation.simulation import (
     growing_inputs,
     grown,

@@ -28,12 +28,12 @@ from promptls.rendering.job import (
     unpacked_rows,
 )
 from promptls.rendering.outcome import RenderFailure, Rendering, unpacked_outcome
-from promptls.security.environment import minimal_environment
+from promptls.security.processes import minimal_environment
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
     from promptls.rendering.job import LabRequest
-    from promptls.truncation.report import LabJson
+    from promptls.truncation.lab_report import LabJson
 
 _CELLS: Final = struct.Struct("=QQ")
 _SIZE: Final = 64 * 1024

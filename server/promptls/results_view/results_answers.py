@@ -309,7 +309,7 @@ def write_rows(path: Path, run: RunSummary, form: str, places: Sequence[int]) ->
 
 def _pieces(run: RunSummary, form: str, places: Sequence[int]) -> Iterator[str]:
     if form == "junit":
-        from promptls.experiments.thresholds import render
+        from promptls.experiments.verdicts import render
 
         yield render([(run, ())])
         return

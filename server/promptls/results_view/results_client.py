@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import promptls
-from promptls.security.environment import minimal_environment
 from promptls.security.files import current_scope
+from promptls.security.processes import minimal_environment
 from promptls.text.errors import FilePlace, UsageError, UserError
 
 IDLE_SECONDS: Final = 300.0

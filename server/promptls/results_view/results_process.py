@@ -21,7 +21,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from promptls.results_view import results_answers, running_runs
 from promptls.security.files import FileScope, reading_within
-from promptls.security.owner import end_with_owner
+from promptls.security.processes import end_with_owner
 from promptls.text.errors import UsageError, UserError
 
 log = logging.getLogger(__name__)

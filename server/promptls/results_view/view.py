@@ -2,22 +2,278 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, TypeVar, cast
 
 from promptls.experiments.classification import classifications, pairs_of
-from promptls.experiments.history import RunSummary, dataset_of
+from promptls.experiments.comparison import Comparison, compare_with
+from promptls.experiments.history import MetricSummary, RunSummary, dataset_of
 from promptls.experiments.manifest import manifest_of
-from promptls.experiments.result_pages import run_json
+from promptls.experiments.result_pages import paired_places, run_json, scored_columns, stamp_of_table
 from promptls.experiments.run_index import KnownRun, known_runs
+from promptls.experiments.scores import good_class
 from promptls.models.providers import TABLE
 from promptls.results_view import results_wire
 from promptls.results_view.notes import notes_json, notes_of
-from promptls.results_view.scores import cached_by_tables, comparisons_json, quick_scores_json, scores_json
+from promptls.security.files import Stamp
 from promptls.text.errors import UserError
+
+Answer = TypeVar("Answer")
+
+# The number of cached responses for each request.
+_MAX: Final = 32
+
+
+def cached_by_tables(
+    answer: Callable[[Sequence[RunSummary]], Answer],
+) -> Callable[[Sequence[RunSummary]], Answer]:
+    """Cache the results of `answer` for the same runs until a table changes.
+
+    Raises `UsageError` if a table is missing.
+    """
+    known: dict[tuple[tuple[Path, Stamp], ...], Answer] = {}
+
+    def asked(runs: Sequence[RunSummary]) -> Answer:
+        key = tuple((run.results, stamp_of_table(run)) for run in runs)
+        if key not in known:
+            while len(known) >= _MAX:
+                known.pop(next(iter(known)), None)
+            known[key] = answer(runs)
+        return known[key]
+
+    return asked
+
+
+# The number of bars in a distribution.
+BARS = 20
+# Up to this number of distinct values, each has its own bar.
+FEW_VALUES = 12
+# The quantile of the normal distribution for an interval of 95 %.
+_Z = 1.959964
+
+
+def scores_json(run: RunSummary) -> list[results_wire.MetricJson]:
+    """Return each metric of the run with its 95 % interval, `low` and `high`, and its distribution.
+
+    The interval is over rows, with the repeats of a row combined: Wilson's for proportions, otherwise that of
+    the mean by its standard error. It is None if fewer than two rows have a score.
+    """
+    columns = scored_columns(run)
+    keys = list(zip(columns["row_number"], columns["model"], strict=True))
+    # Without row numbers, and if none is repeated, each line is a separate row.
+    are_single = len(set(keys)) == len(keys) or not any(columns["row_number"])
+    return [
+        _metric_json(metric, _units(metric, columns[metric.name], None if are_single else keys))
+        for metric in run.metrics
+    ]
+
+
+def _units(
+    metric: MetricSummary, cells: Sequence[str], keys: Sequence[tuple[str, str]] | None
+) -> list[list[float]]:
+    """Return the values grouped by row, with its repeats; rows with equal `keys` are the same row."""
+    numbers = {cell: number_of(metric, cell) for cell in set(cells)}
+    values = [numbers[cell] for cell in cells]
+    if keys is None:
+        return [[value] for value in values if value is not None]
+    units: dict[tuple[str, str] | int, list[float]] = defaultdict(list)
+    for place, (key, value) in enumerate(zip(keys, values, strict=True)):
+        if value is not None:
+            units[key if key[0] else place].append(value)
+    return list(units.values())
+
+
+def quick_scores_json(run: RunSummary) -> list[results_wire.MetricJson]:
+    """Return each metric as summarized in the manifest: without intervals, and with bars only for classes."""
+    return [
+        {**_metric_json(metric, []), "bars": _bars(metric, []) if metric.kind == "discrete" else []}
+        for metric in run.metrics
+    ]
+
+
+def number_of(metric: MetricSummary, cell: str) -> float | None:
+    """Return a score as a number: 1 for the good class and 0 for others.
+
+    None for a ranking and an empty cell.
+    """
+    if not cell or metric.kind == "ranking":
+        return None
+    if metric.kind == "discrete":
+        good = good_class("discrete", metric.allowed_values)
+        return None if good is None else float(cell == good)
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _metric_json(metric: MetricSummary, units: list[list[float]]) -> results_wire.MetricJson:
+    means = [values[0] if len(values) == 1 else math.fsum(values) / len(values) for values in units]
+    low, high = _interval(metric, means)
+    return {
+        "name": metric.name,
+        "kind": metric.kind,
+        "value": metric.value,
+        "text": metric.text,
+        "low": low,
+        "high": high,
+        "scored": metric.scored,
+        "unscored": metric.unscored,
+        "good": good_class("discrete", metric.allowed_values) if metric.kind == "discrete" else None,
+        "lowerIsBetter": metric.lower_is_better,
+        "bars": _bars(metric, [value for values in units for value in values]),
+    }
+
+
+def _interval(metric: MetricSummary, means: Sequence[float]) -> tuple[float | None, float | None]:
+    count = len(means)
+    if count < 2:  # noqa: PLR2004 - one row has no variance
+        return None, None
+    mean = math.fsum(means) / count
+    if metric.kind == "discrete" and all(value in {0.0, 1.0} for value in means):
+        # Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
+        centre = (mean + _Z**2 / (2 * count)) / (1 + _Z**2 / count)
+        reach = _Z * math.sqrt(mean * (1 - mean) / count + _Z**2 / (4 * count**2)) / (1 + _Z**2 / count)
+        return max(0.0, centre - reach), min(1.0, centre + reach)
+    variance = math.fsum((value - mean) ** 2 for value in means) / (count - 1)
+    reach = _Z * math.sqrt(variance / count)
+    return mean - reach, mean + reach
+
+
+def _bars(metric: MetricSummary, values: Sequence[float]) -> list[results_wire.Bar]:
+    """Return labels with counts: the classes of a discrete metric, or else ranges of the values."""
+    if metric.kind != "numeric":
+        classes = sorted(metric.counts.items(), key=lambda item: -item[1])
+        return [{"label": name, "count": count} for name, count in classes]
+    different = sorted(Counter(values).items())
+    if len(different) <= FEW_VALUES:
+        return [{"label": f"{value:.4g}", "count": count} for value, count in different]
+    low, high = different[0][0], different[-1][0]
+    width = (high - low) / BARS
+    counts = [0] * BARS
+    for value, count in different:
+        counts[min(BARS - 1, int((value - low) / width))] += count
+    edges = [low + width * bar for bar in range(BARS + 1)]
+    return [
+        {"label": f"{edges[bar]:.3g} to {edges[bar + 1]:.3g}", "count": count}
+        for bar, count in enumerate(counts)
+    ]
+
+
+# The maximum number of distinct points in a chart; of more, an evenly spaced selection is shown.
+MAX_POINTS = 2000
+
+
+@cached_by_tables
+def comparisons_json(runs: Sequence[RunSummary]) -> list[results_wire.RunComparison]:
+    """Return the comparison of each other run with the first.
+
+    If two cannot be compared, `problem` is the reason.
+    """
+    first, *others = runs
+    try:
+        return [_comparison_json(each, others) for each in compare_with(first, others)]
+    except UserError:
+        # Runs that can be compared are compared individually, without a correction for all of them.
+        return [_alone(first, other) for other in others]
+
+
+def _alone(first: RunSummary, other: RunSummary) -> results_wire.RunComparison:
+    try:
+        return _comparison_json(compare_with(first, [other])[0], [other])
+    except UserError as failure:
+        said = f"{failure.message}: {failure.remedy}" if failure.remedy else failure.message
+        return {
+            "run": str(other.results.absolute()),
+            "problem": said,
+            "beforeName": first.name,
+            "afterName": other.name,
+            "pairs": 0,
+            "better": 0,
+            "worse": 0,
+            "metrics": [],
+            "notes": [],
+        }
+
+
+def _comparison_json(comparison: Comparison, others: Sequence[RunSummary]) -> results_wire.RunComparison:
+    run = next(other for other in others if other.results == comparison.after.results)
+    points = _points(comparison)
+    better = sum(change.better for change in comparison.changes)
+    return {
+        "run": str(run.results.absolute()),
+        "problem": None,
+        "beforeName": comparison.before_name,
+        "afterName": comparison.after_name,
+        "pairs": comparison.pairs,
+        "better": better,
+        "worse": len(comparison.changes) - better,
+        "metrics": [
+            {
+                "name": metric.metric,
+                "kind": metric.kind,
+                "verdict": metric.verdict,
+                "words": metric.words,
+                "points": _spread(points[metric.metric]),
+                "moves": _moves(points[metric.metric]),
+                "pValue": metric.p_value,
+                "before": metric.difference.before,
+                "after": metric.difference.after,
+                "difference": metric.difference.difference,
+                "low": metric.difference.low,
+                "high": metric.difference.high,
+            }
+            for metric in comparison.metrics
+        ],
+        "notes": list(comparison.notes),
+    }
+
+
+def _points(comparison: Comparison) -> dict[str, Counter[tuple[float, float]]]:
+    """Return by metric the distinct pairs of scores, before and after, each with its number of rows."""
+    metrics = [
+        metric for each in comparison.metrics if (metric := comparison.before.metric(each.metric)) is not None
+    ]
+    columns = [scored_columns(run) for run in (comparison.before, comparison.after)]
+    pairs = [
+        (left, right)
+        for left, right in paired_places(comparison.before, comparison.after)
+        if left is not None and right is not None
+    ]
+    places = [left for left, _ in pairs], [right for _, right in pairs]
+    counts: dict[str, Counter[tuple[float, float]]] = {}
+    for metric in metrics:
+        old, new = (map(each[metric.name].__getitem__, at) for each, at in zip(columns, places, strict=True))
+        texts = Counter(zip(old, new, strict=True))
+        counts[metric.name] = Counter()
+        for (left, right), rows in texts.items():
+            before, after = number_of(metric, left), number_of(metric, right)
+            if before is not None and after is not None:
+                counts[metric.name][before, after] += rows
+    return counts
+
+
+def _moves(counts: Counter[tuple[float, float]]) -> results_wire.Moves:
+    """Return the numbers of rows with a higher, a lower and the same score."""
+    return {
+        "higher": sum(rows for (before, after), rows in counts.items() if after > before),
+        "lower": sum(rows for (before, after), rows in counts.items() if after < before),
+        "same": sum(rows for (before, after), rows in counts.items() if after == before),
+    }
+
+
+def _spread(counts: Counter[tuple[float, float]]) -> list[tuple[float, float, int]]:
+    """Return the pairs as `(before, after, rows)`; of very many, only a selection."""
+    points = [(before, after, count) for (before, after), count in sorted(counts.items())]
+    step = -(-len(points) // MAX_POINTS) or 1
+    return points[::step]
+
 
 # The number of runs in the history chart of an experiment.
 MAX_HISTORY = 60

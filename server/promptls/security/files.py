@@ -23,7 +23,7 @@ from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple, TextIO, TypeAlias, TypeVar, cast
 
-from promptls.facts.reads import note
+from promptls.facts import note
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Final
 
-from promptls.security.environment import minimal_environment
+from promptls.security.processes import minimal_environment
 from promptls.text.errors import FilePlace, UserError
 
 SECONDS: Final = 10.0

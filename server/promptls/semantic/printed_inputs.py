@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from promptls.semantic.flow.keys import key_path_of
 from promptls.semantic.flow.paths import SAME_LIST, Each, Step
+from promptls.semantic.flow.read_keys import key_path_of
 from promptls.semantic.flow.shapes import resolved_each
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding, Resolver
 from promptls.semantic.parts import Content, block_indent, chunk_contents, tags_in

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
 
-from promptls.facts.reads import Reads, recording
+from promptls.facts import Reads, recording
 from promptls.lint.rule import page_file
 from promptls.semantic.kind import Kind
 from promptls.server.context import Event

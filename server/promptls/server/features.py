@@ -122,14 +122,14 @@ def _deleted(session: Session, params: types.DeleteFilesParams) -> None:
 
 @feature(types.WORKSPACE_WILL_RENAME_FILES, _file_operations)
 def _will_rename(session: Session, params: types.RenameFilesParams) -> Any:
-    from promptls.server.requests.rename import will_rename_files
+    from promptls.server.requests.symbols import will_rename_files
 
     return will_rename_files(session.context, params)
 
 
 @feature("promptls/editorModels")
 def _editor_models(session: Session, params: dict[str, Any]) -> None:
-    from promptls.server.commands.followed_run import editor_models
+    from promptls.server.commands.runs import editor_models
 
     editor_models(session.context, params)
 
@@ -233,42 +233,42 @@ async def _hover(session: Session, params: types.HoverParams) -> Any:
 
 @feature(types.TEXT_DOCUMENT_DEFINITION)
 async def _definition(session: Session, params: types.DefinitionParams) -> Any:
-    from promptls.server.requests.navigation import definition
+    from promptls.server.requests.symbols import definition
 
     return await definition(session.context, params)
 
 
 @feature(types.TEXT_DOCUMENT_DECLARATION)
 async def _declaration(session: Session, params: types.DeclarationParams) -> Any:
-    from promptls.server.requests.navigation import declaration
+    from promptls.server.requests.symbols import declaration
 
     return await declaration(session.context, params)
 
 
 @feature(types.TEXT_DOCUMENT_REFERENCES, lambda: types.ReferenceOptions(work_done_progress=True))
 async def _references(session: Session, params: types.ReferenceParams) -> Any:
-    from promptls.server.requests.navigation import references
+    from promptls.server.requests.symbols import references
 
     return await references(session.context, session.scan, params)
 
 
 @feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
 def _document_highlight(session: Session, params: types.DocumentHighlightParams) -> Any:
-    from promptls.server.requests.navigation import document_highlight
+    from promptls.server.requests.symbols import document_highlight
 
     return document_highlight(session.context, session.auxiliary, params)
 
 
 @feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)
 def _document_link(session: Session, params: types.DocumentLinkParams) -> Any:
-    from promptls.server.requests.navigation import document_link
+    from promptls.server.requests.symbols import document_link
 
     return document_link(session.context, params)
 
 
 @feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
 async def _prepare_rename(session: Session, params: types.PrepareRenameParams) -> Any:
-    from promptls.server.requests.rename import prepare_rename
+    from promptls.server.requests.symbols import prepare_rename
 
     return await prepare_rename(session.context, session.scan, params)
 
@@ -279,7 +279,7 @@ def _rename_options() -> types.RenameOptions:
 
 @feature(types.TEXT_DOCUMENT_RENAME, _rename_options)
 async def _rename(session: Session, params: types.RenameParams) -> Any:
-    from promptls.server.requests.rename import rename_symbol
+    from promptls.server.requests.symbols import rename_symbol
 
     return await rename_symbol(session.context, session.auxiliary, session.scan, params)
 
@@ -355,21 +355,21 @@ def _semantic_tokens_range(session: Session, params: types.SemanticTokensRangePa
 
 @feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
 def _folding_range(session: Session, params: types.FoldingRangeParams) -> Any:
-    from promptls.server.requests.ranges import folding_range
+    from promptls.server.requests.annotations import folding_range
 
     return folding_range(session.context, session.folds, params)
 
 
 @feature(types.TEXT_DOCUMENT_SELECTION_RANGE)
 def _selection_range(session: Session, params: types.SelectionRangeParams) -> Any:
-    from promptls.server.requests.ranges import selection_range
+    from promptls.server.requests.annotations import selection_range
 
     return selection_range(session.context, params)
 
 
 @feature(types.TEXT_DOCUMENT_LINKED_EDITING_RANGE)
 def _linked_editing_range(session: Session, params: types.LinkedEditingRangeParams) -> Any:
-    from promptls.server.requests.ranges import linked_editing_range
+    from promptls.server.requests.annotations import linked_editing_range
 
     return linked_editing_range(session.context, params)
 
@@ -417,7 +417,7 @@ def _code_action_resolve(session: Session, action: types.CodeAction) -> Any:
 
 @feature(types.TEXT_DOCUMENT_FORMATTING)
 def _formatting(session: Session, params: types.DocumentFormattingParams) -> Any:
-    from promptls.server.requests.ranges import formatting
+    from promptls.server.requests.annotations import formatting
 
     return formatting(session.context, params)
 
@@ -426,20 +426,20 @@ def _formatting(session: Session, params: types.DocumentFormattingParams) -> Any
     types.TEXT_DOCUMENT_RANGE_FORMATTING, lambda: types.DocumentRangeFormattingOptions(ranges_support=True)
 )
 def _range_formatting(session: Session, params: types.DocumentRangeFormattingParams) -> Any:
-    from promptls.server.requests.ranges import range_formatting
+    from promptls.server.requests.annotations import range_formatting
 
     return range_formatting(session.context, params)
 
 
 @feature(types.TEXT_DOCUMENT_RANGES_FORMATTING)
 def _ranges_formatting(session: Session, params: types.DocumentRangesFormattingParams) -> Any:
-    from promptls.server.requests.ranges import ranges_formatting
+    from promptls.server.requests.annotations import ranges_formatting
 
     return ranges_formatting(session.context, params)
 
 
 @feature(types.TEXT_DOCUMENT_ON_TYPE_FORMATTING, lambda: types.DocumentOnTypeFormattingOptions("}", ["\n"]))
 def _on_type_formatting(session: Session, params: types.DocumentOnTypeFormattingParams) -> Any:
-    from promptls.server.requests.ranges import on_type_formatting
+    from promptls.server.requests.annotations import on_type_formatting
 
     return on_type_formatting(session.context, params)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from promptls.facts.reads import Reads, recording
+from promptls.facts import Reads, recording
 from promptls.server.context import Context, Event
 from promptls.workspace.snapshot import read_included
 

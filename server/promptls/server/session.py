@@ -23,7 +23,7 @@ from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
 from promptls.server.state.findings import DatasetFindings, ProgramFindings, SettingsFindings, report_problems
 from promptls.server.state.latest_runs import LatestRuns
 from promptls.server.state.scan import SymbolIndex, WorkspaceScan
-from promptls.server.state.semantic_tokens import Folds, SemanticTokens
+from promptls.server.state.sent_tokens import Folds, SemanticTokens
 from promptls.server.to_proto import is_file, path_of, position_encoding
 from promptls.workspace.workspace import Workspace
 

@@ -11,7 +11,7 @@ from functools import wraps
 from itertools import accumulate, count
 from typing import Any, Final, NamedTuple, TypeVar
 
-from promptls.facts.reads import Reads, current
+from promptls.facts import Reads, current
 from promptls.syntax.jinja.scanner import UNSEEN, Tag, items_pattern, scan
 from promptls.text.positions import Span, line_end, line_starts
 

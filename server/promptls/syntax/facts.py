@@ -5,7 +5,7 @@ between the versions of a file.
 
 A *file fact* is a pure function of all chunks of a file whose value contains no positions (spans, offsets).
 It is cached for the file and passed on to the next version. While it is computed, everything that it reads
-is recorded (`promptls.facts.reads`): chunk facts, other file facts, and chunks whose text it uses. After an
+is recorded (`promptls.facts`): chunk facts, other file facts, and chunks whose text it uses. After an
 edit, these reads are compared, chunk facts only for the replaced chunks. If all are equal, the value is
 still valid; otherwise it is computed again, and if the result is equal, its dependents remain valid too.
 
@@ -25,7 +25,7 @@ from functools import wraps
 from operator import eq, is_
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from promptls.facts.reads import Reads, current
+from promptls.facts import Reads, current
 from promptls.syntax.chunk import Chunk, ChunkList, Memo, Piece, Step, chunk_fact, fact_values
 from promptls.text.positions import Span
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple
 
-from promptls.facts.reads import current, ignoring_reads
+from promptls.facts import current, ignoring_reads
 from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, Role, cut, joined, set_fact
 from promptls.syntax.cutting import (
     ANCHOR,

@@ -21,8 +21,8 @@ from promptls.experiments.answer_cache import (
 from promptls.experiments.budget import NO_BUDGET, Budget, BudgetSpentError, Expected, Spending
 from promptls.models.keys import key_mask
 from promptls.models.model import Completion, ModelReference
+from promptls.models.opening import find_model, open_model
 from promptls.models.providers import is_paid, price_of
-from promptls.models.registry import find_model, open_model
 from promptls.models.steady import Pace, SteadyModel
 
 LONGEST_ANSWER: Final = 300

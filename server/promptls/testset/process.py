@@ -13,9 +13,9 @@ from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.pipeline import Progress
 from promptls.experiments.process import MayGo, Tell, leave, main
 from promptls.experiments.run_protocol import Event, Finished, RowFinished, Started, Stopped, to_json
+from promptls.testset.generation import GenerationPlan, GenerationRequest, prepared
 from promptls.testset.graph import save
 from promptls.testset.model_asker import ModelAsker, opened_asker
-from promptls.testset.prepare import GenerationPlan, GenerationRequest, prepared
 from promptls.testset.synthesis import GeneratedSample, Samples, generate_samples, rows_of, write_rows
 from promptls.testset.transforms import transform
 from promptls.text.errors import FilePlace, UserError

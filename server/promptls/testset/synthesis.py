@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from promptls.api.samples import MultiTurnSample, SingleTurnSample
-from promptls.datasets.files import FORMATS, format_of
+from promptls.api.ragas_samples import MultiTurnSample, SingleTurnSample
+from promptls.datasets.dataset_files import FORMATS, format_of
 from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.pipeline import Outcome, Task, work_through
 from promptls.models.keys import key_mask

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from promptls.dialects.prompt_poet.parts import NO_LIMIT
+from promptls.dialects.prompt_poet.prompt_parts import NO_LIMIT
 from promptls.text.format import plural
+from promptls.truncation.lab_report import BestJson, CellJson, ChatJson, PieceJson, TurnsJson, UnstableJson
 from promptls.truncation.prefix_cache import Chat, Piece, PrefixCache, SharedTokens, may_go
-from promptls.truncation.report import BestJson, CellJson, ChatJson, PieceJson, TurnsJson, UnstableJson
 from promptls.truncation.simulation import Simulation, simulate
 
 STEP_SHARES: Final = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75)

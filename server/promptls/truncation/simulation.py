@@ -8,7 +8,7 @@ from itertools import cycle, islice
 from typing import Any, Final, NamedTuple
 
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import NO_LIMIT, truncate
+from promptls.dialects.prompt_poet.prompt_parts import NO_LIMIT, truncate
 from promptls.truncation.prefix_cache import Chat, PrefixCache, SharedTokens, shared_prefix
 
 

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from promptls.facts.reads import question
+from promptls.facts import question
 from promptls.semantic.flow.paths import Step, shape_along
 from promptls.semantic.flow.shapes import flow_of, shapes_at, shapes_of_inputs, summed_uses
 from promptls.semantic.names.file_names import FileNames

@@ -11,7 +11,7 @@ from promptls.security.files import Stamp, read_bytes, stamp_of
 from promptls.semantic.template import Template
 from promptls.syntax.language import JINJA_YAML, JSON_FIELDS
 from promptls.syntax.source import Source
-from promptls.text.packed import is_json_file, unpacked
+from promptls.text.filenames import is_json_file, unpacked
 
 ENDINGS: Final = (".yml.j2", ".yaml.j2")
 """The extensions of prompt files."""

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from promptls.facts.reads import Question, Reads, ignoring_reads, note, question, recording
+from promptls.facts import Question, Reads, ignoring_reads, note, question, recording
 from promptls.security.files import ANYWHERE, FileScope, Stamp, is_file, scope_of, stamp_of
 from promptls.semantic.kind import Kind, chosen_kind
 from promptls.semantic.names.mentions import TemplateReference

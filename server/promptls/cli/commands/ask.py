@@ -124,7 +124,7 @@ def _model(
     snapshot: Snapshot, path: str, arguments: argparse.Namespace
 ) -> tuple[ModelReference, dict[str, Any], dict[str, Any] | None]:
     """Return the model, the parameters to send, and the schema of the answer."""
-    from promptls.models.registry import find_model
+    from promptls.models.opening import find_model
 
     project = snapshot.project(path)
     template = snapshot.template(path)

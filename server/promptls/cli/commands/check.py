@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,8 +16,7 @@ from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
-    from promptls.cli.baseline import Baseline, BaselineEntry
-    from promptls.cli.checked import Checked, CheckedFile
+    from promptls.cli.checked import Baseline, BaselineEntry, Checked, CheckedFile
     from promptls.cli.chosen_files import ChosenFiles
     from promptls.ide.code_actions import FixedFile
 
@@ -47,7 +45,7 @@ examples:
 exit codes: 0 no errors or warnings, 1 errors or warnings (see --fail-on), 2 usage error"""
 
 FORMATS: Final = ("text", "json", "sarif", "github", "junit")
-"""The formats of the report, each a module `promptls.cli.reports.as_…`."""
+"""The formats of the report, as in `promptls.cli.reports`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -197,7 +195,7 @@ def _chosen(arguments: argparse.Namespace) -> ChosenFiles:
 
 def _baseline(arguments: argparse.Namespace) -> Baseline | None:
     """Return the specified baseline; an empty one if it is yet to be written."""
-    from promptls.cli.baseline import Baseline, read_baseline
+    from promptls.cli.checked import Baseline, read_baseline
 
     if not arguments.baseline:
         return None
@@ -219,7 +217,9 @@ def _write_baseline(known: Baseline, files: Sequence[CheckedFile], gone: Sequenc
 
 
 def _report(checked: Checked, arguments: argparse.Namespace) -> None:
-    report: str = import_module(f"promptls.cli.reports.as_{arguments.format}").render(checked)
+    from promptls.cli.reports import FORMATS as REPORTS
+
+    report = REPORTS[arguments.format](checked)
     # If a text from standard input was fixed, the standard output is for the text.
     stream = sys.stderr if arguments.fix and arguments.stdin_filename is not None else sys.stdout
     stream.write(as_commands(report) if arguments.format == "github" else report)

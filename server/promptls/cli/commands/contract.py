@@ -32,7 +32,7 @@ _MAX_PLACES = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the path and the output format."""
-    from promptls.ide.contract import FORMATS
+    from promptls.ide.contract_formats import FORMATS
 
     parser.add_argument("path", metavar="FILE", help="the prompt file")
     parser.add_argument(
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Print the inputs."""
     from promptls.cli.chosen_files import choose, refuse_other_files
-    from promptls.ide.contract import contract_text
+    from promptls.ide.contract_formats import contract_text
     from promptls.text.errors import UsageError
     from promptls.workspace.contract import inputs_of
 
@@ -74,7 +74,7 @@ def _print(snapshot: Snapshot, path: str, inputs: tuple[NeededInput, ...]) -> No
 
 
 def _row(snapshot: Snapshot, each: NeededInput) -> TableRow:
-    from promptls.ide.contract import condition_text
+    from promptls.ide.contract_formats import condition_text
 
     declared = "" if each.declared is None else _place(snapshot, each.declared)
     places = list(dict.fromkeys(_place(snapshot, place) for place in each.places))
@@ -98,7 +98,7 @@ def _line(snapshot: Snapshot, place: InputPlace) -> int:
 
 def contract_json(snapshot: Snapshot, path: str) -> dict[str, Any]:
     """Return the inputs with their types and the places that read them."""
-    from promptls.ide.contract import condition_text
+    from promptls.ide.contract_formats import condition_text
     from promptls.workspace.contract import inputs_of, needs_of
 
     def place(each: InputPlace) -> dict[str, Any]:

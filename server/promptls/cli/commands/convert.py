@@ -124,7 +124,7 @@ def _text(word: str) -> str:
 
 
 def _bytes_of(path: Path) -> bytes:
-    from promptls.text.packed import unpacked
+    from promptls.text.filenames import unpacked
 
     try:
         return unpacked(path.name, path.read_bytes())
@@ -135,7 +135,7 @@ def _bytes_of(path: Path) -> bytes:
 def _write(text: str, arguments: argparse.Namespace) -> Path | None:
     """Return the file that was written; None if the text is to be printed."""
     from promptls.datasets.atomic import replaced
-    from promptls.text.packed import packed
+    from promptls.text.filenames import packed
 
     if arguments.output == "-" or (arguments.output is None and arguments.file == "-"):
         return None

@@ -26,7 +26,7 @@ from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
     from promptls.experiments.run_protocol import Finished, Planned
-    from promptls.testset.prepare import GenerationRequest, PreparedGeneration
+    from promptls.testset.generation import GenerationRequest, PreparedGeneration
 
 SUMMARY = "generate a test dataset from documents"
 
@@ -136,7 +136,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Generate the dataset and print a summary; return 1 if queries are missing."""
-    from promptls.testset.prepare import folder_of, model_of
+    from promptls.testset.generation import folder_of, model_of
 
     request = request_of(arguments)
     if not arguments.trust:
@@ -155,7 +155,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def request_of(arguments: argparse.Namespace) -> GenerationRequest:
     """Return the request that the options describe."""
-    from promptls.testset.prepare import GenerationRequest
+    from promptls.testset.generation import GenerationRequest
 
     return GenerationRequest(
         documents=[str(Path(each).absolute()) for each in arguments.documents],
@@ -187,7 +187,7 @@ def request_of(arguments: argparse.Namespace) -> GenerationRequest:
 
 async def _generate(arguments: argparse.Namespace) -> Finished | None:
     from promptls.cli.run_progress import shown_progress
-    from promptls.testset.prepare import prepared
+    from promptls.testset.generation import prepared
     from promptls.testset.process import generate
 
     async with AsyncExitStack() as stack:

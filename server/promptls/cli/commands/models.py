@@ -22,7 +22,7 @@ from promptls.text.errors import UsageError, UserError
 
 if TYPE_CHECKING:
     from promptls.models.model import ModelReference
-    from promptls.models.trial import ModelState
+    from promptls.models.opening import ModelState
 
 SUMMARY = "list, test and install models"
 
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Print the models; return 1 if one that was named or tested cannot be used."""
     from promptls.models.keys import granting
-    from promptls.models.trial import state_of
+    from promptls.models.opening import state_of
 
     if arguments.providers:
         return _print_providers(as_json=arguments.json)
@@ -96,7 +96,7 @@ def _install(names: list[str]) -> None:
 
 def _references(names: list[str]) -> list[ModelReference]:
     from promptls.models.local import LOCAL_MODELS
-    from promptls.models.registry import find_model
+    from promptls.models.opening import find_model
     from promptls.workspace.settings import SETTINGS_FILE, find_project
 
     project = find_project(Path.cwd() / SETTINGS_FILE)
@@ -127,7 +127,7 @@ def _require_trust(references: list[ModelReference]) -> None:
 
 def _tried(references: list[ModelReference]) -> list[ModelState]:
     from promptls.experiments.access import Access, limited_to
-    from promptls.models.trial import tried
+    from promptls.models.opening import tried
     from promptls.workspace.settings import SETTINGS_FILE, find_project
 
     access = Access(find_project(Path.cwd() / SETTINGS_FILE), tuple(references))

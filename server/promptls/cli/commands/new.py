@@ -10,7 +10,7 @@ from pathlib import Path
 from promptls.cli.terminal import print_json, printed_path, shown_path
 from promptls.ide.new_prompt import BESIDE, KINDS, Beside, new_prompt
 from promptls.text.errors import FilePlace, UsageError
-from promptls.text.file_names import file_name_problem
+from promptls.text.filenames import file_name_problem
 
 SUMMARY = "create a prompt with samples and a dataset"
 

@@ -61,7 +61,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
     from promptls.cli.chosen_files import choose_one, refuse_other_files
     from promptls.cli.pages.live_preview import LivePreview
     from promptls.cli.pages.page_server import Page, opened_in_browser, serving
-    from promptls.preview.choice import PreviewChoice, chosen_sample
+    from promptls.preview.preview_result import PreviewChoice, chosen_sample
     from promptls.rendering.make import limits_for
     from promptls.rendering.worker import RenderWorker
 

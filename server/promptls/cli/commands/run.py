@@ -30,10 +30,10 @@ from promptls.text.format import in_dollars, plural
 if TYPE_CHECKING:
     from promptls.experiments.leave_one_out import LeftOut
     from promptls.experiments.prepare import Prepared
-    from promptls.experiments.python.prepare import PreparedPython
+    from promptls.experiments.python.program import PreparedPython
     from promptls.experiments.python.request import PythonRequest
     from promptls.experiments.run_protocol import Finished, RunRequest
-    from promptls.experiments.thresholds import Threshold
+    from promptls.experiments.verdicts import Threshold
 
 
 SUMMARY = "run an experiment over a dataset"
@@ -186,7 +186,7 @@ def execute(arguments: argparse.Namespace) -> int:
     for run, limit in missed:
         print(paint(limit.words(run), "red", sys.stderr), file=sys.stderr)
     if arguments.junit is not None:
-        from promptls.experiments.thresholds import render
+        from promptls.experiments.verdicts import render
 
         arguments.junit.write_text(render(judged), encoding="utf-8")
     return int(bool(missed) or any(run.failed for run in runs))
@@ -247,7 +247,7 @@ async def _run_all(
     """Run all experiments; every plan is made, and every question asked, before the first call of a model."""
     from promptls.experiments.history import read_run
     from promptls.experiments.prepare import prepared
-    from promptls.experiments.thresholds import check_thresholds, thresholds_of
+    from promptls.experiments.verdicts import check_thresholds, thresholds_of
 
     finished = []
     async with AsyncExitStack() as stack:
@@ -277,7 +277,7 @@ async def _run_all(
 
 async def _run(prepared: Prepared, arguments: argparse.Namespace) -> Finished:
     from promptls.cli.run_progress import shown_progress
-    from promptls.experiments.runner import run_plan
+    from promptls.experiments.prompt_runner import run_plan
 
     with shown_progress(quiet=arguments.json) as tell, _only_json(arguments):
         return await run_plan(prepared.plan, tell, continued=prepared.continued)
@@ -325,8 +325,8 @@ def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Name
     from promptls.cli.run_progress import shown_progress
     from promptls.cli.run_report import print_run
     from promptls.experiments.history import read_run
-    from promptls.experiments.python.prepare import prepared_python
-    from promptls.experiments.python.runner import run_python
+    from promptls.experiments.python.program import prepared_python
+    from promptls.experiments.python.program_runner import run_python
 
     request, experiment = code_defined
     prompt = Path(request.prompt)

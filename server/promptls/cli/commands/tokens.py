@@ -14,7 +14,7 @@ from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
     from promptls.cli.chosen_files import ChosenFiles
-    from promptls.ide.preview import TokenReport
+    from promptls.ide.preview_parts import TokenReport
     from promptls.models.model import ModelReference
     from promptls.rendering.file_rendering import FileRendering, TokenRange
     from promptls.workspace.snapshot import Snapshot
@@ -106,8 +106,8 @@ async def counted(
     has_rows: bool = True,
 ) -> list[Counted]:
     """Render and count every prompt; raises UsageError for an unknown model or encoding."""
-    from promptls.ide.preview import encoding_of, model_of, token_report
-    from promptls.models.registry import find_model
+    from promptls.ide.preview_parts import encoding_of, model_of, token_report
+    from promptls.models.opening import find_model
     from promptls.rendering.make import limits_for, render_file, weigh_rows
     from promptls.rendering.worker import Limits, RenderWorker
 
@@ -137,7 +137,7 @@ async def counted(
 
 def _checked(encoding: str) -> str:
     """Return the encoding or model to count with; raises UsageError for an unknown one."""
-    from promptls.tokens.encodings import UnknownEncodingError, encoding_name, is_approximate
+    from promptls.tokens import UnknownEncodingError, encoding_name, is_approximate
 
     try:
         return encoding if is_approximate(encoding) else encoding_name(encoding)
@@ -234,7 +234,7 @@ def _share(made: FileRendering) -> str:
 
 def counted_json(prompt: Counted) -> dict[str, Any]:
     """Return the counts of a prompt, or why it does not render."""
-    from promptls.ide.preview import report_json
+    from promptls.ide.preview_parts import report_json
 
     made, report = prompt
     heading: dict[str, Any] = {

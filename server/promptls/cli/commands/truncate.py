@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from promptls.rendering.job import LabRequest
     from promptls.rendering.outcome import RenderFailure
     from promptls.rendering.worker import Limits
-    from promptls.truncation.report import BestJson, CellJson, LabJson
+    from promptls.truncation.lab_report import BestJson, CellJson, LabJson
     from promptls.workspace.snapshot import Snapshot
 
 

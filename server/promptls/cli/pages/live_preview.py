@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptls.cli.pages.page_server import PageConversation, ShownPage, sentence, talk_among
 from promptls.preview import preview_wire
-from promptls.preview.choice import PreviewChoice, chosen_sample, preview_job
 from promptls.preview.preview_answers import committed, rows_of, tokens_of
-from promptls.preview.preview_result import failure_json, preview_result
+from promptls.preview.preview_result import (
+    PreviewChoice,
+    chosen_sample,
+    failure_json,
+    preview_job,
+    preview_result,
+)
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.lab import LabOptions, explore, lab_request
 from promptls.rendering.make import limits_for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from promptls.dialects.key_fact import KeyFact, needed, optional, table
+from promptls.dialects import KeyFact, needed, optional, table
 
 INFERENCERS: Mapping[str, str] = {
     "GenInferencer": "The model writes the answer.",

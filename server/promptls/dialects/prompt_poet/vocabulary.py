@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from promptls.dialects.key_fact import KeyFact, needed, optional, table
+from promptls.dialects import KeyFact, needed, optional, table
 
 PART_KEYS: Mapping[str, KeyFact] = table(
     needed(

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment, SandboxedFormatter
 
-from promptls.dialects.key_fact import KeyFact, needed, optional, table
+from promptls.dialects import KeyFact, needed, optional, table
 
 PROMPT_KEYS: Mapping[str, KeyFact] = table(
     optional("name", "text", "Name of the prompt, and of the file that Ragas saves."),

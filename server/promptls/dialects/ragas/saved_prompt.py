@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from promptls.dialects.key_fact import KeyFact, needed, optional, table
+from promptls.dialects import KeyFact, needed, optional, table
 from promptls.dialects.ragas.prompt_object import (
     ObjectProblem,
     PromptObject,

@@ -34,7 +34,7 @@ from promptls.metrics.metric import in_thread
 from promptls.models.keys import key_mask
 from promptls.security.private_files import open_private
 from promptls.text.errors import FilePlace, UsageError, UserError
-from promptls.text.file_names import as_file_name
+from promptls.text.filenames import as_file_name
 from promptls.text.format import plural
 
 

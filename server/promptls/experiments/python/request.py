@@ -16,7 +16,7 @@ from promptls.experiments.manifest import manifest_of
 from promptls.experiments.run_protocol import RunRequest
 from promptls.experiments.unfinished import read_header
 from promptls.models.model import ModelReference
-from promptls.models.registry import find_model
+from promptls.models.opening import find_model
 from promptls.security.files import joined
 from promptls.semantic.template import Template
 from promptls.text.errors import FilePlace, UsageError

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
-from promptls.ide.completion import keys, members, tags, values
+from promptls.ide.completion import members, tags, yaml_keys, yaml_values
 from promptls.ide.completion.in_json import in_json
 from promptls.ide.completion.items import (
     CompletionList,
@@ -20,7 +20,7 @@ from promptls.ide.completion.items import (
     place_in,
     placed,
 )
-from promptls.ide.completion.keys import declared_items, is_one_word
+from promptls.ide.completion.yaml_keys import declared_items, is_one_word
 from promptls.rendering.file_rendering import FileRendering
 from promptls.semantic.header import OPENING
 from promptls.semantic.kind import Kind
@@ -170,7 +170,7 @@ def _imported(request: Request, expected: Expected, at: TagPlace) -> Iterable[It
 
 def _template_names(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
     """Yield template names in quotes, and expressions that may evaluate to a name."""
-    for item in values.template_paths(request, expected.keyword):
+    for item in yaml_values.template_paths(request, expected.keyword):
         quote = _quote(request, at)
         yield replace(item, text=f"{quote}{item.label}{quote}", filter_text=item.label)
     if expected.keyword != "from":
@@ -205,7 +205,7 @@ _SOURCES: Final[dict[str, _Source]] = {
     "value": lambda request, expected, _: members.value_items(request, expected.target),
     "filter": lambda *_: tags.filter_items(),
     "test": lambda _, expected, _at: tags.test_items(expected.words),
-    "path": lambda request, expected, _: values.template_paths(request, expected.keyword),
+    "path": lambda request, expected, _: yaml_values.template_paths(request, expected.keyword),
     "template": _template_names,
     "imported": _imported,
     "block": lambda request, expected, _: tags.block_items(request, expected.keyword),
@@ -224,7 +224,7 @@ def _in_comment(request: Request, at: TagPlace) -> CompletionList | None:
         return placed(request, tags.comment_items(), word, at.start + 2, "comment")
     begins = OPENING.startswith(at.text[: at.place]) and at.tag.unclosed
     if begins and at.start == 0 and request.template.header is None:
-        return placed(request, [keys.header_item()], Span(0, at.place), at.start, "piece")
+        return placed(request, [yaml_keys.header_item()], Span(0, at.place), at.start, "piece")
     return None
 
 
@@ -242,10 +242,10 @@ def in_yaml(request: Request, at: YamlPosition, trigger: str) -> CompletionList 
         return None
     list_item = _list_item(request, at)
     if list_item is not None:
-        items: Iterable[Item] = values.value_items(request, list_item.path, in_header=at.in_header)
+        items: Iterable[Item] = yaml_values.value_items(request, list_item.path, in_header=at.in_header)
         return placed(request, items, list_item.word, at.base, "listed", list_item.path, at.in_header)
     if place.what == "value":
-        items = values.value_items(request, place.path, in_header=at.in_header)
+        items = yaml_values.value_items(request, place.path, in_header=at.in_header)
         if place.needs_space:
             if trigger not in {"", ":"}:
                 return None
@@ -253,18 +253,18 @@ def in_yaml(request: Request, at: YamlPosition, trigger: str) -> CompletionList 
         return placed(request, items, word, at.base, "value", place.path, at.in_header)
     if trigger:
         return None
-    found = [*keys.key_items(request, place, in_header=at.in_header), *_pieces(request, at)]
+    found = [*yaml_keys.key_items(request, place, in_header=at.in_header), *_pieces(request, at)]
     return placed(request, found, word, at.base, "key", place.path, at.in_header)
 
 
 def _list_item(request: Request, at: YamlPosition) -> YamlPlace | None:
     """Return the place as an item of a list of scalars: an incomplete `local:` item is parsed as a key."""
     place = at.yaml
-    if place.what == "key" and values.is_list_of_values(request, place.path, in_header=at.in_header):
+    if place.what == "key" and yaml_values.is_list_of_values(request, place.path, in_header=at.in_header):
         return None if place.path[-1:] != (ITEM,) else place
     above = place.path[:-1]
     is_begun = place.what == "value" and place.needs_space and above[-1:] == (ITEM,)
-    if not is_begun or not values.is_list_of_values(request, above, in_header=at.in_header):
+    if not is_begun or not yaml_values.is_list_of_values(request, above, in_header=at.in_header):
         return None
     length = len(place.path[-1]) + 1
     return place._replace(path=above, word=Span(place.word.start - length, place.word.end))
@@ -286,17 +286,17 @@ def _in_text(request: Request) -> CompletionList | None:
     source = request.template.source
     line = source.line_span(source.line_column(request.offset).line)
     head = source.slice(Span(line.start, request.offset))
-    length = keys.marker_word(head)
+    length = yaml_keys.marker_word(head)
     if length is not None and request.kind in {Kind.PARTS, Kind.SECTION}:
         after = source.slice(Span(request.offset, line.end))
-        insert, replaced = keys.marker_span(request.offset, length, after)
-        return made(keys.marker_items(), insert, replaced, "text", ())
-    length = keys.field_word(request, head)
+        insert, replaced = yaml_keys.marker_span(request.offset, length, after)
+        return made(yaml_keys.marker_items(), insert, replaced, "text", ())
+    length = yaml_keys.field_word(request, head)
     if length is not None:
         rest = re.match(r"\w*", source.slice(Span(request.offset, line.end)))
         insert = Span(request.offset - length, request.offset)
         end = request.offset + (rest.end() if rest else 0)
-        return made(keys.field_items(request), insert, Span(insert.start, end), "text", ())
+        return made(yaml_keys.field_items(request), insert, Span(insert.start, end), "text", ())
     return None
 
 
@@ -308,16 +308,16 @@ def _pieces(request: Request, at: YamlPosition) -> Iterable[Item]:
     if at.in_header or request.kind in {Kind.OBJECT, Kind.EVALUATION}:
         return list(declared_items(request, place))
     if place.path == (ITEM,) and not place.siblings and request.kind in {Kind.PARTS, Kind.SECTION}:
-        return keys.part_items(behind_dash=True)
+        return yaml_keys.part_items(behind_dash=True)
     if place.path or place.column:
         return []
     source = request.template.source
     if is_one_word(source.text) or not any(chunk.has_content for chunk in source.chunks):
         has_header = request.template.header is not None
-        return [item for item in keys.file_items() if not (has_header and item.label == "header")]
+        return [item for item in yaml_keys.file_items() if not (has_header and item.label == "header")]
     if request.kind in {Kind.PARTS, Kind.SECTION}:
-        found = list(keys.part_items(behind_dash=False))
+        found = list(yaml_keys.part_items(behind_dash=False))
         if request.template.header is None and request.offset == len(request.typed):
-            found.insert(0, keys.header_item())
+            found.insert(0, yaml_keys.header_item())
         return found
     return []

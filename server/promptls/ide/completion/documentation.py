@@ -10,9 +10,9 @@ from promptls.dialects.prompt_poet.vocabulary import RESERVED_INPUTS, SPACE_MARK
 from promptls.ide.callables import exported_macro, module_at, named_at
 from promptls.ide.completion.in_json import json_documentation
 from promptls.ide.completion.items import SETTING, Request
-from promptls.ide.completion.keys import declared_documentation, key_documentation, piece_documentation
 from promptls.ide.completion.members import declared_inputs, member_documentation
-from promptls.ide.completion.values import value_documentation
+from promptls.ide.completion.yaml_keys import declared_documentation, key_documentation, piece_documentation
+from promptls.ide.completion.yaml_values import value_documentation
 from promptls.ide.hover.markdown import code, shown_value
 from promptls.ide.hover.names import described_text
 from promptls.lint.registry import RULES

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from promptls.dialects.key_fact import KeyFact
+from promptls.dialects import KeyFact
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
 from promptls.dialects.ragas.saved_prompt import METRIC_TYPES, SIMPLE_TYPES, form_of, saved_keys
 from promptls.ide.completion.items import CompletionList, Item, Request, made
-from promptls.ide.completion.values import value_items
+from promptls.ide.completion.yaml_values import value_items
 from promptls.ide.key_facts import keys_at
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template

@@ -24,9 +24,9 @@ from promptls.ide.hover.markdown import code
 from promptls.ide.hover.names import key_texts
 from promptls.ide.key_facts import schema_along, value_at
 from promptls.security.files import kept_by_file
-from promptls.semantic.flow.keys import key_path_of
 from promptls.semantic.flow.paths import Each, Step, View, extended, is_no_input, path_of
 from promptls.semantic.flow.paths import Path as AccessPath
+from promptls.semantic.flow.read_keys import key_path_of
 from promptls.semantic.flow.shapes import flow_of, resolved_at, shape_under
 from promptls.semantic.flow.uses import TEXT_FILTERS
 from promptls.semantic.header import InputKey
@@ -70,7 +70,7 @@ def _first_row(dataset: Path) -> tuple[tuple[str, ...], dict[str, Any]]:
 
     Both are empty for an unreadable dataset, which is reported when it is run.
     """
-    from promptls.datasets.files import open_dataset
+    from promptls.datasets.dataset_files import open_dataset
 
     try:
         opened = open_dataset(dataset)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from promptls.ide.experiments import ExperimentRuns
-from promptls.ide.hover.header import hover_header, hover_named
+from promptls.ide.hover.header_keys import hover_header, hover_named
 from promptls.ide.hover.markdown import Hover
 from promptls.ide.hover.names import (
     hover_attribute,
@@ -15,7 +15,7 @@ from promptls.ide.hover.names import (
     hover_variable,
     hover_word,
 )
-from promptls.ide.hover.prompt import hover_example, hover_few_shot, hover_include, hover_part, worth_texts
+from promptls.ide.hover.of_prompt import hover_example, hover_few_shot, hover_include, hover_part, worth_texts
 from promptls.rendering.file_rendering import FileRendering
 from promptls.semantic.kind import Kind
 from promptls.workspace.snapshot import Snapshot

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from promptls.dialects.key_fact import KeyFact
+from promptls.dialects import KeyFact
 from promptls.rendering.job import plain
 from promptls.rendering.samples import Sample
 from promptls.text.escape import markdown_code, markdown_text

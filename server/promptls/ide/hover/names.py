@@ -22,12 +22,12 @@ from promptls.ide.key_facts import declared_schema, value_at
 from promptls.ide.symbols.inputs import column_places
 from promptls.ide.symbols.jinja import attribute_at, attribute_places, blocks_in, family, namespace_of
 from promptls.ide.symbols.symbol import Occurrence
-from promptls.ide.symbols.variables import key_symbol_at
+from promptls.ide.symbols.variable_symbols import key_symbol_at
 from promptls.rendering.file_rendering import FileRendering
-from promptls.semantic.flow.keys import access_path_of
 from promptls.semantic.flow.paths import Path as AccessPath
 from promptls.semantic.flow.paths import Path as ValuePath
 from promptls.semantic.flow.paths import Step, is_no_input, parameter_of, without_views
+from promptls.semantic.flow.read_keys import access_path_of
 from promptls.semantic.flow.shapes import flow_of, resolved_at, shape_under
 from promptls.semantic.header import InputKey
 from promptls.semantic.names.file_names import chunk_bindings

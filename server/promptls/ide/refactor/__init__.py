@@ -9,7 +9,7 @@ from typing import Final
 from promptls.ide.refactor.file import add_header, convert_file, declare_input, input_keys_form
 from promptls.ide.refactor.refactoring import Offer, Selection
 from promptls.ide.refactor.sections import extract_section, inline_section, sort_parts
-from promptls.ide.refactor.tags import extract_macro, wrap_in_for, wrap_in_if
+from promptls.ide.refactor.tag_edits import extract_macro, wrap_in_for, wrap_in_if
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 

@@ -8,7 +8,7 @@ from typing import Final
 from promptls.convert.formats import convert
 from promptls.convert.parts_template import flow
 from promptls.dialects.ragas.saved_prompt import form_of
-from promptls.ide.contract import input_schema
+from promptls.ide.contract_formats import input_schema
 from promptls.ide.refactor.refactoring import Change, Offer, Selection, line_break, refused
 from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import Edit, File

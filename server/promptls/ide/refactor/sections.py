@@ -17,7 +17,7 @@ from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.yaml.nodes import scalar_text
-from promptls.text.file_names import file_name_problem
+from promptls.text.filenames import file_name_problem
 from promptls.text.positions import Span
 
 _FOLDER: Final = "sections"

@@ -21,7 +21,7 @@ from promptls.ide.symbols.inputs import (
     key_spans,
     prompts_by,
 )
-from promptls.ide.symbols.python_functions import FUNCTIONS, parsed, place_in
+from promptls.ide.symbols.python_names import FUNCTIONS, parsed, place_in
 from promptls.ide.symbols.symbol import Occurrence, Symbol
 from promptls.lint.analysis.declared_experiments import taken_by
 from promptls.semantic.template import Template
@@ -359,7 +359,7 @@ def column_doubt_steps(snapshot: Snapshot, symbol: Symbol, homes: tuple[str, ...
 def _has(snapshot: Snapshot, file: str, name: str) -> bool:
     """Return whether a dataset is known to have a column of this name."""
     if file.lower().endswith(PACKED_ENDINGS):
-        from promptls.datasets.known import known_columns
+        from promptls.datasets.dataset_files import known_columns
 
         return name in known_columns(Path(file)).columns
     data = snapshot.template(file)

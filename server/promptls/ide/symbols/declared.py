@@ -14,10 +14,10 @@ from os.path import normpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from promptls.datasets.files import SUFFIXES
+from promptls.datasets.dataset_files import SUFFIXES
 from promptls.ide.key_facts import bare_span
 from promptls.ide.symbols.inputs import data_files, prompts_with
-from promptls.ide.symbols.python_functions import function_places, functions_of
+from promptls.ide.symbols.python_names import function_places, functions_of
 from promptls.ide.symbols.symbol import Occurrence, Symbol, Use
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.mentions import TemplateReference, template_references

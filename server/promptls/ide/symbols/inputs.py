@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 from promptls.ide.key_facts import bare_span
 from promptls.ide.symbols.symbol import Occurrence
 from promptls.security.files import joined
-from promptls.semantic.evaluation import Evaluation, evaluation_of, fields_in, scalars_in
+from promptls.semantic.evaluation_file import Evaluation, evaluation_of, fields_in, scalars_in
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import INJECTED
 from promptls.semantic.names.variables import Variable, input_variable

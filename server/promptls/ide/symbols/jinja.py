@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from promptls.ide.key_facts import bare_span
 from promptls.ide.symbols.symbol import Occurrence, Symbol, SymbolKind
-from promptls.ide.symbols.variables import imported_file
+from promptls.ide.symbols.variable_symbols import imported_file
 from promptls.semantic.names.mentions import Mention, chunk_mentions, mention_at, mentions_of
 from promptls.semantic.names.scopes import Binding, chunk_events
 from promptls.semantic.names.template_names import placed_statement_at

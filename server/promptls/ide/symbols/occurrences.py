@@ -48,9 +48,9 @@ from promptls.ide.symbols.jinja import (
     part_name_at,
     part_places,
 )
-from promptls.ide.symbols.python_functions import ENDING, function_meant, function_places
+from promptls.ide.symbols.python_names import ENDING, function_meant, function_places
 from promptls.ide.symbols.symbol import Occurrence, Symbol, SymbolKind, Use
-from promptls.ide.symbols.variables import (
+from promptls.ide.symbols.variable_symbols import (
     VariableIn,
     imported_file,
     key_places,

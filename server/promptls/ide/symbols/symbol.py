@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from promptls.semantic.flow.keys import KeyPath
+from promptls.semantic.flow.read_keys import KeyPath
 from promptls.text.positions import Span
 
 SymbolKind = Literal[

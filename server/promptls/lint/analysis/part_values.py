@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
 from promptls.lint.rule import Edit, File, Finding, Fix
-from promptls.semantic.evaluation import EvaluationTemplate, Form, class_name
+from promptls.semantic.evaluation_file import EvaluationTemplate, Form, class_name
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import chunk_contents, chunk_items
 from promptls.syntax.chunk import Chunk, chunk_fact

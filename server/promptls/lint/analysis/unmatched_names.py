@@ -24,7 +24,7 @@ from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Filter, Name, Operation, Statement
 from promptls.syntax.jinja.problems import CONSTANTS, expressions_in, tag_problems, tag_tree
 from promptls.syntax.jinja.scanner import Tag
-from promptls.syntax.jinja.tokens import FOREIGN_CONSTANTS
+from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, nearest
 from promptls.workspace.contract import (

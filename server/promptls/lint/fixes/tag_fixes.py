@@ -17,7 +17,7 @@ from promptls.syntax.jinja.builtins import KEYWORDS
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag, jinja_objection
 from promptls.syntax.jinja.statements import parse_tag
-from promptls.syntax.jinja.tokens import Token, tokenize
+from promptls.syntax.jinja.tag_tokens import Token, tokenize
 from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Source
 from promptls.text.positions import Span, line_column, line_end

@@ -12,7 +12,8 @@ from typing import Any, Final
 from jinja2 import Environment, nodes
 from jinja2.compiler import CodeGenerator, Frame
 
-from promptls.rendering.source_map.expressions import (
+from promptls.rendering.source_map.lexer import Sites, span_of
+from promptls.rendering.source_map.value_paths import (
     bindings_of,
     expression_of,
     is_read,
@@ -21,7 +22,6 @@ from promptls.rendering.source_map.expressions import (
     targets_of,
     words_of,
 )
-from promptls.rendering.source_map.lexer import Sites, span_of
 from promptls.rendering.worker import MARK
 
 _NAMES: Final = (

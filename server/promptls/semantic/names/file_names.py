@@ -18,7 +18,7 @@ from promptls.semantic.names.scopes import (
 )
 from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, chunk_fact
 from promptls.syntax.facts import file_fact, placed_fact, recorded_property, summary, union
-from promptls.syntax.jinja.tokens import FOREIGN_CONSTANTS
+from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.syntax.source import Source
 from promptls.text.positions import NOWHERE, Span
 

@@ -13,8 +13,7 @@ from lsprotocol import types
 from promptls.experiments.run_protocol import named_variables
 from promptls.security.trust import FolderCode
 from promptls.server import command_types
-from promptls.server.commands.followed_run import editor_of
-from promptls.server.commands.runs import run_request
+from promptls.server.commands.runs import editor_of, run_request
 from promptls.server.folder_trust import NOT_SENT, may_send_keys
 from promptls.server.progress import WorkDoneProgress, progress
 from promptls.server.to_proto import path_of, uri_of
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from promptls.experiments.run_protocol import Event, Planned, ProcessRequest
     from promptls.server.context import Context
     from promptls.server.folder_trust import Trust
-    from promptls.testset.prepare import GenerationRequest
+    from promptls.testset.generation import GenerationRequest
 
 
 _MAKE_IT: Final = "Make it"
@@ -84,7 +83,7 @@ async def generate_dataset(
 
 
 def _code(request: GenerationRequest) -> FolderCode:
-    from promptls.testset.prepare import model_of
+    from promptls.testset.generation import model_of
 
     return FolderCode(models=(model_of(request).name,))
 
@@ -95,7 +94,7 @@ async def _open(context: Context, uri: str) -> None:
 
 def generation_request(context: Context, arguments: dict[str, Any]) -> GenerationRequest:
     """Return the request that the arguments describe; raises `UsageError` in an untrusted workspace."""
-    from promptls.testset.prepare import GenerationRequest
+    from promptls.testset.generation import GenerationRequest
 
     documents = [path_of(str(each)) for each in optional(arguments, "documents", list) or ()]
     output = optional(arguments, "output", str)

@@ -6,12 +6,17 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from promptls.ide.preview import model_of, preview_markdown, report_json, token_report
-from promptls.models.registry import find_model
+from promptls.ide.preview_parts import model_of, preview_markdown, report_json, token_report
+from promptls.models.opening import find_model
 from promptls.preview import preview_wire
-from promptls.preview.choice import PreviewChoice, chosen_sample, preview_job
 from promptls.preview.preview_answers import committed, rows_of, tokens_of
-from promptls.preview.preview_result import failure_json, preview_result
+from promptls.preview.preview_result import (
+    PreviewChoice,
+    chosen_sample,
+    failure_json,
+    preview_job,
+    preview_result,
+)
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.lab import LabOptions, explore, lab_request
 from promptls.rendering.make import job_for, limits_for

@@ -79,7 +79,7 @@ async def contract(context: Context, arguments: dict[str, Any]) -> dict[str, Any
     form = optional(arguments, "format", str)
     result: dict[str, Any] = {"inputs": _inputs(context, path)}
     if form is not None:
-        from promptls.ide.contract import FORMATS, contract_text
+        from promptls.ide.contract_formats import FORMATS, contract_text
 
         if form not in FORMATS:
             raise UsageError(
@@ -160,7 +160,7 @@ _DOCTOR: Final = (
 def _environment() -> dict[str, str]:
     """Return the environment for the doctor, which shows whether keys are set but not their values."""
     from promptls.models.providers import TABLE
-    from promptls.security.environment import minimal_environment
+    from promptls.security.processes import minimal_environment
 
     addresses = [each.base_url_env for each in TABLE.values() if each.base_url_env is not None]
     return {**dict.fromkeys(os.environ, "set"), **minimal_environment(addresses)}

@@ -132,7 +132,7 @@ def _answered(
 def _command_actions(
     context: Context, runs: LatestRuns, uri: str, path: str, offset: int, only: list[str]
 ) -> Iterator[types.CodeAction]:
-    from promptls.ide.contract import contract_actions
+    from promptls.ide.contract_formats import contract_actions
 
     commands = actions(context.snapshot, path, experiment_names(context.snapshot, path))
     own = ((RUN, action) for action in (*commands, *contract_actions(context.snapshot, path, offset)))

@@ -1,24 +1,44 @@
-"""The outline of a document, symbols of the workspace, and the call hierarchy."""
+"""Definitions, references, renames, symbols and call hierarchies."""
 
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 
 from promptls.ide.call_hierarchy import CallItem, call_item, file_item, incoming, macro_named, outgoing
 from promptls.ide.document_symbols import DocumentSymbol, document_symbols, match
-from promptls.server.locations import range_in, requested_place
-from promptls.server.progress import Slices, progress, send_part
-from promptls.server.to_proto import path_of, range_json
+from promptls.ide.navigation import Target, declaration_steps, definition_steps, document_links
+from promptls.ide.ranges import highlights
+from promptls.ide.rename import RenameEdit, prepare_steps, rename_files, rename_steps
+from promptls.ide.symbols import Occurrence, occurrence_steps, symbol_at
+from promptls.server.locations import (
+    json_range_in,
+    location,
+    range_in,
+    requested_name,
+    requested_place,
+    requested_symbol,
+)
+from promptls.server.progress import Slices, in_slices, progress, send_part
+from promptls.server.to_proto import is_file, path_of, range_json, to_range
+from promptls.text.errors import UserError
 from promptls.text.positions import Span
 
 if TYPE_CHECKING:
-    from promptls.server.context import Context
-    from promptls.server.state.scan import PlacedThing, SymbolIndex
-    from promptls.syntax.source import Source
+    from collections.abc import Callable
 
+    from promptls.server.context import Context
+    from promptls.server.locations import PositionParams
+    from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
+    from promptls.server.state.scan import PlacedThing, SymbolIndex, WorkspaceScan
+    from promptls.syntax.source import Source
+    from promptls.text.steps import Steps
+    from promptls.workspace.snapshot import Snapshot
 
 _OUTLINE_KINDS: Final = {
     "header": types.SymbolKind.Module,
@@ -255,3 +275,213 @@ def _received(context: Context, item: types.CallHierarchyItem) -> CallItem | Non
         return file_item(context.snapshot, path)
     offset = data.get("offset")
     return macro_named(context.snapshot, path, item.name, offset if isinstance(offset, int) else 0)
+
+
+Answer = list[types.Location] | list[types.LocationLink] | None
+
+
+async def definition(context: Context, params: types.DefinitionParams) -> Answer:
+    """Return where the symbol at the position is defined; as links if the client supports them."""
+    return await _definitions(context, params, definition_steps, context.capabilities.definition_links)
+
+
+async def declaration(context: Context, params: types.DeclarationParams) -> Answer:
+    """Return where the symbol at the position is declared."""
+    return await _definitions(context, params, declaration_steps, context.capabilities.declaration_links)
+
+
+async def _definitions(
+    context: Context,
+    params: PositionParams,
+    steps_from: Callable[[Snapshot, str, int], Steps[tuple[Target, ...]]],
+    links: bool,
+) -> Answer:
+    requested = requested_symbol(context, params)
+    if requested is None:
+        return None
+    path = requested[0]
+    targets = await in_slices(context, steps_from(context.snapshot, *requested))
+    if not links:
+        return [location(context, target.path, target.span) for target in targets]
+    return [
+        types.LocationLink(
+            context.uri_of(target.path),
+            (place := range_in(context, target.path, target.span)),
+            place,
+            range_in(context, path, target.origin),
+        )
+        for target in targets
+    ]
+
+
+_REFERENCES_PER_PART: Final = 100
+"""The number of references per partial result."""
+
+
+async def references(
+    context: Context, scan: WorkspaceScan, params: types.ReferenceParams
+) -> list[dict[str, Any]] | None:
+    """Return the references to the symbol at the position, with its declarations if requested."""
+    requested = requested_symbol(context, params)
+    await scan.finished()
+    snapshot = context.snapshot
+    symbol = symbol_at(snapshot, *requested) if requested is not None else None
+    if symbol is None:
+        return None
+    token = params.partial_result_token
+    waiting: list[dict[str, Any]] = []
+
+    def add(found: tuple[Occurrence, ...]) -> None:
+        for each in found:
+            if params.context.include_declaration or each.use != "declaration":
+                place = json_range_in(context, each.path, each.span)
+                waiting.append({"uri": context.uri_of(each.path), "range": place})
+        while token is not None and len(waiting) >= _REFERENCES_PER_PART:
+            send_part(context, token, waiting[:_REFERENCES_PER_PART])
+            del waiting[:_REFERENCES_PER_PART]
+
+    steps = occurrence_steps(snapshot, symbol, report=add if token is not None else None)
+    found = await in_slices(context, steps, params.work_done_token, f"Looking for `{symbol.name}`")
+    if token is not None:
+        send_part(context, token, waiting)
+        return []
+    slices = Slices()
+    for each in found:
+        await slices.pause()
+        add((each,))
+    return waiting
+
+
+_HIGHLIGHT_KINDS: Final = {
+    "text": types.DocumentHighlightKind.Text.value,
+    "read": types.DocumentHighlightKind.Read.value,
+    "write": types.DocumentHighlightKind.Write.value,
+}
+
+
+def document_highlight(
+    context: Context, auxiliary: AuxiliaryDocuments, params: types.DocumentHighlightParams
+) -> list[dict[str, Any]] | None:
+    """Return the occurrences in the document of the symbol at the position."""
+    requested = requested_name(context, auxiliary, params)
+    if requested is None:
+        return None
+    return [
+        {"range": json_range_in(context, requested[0], each.span), "kind": _HIGHLIGHT_KINDS[each.kind]}
+        for each in highlights(context.snapshot, *requested)
+    ]
+
+
+def document_link(context: Context, params: types.DocumentLinkParams) -> list[types.DocumentLink] | None:
+    """Return links to the files that the document names."""
+    path = context.prompt_path(params.text_document.uri)
+    template = context.snapshot.template(path) if path else None
+    if path is None or template is None:
+        return None
+    return [
+        types.DocumentLink(
+            to_range(template.source, link.span, context.encoding),
+            context.uri_of(link.target),
+            link.tooltip if context.capabilities.link_tooltips else None,
+        )
+        for link in document_links(context.snapshot, path)
+    ]
+
+
+_LIKELY: Final = "promptls.likely"
+
+
+async def prepare_rename(
+    context: Context, scan: WorkspaceScan, params: types.PrepareRenameParams
+) -> types.PrepareRenamePlaceholder | None:
+    """Return the range of the name at the position, and the name; None if it cannot be renamed here."""
+    requested = requested_symbol(context, params)
+    if requested is None:
+        return None
+    await scan.finished()
+    try:
+        found = await in_slices(context, prepare_steps(context.snapshot, *requested))
+    except UserError as failure:
+        raise _refusal(failure) from None
+    if found is None:
+        return None
+    return types.PrepareRenamePlaceholder(range_in(context, requested[0], found.span), found.name)
+
+
+async def rename_symbol(
+    context: Context, auxiliary: AuxiliaryDocuments, scan: WorkspaceScan, params: types.RenameParams
+) -> types.WorkspaceEdit | None:
+    """Return the edits of all files that rename the symbol at the position.
+
+    The request fails with ContentModified if one of the files was edited meanwhile.
+    """
+    requested = requested_symbol(context, params)
+    if requested is None:
+        return None
+    await scan.finished()
+    snapshot = context.snapshot
+    steps = rename_steps(snapshot, *requested, params.new_name)
+    try:
+        edits = await in_slices(context, steps, params.work_done_token, "Renaming")
+    except UserError as failure:
+        raise _refusal(failure) from None
+    if edits is None:
+        return None
+    now = context.snapshot
+    if any(
+        now.open_file(edit.path) is not snapshot.open_file(edit.path) or auxiliary.is_waiting(edit.path)
+        for edit in edits
+    ):
+        raise JsonRpcContentModified("the text has changed")
+    return workspace_edit(context, edits)
+
+
+def _refusal(failure: UserError) -> JsonRpcException:
+    return JsonRpcException(failure.message, types.LSPErrorCodes.RequestFailed.value)
+
+
+def workspace_edit(context: Context, edits: tuple[RenameEdit, ...]) -> types.WorkspaceEdit:
+    """Return the edits of all files, in the form that the client supports."""
+    by_file = {path: list(each) for path, each in groupby(edits, attrgetter("path"))}
+    if not context.capabilities.versioned_edits:
+        return types.WorkspaceEdit(
+            changes={
+                context.uri_of(path): [
+                    types.TextEdit(range_in(context, path, edit.span), edit.text) for edit in each
+                ]
+                for path, each in by_file.items()
+            }
+        )
+    changes: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = [
+        _document_edit(context, path, each) for path, each in by_file.items()
+    ]
+    annotations = None
+    if context.capabilities.change_annotations and any(edit.is_doubtful for edit in edits):
+        label = "Likely the same name"
+        description = "Tick what is meant as well: these rows may be of another dataset."
+        annotations = {
+            _LIKELY: types.ChangeAnnotation(label, needs_confirmation=True, description=description)
+        }
+    return types.WorkspaceEdit(document_changes=changes, change_annotations=annotations)
+
+
+def _document_edit(context: Context, path: str, edits: list[RenameEdit]) -> types.TextDocumentEdit:
+    opened = context.snapshot.open_file(path)
+    document = types.OptionalVersionedTextDocumentIdentifier(
+        context.uri_of(path), opened.version if opened is not None else None
+    )
+    return types.TextDocumentEdit(document, [_text_edit(context, path, edit) for edit in edits])
+
+
+def _text_edit(context: Context, path: str, edit: RenameEdit) -> types.TextEdit | types.AnnotatedTextEdit:
+    place = range_in(context, path, edit.span)
+    if edit.is_doubtful and context.capabilities.change_annotations:
+        return types.AnnotatedTextEdit(_LIKELY, place, edit.text)
+    return types.TextEdit(place, edit.text)
+
+
+def will_rename_files(context: Context, params: types.RenameFilesParams) -> types.WorkspaceEdit | None:
+    """Return the edits that update references to the files; None if there are none."""
+    pairs = [(path_of(file.old_uri), path_of(file.new_uri)) for file in params.files]
+    edits = rename_files(context.snapshot, {old: new for old, new in pairs if is_file(old) and is_file(new)})
+    return workspace_edit(context, edits) if edits else None

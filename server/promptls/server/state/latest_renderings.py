@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from promptls.preview.choice import chosen_sample
+from promptls.preview.preview_result import chosen_sample
 from promptls.rendering.file_rendering import FileRendering
 from promptls.rendering.make import RENDERED_KINDS, limits_for, render_file, weigh_parts, weigh_rows
 from promptls.rendering.outcome import RenderFailure, Rendering

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from promptls.facts.reads import Reads, recording
+from promptls.facts import Reads, recording
 from promptls.semantic.kind import Kind
 from promptls.server.context import Context, Event
 from promptls.server.open_documents import is_folder_of_prompts

@@ -25,7 +25,7 @@ from promptls.syntax.jinja.nodes import (
     Slice,
     Test,
 )
-from promptls.syntax.jinja.tokens import Token, advice_on_pair, advice_on_sign, shown
+from promptls.syntax.jinja.tag_tokens import Token, advice_on_pair, advice_on_sign, shown
 from promptls.text.positions import Span
 
 

@@ -19,7 +19,7 @@ from promptls.syntax.jinja.nodes import (
     TagTree,
     height,
 )
-from promptls.syntax.jinja.tokens import STEPS, Token, advice_on_sign, shown, tokenize
+from promptls.syntax.jinja.tag_tokens import STEPS, Token, advice_on_sign, shown, tokenize
 from promptls.text.positions import Span
 
 

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Expression, Item, Name, walk
 from promptls.syntax.jinja.statements import parse_tag
-from promptls.syntax.jinja.tokens import Token, tokenize
+from promptls.syntax.jinja.tag_tokens import Token, tokenize
 from promptls.text.positions import Span
 
 CLOSING_OF: Final = {"(": ")", "[": "]", "{": "}"}

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from promptls.api.models import run_in_own_loop
-from promptls.api.samples import MultiTurnSample, SingleTurnSample
+from promptls.api.model_calls import run_in_own_loop
+from promptls.api.ragas_samples import MultiTurnSample, SingleTurnSample
 from promptls.metrics.grading import NoVerdictError, read_verdict
 from promptls.testset.scenarios import (
     ANSWER,

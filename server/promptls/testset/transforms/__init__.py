@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from promptls.api.models import run_in_own_loop
+from promptls.api.model_calls import run_in_own_loop
 from promptls.testset.documents import HeadingSplitter, Splitter
 from promptls.testset.graph import KnowledgeGraph, Node, Relationship
 from promptls.testset.transforms.extractors import (

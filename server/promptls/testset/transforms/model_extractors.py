@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from promptls.metrics.grading import NoVerdictError, read_verdict
-from promptls.models.embedding import MiniLm
 from promptls.models.model import Embeddings
+from promptls.models.opening import MiniLm
 from promptls.testset.graph import Node
 from promptls.testset.scenarios import extraction_messages
 from promptls.testset.transforms.extractors import prose

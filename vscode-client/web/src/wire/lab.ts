@@ -1,4 +1,4 @@
-/** The types of promptls.truncation.report; `python -m promptls.docgen` writes this. */
+/** The types of promptls.truncation.lab_report; `python -m promptls.docgen` writes this. */
 
 /** One part of one of the chat's prompts; the same part in different turns is one piece. */
 export interface Piece {

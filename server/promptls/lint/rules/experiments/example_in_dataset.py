@@ -87,7 +87,7 @@ def check(file: File) -> Iterator[Finding]:
 
 def _row_of(experiment: DeclaredExperiment, inputs: dict[Any, Any]) -> int | None:
     """Return the number of the row that has all of the inputs; None if there is none."""
-    from promptls.datasets.known import as_text, known_columns, rows_by_values
+    from promptls.datasets.dataset_files import as_text, known_columns, rows_by_values
 
     known = known_columns(experiment.dataset)
     columns = tuple(sorted(key for key in inputs if isinstance(key, str)))

@@ -109,7 +109,7 @@ def check(file: File) -> Iterator[Finding]:
 
 def rows_in_datasets(newest_first: Sequence[RunSummary]) -> Iterator[RowFinding]:
     """Return the failed rows of one experiment's runs, in the datasets that have not changed since."""
-    from promptls.datasets.known import row_lines
+    from promptls.datasets.dataset_files import row_lines
     from promptls.experiments.verdicts import standing_failures, unchanged_dataset
 
     for run, row in standing_failures(newest_first):

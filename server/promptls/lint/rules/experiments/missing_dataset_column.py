@@ -128,7 +128,7 @@ def _of_project(file: File) -> Iterator[Finding]:
 
 
 def _columns(experiment: DeclaredExperiment) -> tuple[str, ...] | None:
-    from promptls.datasets.known import known_columns
+    from promptls.datasets.dataset_files import known_columns
 
     known = known_columns(experiment.dataset)
     return None if known.failure else known.columns

@@ -57,7 +57,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from promptls.datasets.files import SUFFIXES
+from promptls.datasets.dataset_files import SUFFIXES
 from promptls.lint.analysis.declared_experiments import Objection, declared_experiments
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
@@ -85,7 +85,7 @@ def dataset_objection(named: str, dataset: Path, beside: str) -> Objection | Non
 
     `beside` describes the folder or file that the path is relative to.
     """
-    from promptls.datasets.known import known_columns, known_failure
+    from promptls.datasets.dataset_files import known_columns, known_failure
 
     if not named.strip():
         return Objection("no dataset is named")

@@ -98,7 +98,7 @@ def metric_models(metric: NamedMetric, project: Project) -> Iterator[tuple[str, 
 
 def _embeddings_objection(name: str, project: Project) -> Objection | None:
     """Return the problem of the name of an embedding model, or None."""
-    from promptls.models.embedding import LOCAL_EMBEDDINGS, find_embeddings
+    from promptls.models.opening import LOCAL_EMBEDDINGS, find_embeddings
     from promptls.models.providers import TABLE
 
     try:
@@ -112,7 +112,7 @@ def _embeddings_objection(name: str, project: Project) -> Objection | None:
 def model_objection(name: str, project: Project) -> Objection | None:
     """Return the problem of a model's name; None if a provider or the project's `models` knows the model."""
     from promptls.models.local import LOCAL_MODELS
-    from promptls.models.registry import find_model
+    from promptls.models.opening import find_model
 
     try:
         find_model(name, project.models)
@@ -129,7 +129,7 @@ def model_objection(name: str, project: Project) -> Objection | None:
 
 def _foreign_notation(name: str) -> Objection | None:
     """Return the problem of a model's name in the notation of another tool; None if it is not one."""
-    from promptls.models.registry import PROVIDERS
+    from promptls.models.opening import PROVIDERS
 
     if name in PROVIDERS:
         return Objection(f"`{name}` is a provider: a model is named `{name}:` and the provider's name for it")

@@ -88,7 +88,7 @@ def _fixes(file: File, problem: HeaderProblem) -> tuple[Fix, ...]:
 
 
 def _unknown_encoding(file: File) -> Iterator[Finding]:
-    from promptls.tokens.encodings import ENCODING_NAMES, UnknownEncodingError, encoding_name
+    from promptls.tokens import ENCODING_NAMES, UnknownEncodingError, encoding_name
 
     name = file.template.declarations.settings.encoding
     span = file.template.declarations.value_span("encoding")

@@ -66,7 +66,7 @@ from promptls.semantic.names.scopes import GLOBALS, Binding
 from promptls.syntax.facts import union
 from promptls.syntax.jinja.nodes import Name, Test
 from promptls.syntax.jinja.problems import expressions_in
-from promptls.syntax.jinja.tokens import FOREIGN_CONSTANTS
+from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 from promptls.workspace.contract import calls_to

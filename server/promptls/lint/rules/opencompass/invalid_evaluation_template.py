@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from promptls.lint.analysis.part_values import unknown_alone
 from promptls.lint.fixes.yaml_edits import BLANK, as_list, is_flow, key_behind, without_entry
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, Severity, each_chunk
-from promptls.semantic.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of
+from promptls.semantic.evaluation_file import Evaluation, EvaluationTemplate, Form, evaluation_of
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
 from promptls.text.positions import Span

@@ -47,7 +47,7 @@ from typing import Final
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.fixes.yaml_edits import BLANK, as_list, key_behind
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.evaluation import Form, MetaTemplate, evaluation_of, meta_template_of
+from promptls.semantic.evaluation_file import Form, MetaTemplate, evaluation_of, meta_template_of
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text, scalar_text
 from promptls.text.suggest import is_close

@@ -50,7 +50,7 @@ from typing import Final
 from promptls.dialects.opencompass.vocabulary import DIALOGUE_KEYS, LABEL_INFERENCERS
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import EVALUATION_KINDS, Finding, Rule, each_chunk
-from promptls.semantic.evaluation import Evaluation, EvaluationTemplate, Form, Label, evaluation_of
+from promptls.semantic.evaluation_file import Evaluation, EvaluationTemplate, Form, Label, evaluation_of
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text
 from promptls.text.positions import Span

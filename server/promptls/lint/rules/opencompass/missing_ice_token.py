@@ -45,7 +45,7 @@ from collections.abc import Iterator
 from promptls.dialects.opencompass.vocabulary import CHAT_INFERENCERS, USUAL_ICE_MARK
 from promptls.lint.fixes.yaml_edits import added_entry, indentation, is_flow, text_start
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of, scalars_in
+from promptls.semantic.evaluation_file import Evaluation, EvaluationTemplate, Form, evaluation_of, scalars_in
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, scalar_text
 from promptls.text.positions import Span

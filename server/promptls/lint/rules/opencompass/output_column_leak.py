@@ -42,7 +42,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.evaluation import (
+from promptls.semantic.evaluation_file import (
     Evaluation,
     EvaluationTemplate,
     Form,

@@ -47,7 +47,7 @@ from promptls.dialects.opencompass.vocabulary import LEGACY_RETRIEVER_KEYS, RETR
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.fixes.yaml_edits import added_entry, colon_end, without_entry
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.evaluation import (
+from promptls.semantic.evaluation_file import (
     Evaluation,
     EvaluationTemplate,
     Form,

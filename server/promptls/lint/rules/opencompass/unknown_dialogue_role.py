@@ -57,7 +57,7 @@ from typing import Final
 from promptls.dialects.opencompass.vocabulary import DIALOGUE_ROLES, LABEL_INFERENCERS, MESSAGE_ROLES
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.evaluation import (
+from promptls.semantic.evaluation_file import (
     Evaluation,
     EvaluationTemplate,
     Form,

@@ -53,7 +53,7 @@ from promptls.dialects.opencompass.vocabulary import (
 from promptls.lint.analysis.part_values import TEMPLATE_KEYS, unknown_alone
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.evaluation import EvaluationTemplate, class_name, evaluation_of, turns_in
+from promptls.semantic.evaluation_file import EvaluationTemplate, class_name, evaluation_of, turns_in
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, key_text
 from promptls.text.positions import Span

@@ -42,7 +42,7 @@ from typing import NamedTuple
 
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
-from promptls.semantic.evaluation import Evaluation, evaluation_of, fields_in, texts_in, turn_texts
+from promptls.semantic.evaluation_file import Evaluation, evaluation_of, fields_in, texts_in, turn_texts
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Name
 from promptls.syntax.jinja.problems import tag_tree
@@ -52,7 +52,7 @@ from promptls.text.suggest import is_close
 
 def _dataset_columns(file: File) -> tuple[str, ...]:
     """Return the columns of the rows that are asked; empty if they are not known."""
-    from promptls.datasets.known import known_columns
+    from promptls.datasets.dataset_files import known_columns
     from promptls.rendering.samples import evaluation_data
 
     # The path in a configuration in Python is relative to where OpenCompass runs.

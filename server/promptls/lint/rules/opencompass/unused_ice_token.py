@@ -37,7 +37,7 @@ from collections.abc import Iterator
 
 from promptls.lint.fixes.yaml_edits import without_entry
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.evaluation import Evaluation, EvaluationTemplate, Form, evaluation_of
+from promptls.semantic.evaluation_file import Evaluation, EvaluationTemplate, Form, evaluation_of
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Scalar
 from promptls.text.positions import Span

@@ -51,7 +51,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.parts import Block, truncation_blocks
+from promptls.dialects.prompt_poet.prompt_parts import Block, truncation_blocks
 from promptls.lint.fixes.yaml_edits import without_entry
 from promptls.lint.rule import File, Finding, Fix, Rule
 from promptls.rendering.file_rendering import part_place, rendered_parts

@@ -42,7 +42,7 @@ from typing import Final
 
 from promptls.lint.rule import EVALUATION_KINDS, OBJECT_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.kind import Kind
-from promptls.text.packed import is_json_file
+from promptls.text.filenames import is_json_file
 from promptls.text.positions import Span
 
 _KEY: Final = re.compile(r'"(instruction|input_keys|output_key|output_type|examples|infer_cfg)"[ \t]*:')

@@ -1,1 +1,0 @@
-"""The report formats of `promptls check`, one per module."""

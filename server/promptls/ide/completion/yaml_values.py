@@ -1,0 +1,378 @@
+"""Completion of the values of keys: roles, types, models, metrics, files, columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from promptls.dialects.opencompass.vocabulary import (
+    DIALOGUE_ROLES,
+    INFERENCERS,
+    MESSAGE_ROLES,
+    MORE_INFERENCERS,
+    RETRIEVERS,
+    TEMPLATE_TYPES,
+    USUAL_ICE_MARK,
+)
+from promptls.dialects.prompt_poet.vocabulary import ROLES, SUPERSEDED_ROLES
+from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES
+from promptls.ide.completion.items import MAX_FILES, Item, Request, name_items, table_items
+from promptls.ide.completion.members import column_names, declared_inputs, read_inputs
+from promptls.ide.key_facts import JSON_TYPES, keys_at, known_value
+from promptls.lint.analysis.declared_experiments import taken_by
+from promptls.security.files import current_scope
+from promptls.semantic.kind import Kind
+from promptls.syntax.yaml.expected import ITEM
+from promptls.text.escape import markdown_prose
+from promptls.workspace.disk import has_prompt_name
+from promptls.workspace.python_functions import functions_in
+
+if TYPE_CHECKING:
+    from promptls.settings.header import NamedMetric
+
+_MAX_VISITED: Final = 4000
+_DATA: Final = frozenset(
+    {".py", ".pyc", ".csv", ".jsonl", ".parquet", ".png", ".jpg", ".gz", ".zip", ".db", ".toml", ".lock"}
+)
+"""File name extensions that are never included."""
+_JINJA: Final = frozenset({".j2", ".jinja", ".jinja2"})
+"""File name extensions of templates."""
+_SKIPPED: Final = frozenset({"node_modules", "__pycache__", "site-packages", "experiments"})
+
+
+def template_paths(request: Request, keyword: str = "include") -> Iterator[Item]:
+    """Yield the templates that a tag may reference, by their path from the entry template's folder.
+
+    Prompt files come first, then other text files, which only `include` accepts; the file itself and its data
+    files are left out.
+    """
+    settings = request.declarations.settings
+    named = [settings.samples, *(each.dataset for each in (settings.experiments or {}).values())]
+    seen = {name for name in named if name}
+    folders = request.snapshot.search_folders(request.path)
+    for rank, folder in enumerate(folders[:3]):
+        for name in _files_below(folder, ()):
+            path = str(Path(folder, name))
+            if path == request.path or name in seen or not _is_template(name, keyword):
+                continue
+            seen.add(name)
+            detail = "" if rank == 0 else f"from {Path(folder).name}"
+            yield Item(name, "file", (10 if has_prompt_name(name) else 30) + rank, detail=detail)
+    for path in request.snapshot.open_files:
+        for folder in folders[:1]:
+            if path != request.path and Path(path).is_relative_to(folder):
+                name = Path(path).relative_to(folder).as_posix()
+                if name not in seen and _is_template(name, keyword):
+                    yield Item(name, "file", 10)
+
+
+def file_paths(folder: str, endings: tuple[str, ...]) -> Iterator[Item]:
+    """Yield the files below a folder with one of these extensions, by their path from the folder."""
+    for name in _files_below(folder, endings):
+        yield Item(name, "file", 10 + min(name.count("/"), 5))
+
+
+def _is_template(name: str, keyword: str) -> bool:
+    suffix = PurePosixPath(name).suffix.lower()
+    if keyword == "include":
+        return suffix not in _DATA
+    return has_prompt_name(name) or suffix in _JINJA
+
+
+def _files_below(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
+    """Yield the files below a folder by relative path, nearest first; hidden folders are skipped."""
+    looked_at = found = 0
+    pending = [""]
+    while pending and looked_at < _MAX_VISITED:
+        inside = pending.pop(0)
+        if not current_scope().allows(Path(folder, inside)):
+            continue
+        try:
+            with os.scandir(Path(folder, inside)) as entries:
+                known = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+        except (OSError, ValueError):
+            continue
+        for name, is_folder in known:
+            looked_at += 1
+            path = f"{inside}/{name}" if inside else name
+            if name.startswith(".") or not name.isprintable():
+                continue
+            if is_folder:
+                if name not in _SKIPPED:
+                    pending.append(path)
+            elif not endings or name.lower().endswith(endings):
+                found += 1
+                yield path
+                if found >= MAX_FILES:
+                    return
+
+
+_MAX_PYTHON_FILES: Final = 20
+
+
+def model_items(request: Request) -> Iterator[Item]:
+    """Yield the models available to experiments and metrics."""
+    from promptls.models.local import LOCAL_MODELS
+    from promptls.models.opening import PROVIDERS
+
+    settings = request.snapshot.project(request.path).settings
+    for name, model in settings.models.items():
+        yield Item(name, "constant", 10, detail=f"{model.provider}: {model.model}")
+    for name in LOCAL_MODELS:
+        yield Item(f"local:{name}", "constant", 20, detail="on this machine")
+    for name in request.snapshot.editor_models:
+        yield Item(f"vscode:{name}", "constant", 25, detail="of the editor")
+    for index, provider in enumerate(PROVIDERS):
+        if provider == "echo":
+            yield Item("echo", "constant", 40, detail="for tests")
+        elif provider != "local":
+            yield Item(f"{provider}:", "constant", 30 + index, detail="provider")
+
+
+def metric_items(request: Request) -> Iterator[Item]:
+    """Yield the metrics of experiments: metrics with options, Python functions, built-in metrics."""
+    for name, metric in named_metrics(request).items():
+        yield Item(name, "function", 5, detail=f"{metric.use}, with options")
+    yield from used_metric_items(request)
+
+
+def named_metrics(request: Request) -> dict[str, NamedMetric]:
+    """Return the metrics with options of the file and its project."""
+    own = request.declarations.settings.metrics or {}
+    return {**own, **request.snapshot.project(request.path).settings.metrics}
+
+
+def metric_options(request: Request, name: str) -> Mapping[str, str]:
+    """Return the options of the metric with this name, each with a description of its default."""
+    metric = named_metrics(request).get(name)
+    taken = taken_by(metric.use, Path(request.path).parent) if metric is not None else None
+    needed = dict.fromkeys(taken.required, "needed") if taken else {}
+    return {**needed, **dict.fromkeys(taken.optional if taken else (), "option")}
+
+
+def used_metric_items(request: Request) -> Iterator[Item]:
+    """Yield the metrics that a metric with options may use: Python functions and built-in metrics."""
+    from promptls.metrics.builtin_metrics import BUILTIN_METRICS
+
+    folder = Path(request.path).parent
+    for index, item in enumerate(file_paths(str(folder), (".py",))):
+        if index >= _MAX_PYTHON_FILES:
+            break
+        functions = functions_in(str(folder / item.label)) or ()
+        metrics = [each for each in functions if any(name.endswith("_metric") for name in each.decorators)]
+        for function in metrics:
+            yield Item(f"{item.label}:{function.name}", "function", 10, detail="metric")
+    for name in BUILTIN_METRICS:
+        yield Item(name, "function", 20, detail="ready")
+
+
+def metric_documentation(request: Request, name: str) -> str:
+    """Return the description of a metric, in Markdown; empty if it has none."""
+    from promptls.metrics.builtin_metrics import BUILTIN_METRICS, page_of_metric
+
+    named = named_metrics(request).get(name)
+    name = named.use if named is not None else name
+    if name in BUILTIN_METRICS:
+        return page_of_metric(name)
+    file, _, attribute = name.rpartition(":")
+    functions = functions_in(str(Path(request.path).parent / file)) or () if file.endswith(".py") else ()
+    return next((markdown_prose(each.documentation) for each in functions if each.name == attribute), "")
+
+
+def evaluation_items(request: Request, path: tuple[str, ...]) -> Iterator[Item]:
+    """Yield the allowed values at `path` of an evaluation prompt.
+
+    Nothing for free text.
+    """
+    path = path[1:] if path[:1] == ("infer_cfg",) else path
+    if path == ("retriever", "type"):
+        yield from table_items(RETRIEVERS)
+    elif path == ("inferencer", "type"):
+        yield from table_items(INFERENCERS)
+        yield from table_items(dict.fromkeys(sorted(MORE_INFERENCERS), ""), 40)
+    elif path[:1] == ("meta_template",) and path[-1:] == ("role",):
+        yield from table_items(DIALOGUE_ROLES)
+    elif path[:1] == ("meta_template",) and path[-1:] == ("api_role",):
+        yield from table_items(dict.fromkeys(DIALOGUE_ROLES, ""))
+    elif path[:1] in {("ice_template",), ("prompt_template",)}:
+        if path[1:] == ("type",):
+            yield from table_items(TEMPLATE_TYPES)
+        elif path[1:] == ("ice_token",):
+            yield Item(USUAL_ICE_MARK, "value", 10, detail="by custom")
+        elif path[-1] in {"role", "fallback_role"}:
+            yield from table_items(MESSAGE_ROLES if "messages" in path else DIALOGUE_ROLES)
+    elif path in {("reader_cfg", "input_columns", ITEM), ("reader_cfg", "output_column")}:
+        yield from name_items(dict.fromkeys(column_names(request)), "column")
+
+
+_DATASETS: Final = (".csv", ".jsonl", ".ndjson", ".json", ".parquet")
+_SAMPLES: Final = (".json", ".yml", ".yaml")
+
+KeyPath = tuple[str, ...]
+
+
+def value_items(request: Request, path: KeyPath, *, in_header: bool) -> Iterator[Item]:
+    """Yield the allowed values at `path`; nothing for free text."""
+    if in_header or request.kind is Kind.OBJECT:
+        yield from _declared(request, path)
+    elif request.kind is Kind.EVALUATION:
+        yield from evaluation_items(request, path)
+        yield from _declared(request, path)
+    elif path == (ITEM, "role"):
+        yield from _roles(request)
+    elif path == (ITEM, "expected_template_data_keys", ITEM):
+        yield from name_items(dict.fromkeys([*declared_inputs(request), *read_inputs(request)]), "input")
+    yield from _yes_or_no(request, path, in_header=in_header)
+
+
+def is_list_of_values(request: Request, path: KeyPath, *, in_header: bool) -> bool:
+    """Return whether the items of the list at `path` are scalars, not mappings."""
+    if path[:2] == ("examples", ITEM) and path[-1:] == (ITEM,) and len(path) > 3:  # noqa: PLR2004  (in an example)
+        return "properties" not in example_schema(request, path[2:])
+    fact = keys_at(request.kind, path[:-2], in_header=in_header).get(path[-2]) if len(path) > 1 else None
+    types = fact.type_words if fact is not None else ""
+    return path[-1:] == (ITEM,) and types.startswith(("list", "any")) and "mappings" not in types
+
+
+def _roles(request: Request) -> Iterator[Item]:
+    known = request.snapshot.project(request.path).settings.roles
+    for index, role in enumerate(dict.fromkeys([*known, *ROLES])):
+        rank = (10 if role in known else 40) + index
+        yield Item(role, "enum", rank, is_deprecated=role in SUPERSEDED_ROLES)
+
+
+def _yes_or_no(request: Request, path: KeyPath, *, in_header: bool) -> Iterator[Item]:
+    fact = keys_at(request.kind, path[:-1], in_header=in_header).get(path[-1]) if path else None
+    if fact is not None and fact.type_words == "yes or no":
+        yield from table_items({"true": "", "false": ""})
+
+
+# -- headers and prompt objects --------------------------------------------------------------------
+
+
+def _declared(request: Request, path: KeyPath) -> Iterator[Item]:
+    source = _DECLARED.get(path)
+    if len(path) > 2:  # noqa: PLR2004  (the name of an experiment or a metric)
+        source = {"experiments": _EXPERIMENT, "metrics": _METRIC}.get(path[0], {}).get(path[2:], source)
+        if path[0] == "metrics" and path[2] == "columns":
+            source = _dataset_columns
+    if source is not None:
+        yield from source(request)
+    elif path[:2] == ("examples", ITEM) and len(path) > 2:  # noqa: PLR2004  (an example's key)
+        yield from _schema_values(example_schema(request, path[2:]))
+    elif (path[-1:] == ("type",) and path[0] in {"input_keys", "output_schema", "experiments"}) or path[
+        -2:
+    ] == ("type", ITEM):
+        yield from table_items(JSON_TYPES)
+    elif path[-1:] == ("default",) and path[0] == "input_keys" and len(path) == 3:  # noqa: PLR2004  (an input's key)
+        yield from _schema_values(example_schema(request, path[1:2]))
+
+
+def example_schema(request: Request, path: KeyPath) -> Mapping[str, Any]:
+    """Return the JSON Schema of a value in an example, by its path.
+
+    Empty if there is none.
+    """
+    if not path:
+        return {}
+    key = declared_inputs(request).get(path[0])
+    schema: Any = key.schema if key else {}
+    if path[0] == request.declarations.settings.output_key:
+        schema = request.declarations.settings.output_schema
+    for step in path[1:]:
+        if not isinstance(schema, dict):
+            return {}
+        properties = schema.get("properties")
+        below = properties.get(step) if isinstance(properties, dict) else None
+        schema = schema.get("items") if step == ITEM else below
+    return schema if isinstance(schema, dict) else {}
+
+
+def _schema_values(schema: Mapping[str, Any]) -> Iterator[Item]:
+    values = schema.get("enum")
+    for index, value in enumerate(values if isinstance(values, list) else ()):
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            yield Item(str(value), "enum", 10 + min(index, 80))
+    if schema.get("type") == "boolean":
+        yield from table_items({"true": "", "false": ""})
+
+
+def _undeclared(request: Request) -> Iterator[Item]:
+    declared = declared_inputs(request)
+    yield from name_items(
+        {name: None for name in read_inputs(request) if name not in declared}, "read, not declared"
+    )
+
+
+def _outputs(request: Request) -> Iterator[Item]:
+    declared = declared_inputs(request)
+    found = {key: None for each in request.declarations.examples for key in each.data if key not in declared}
+    yield from name_items({str(name): None for name in found}, "key of the examples")
+
+
+def _encodings(_request: Request) -> Iterator[Item]:
+    from promptls.tokens import ENCODING_NAMES
+
+    yield from table_items(dict.fromkeys(ENCODING_NAMES, ""))
+
+
+def _samples(request: Request) -> Iterator[Item]:
+    for item in file_paths(str(Path(request.path).parent), _SAMPLES):
+        if item.label != "package.json":
+            yield item
+
+
+def _python_files(request: Request) -> Iterator[Item]:
+    yield from file_paths(str(Path(request.path).parent), (".py",))
+
+
+def _datasets(request: Request) -> Iterator[Item]:
+    yield from file_paths(str(Path(request.path).parent), _DATASETS)
+
+
+def _engines(_request: Request) -> Iterator[Item]:
+    from promptls.settings.header import Engine
+
+    yield from table_items(dict.fromkeys(get_args(Engine), ""))
+
+
+def _dataset_columns(request: Request) -> Iterator[Item]:
+    """Yield the columns of the datasets of the file's experiments."""
+    from promptls.datasets.dataset_files import known_columns
+
+    found: dict[str, None] = {}
+    for declared in (request.declarations.settings.experiments or {}).values():
+        known = known_columns(Path(request.path).parent / declared.dataset)
+        found |= dict.fromkeys(known.columns)
+    yield from name_items({"response": None, **found}, "column")
+
+
+_Source = Callable[[Request], Iterator[Item]]
+_DECLARED: Final[dict[KeyPath, _Source]] = {
+    ("input_keys", ITEM): _undeclared,
+    ("output_key",): _outputs,
+    ("output_type",): lambda _request: table_items(OUTPUT_TYPES),
+    ("encoding",): _encodings,
+    ("samples",): _samples,
+    ("functions",): _python_files,
+}
+_METRIC: Final[dict[KeyPath, _Source]] = {
+    ("use",): used_metric_items,
+    ("model",): model_items,
+    ("embeddings",): model_items,
+}
+_EXPERIMENT: Final[dict[KeyPath, _Source]] = {
+    ("dataset",): _datasets,
+    ("models", ITEM): model_items,
+    ("metrics", ITEM): metric_items,
+    ("engine",): _engines,
+}
+
+
+def value_documentation(request: Request, path: KeyPath, name: str) -> str:
+    """Return the description of a value, in Markdown; empty if nothing but its name is known."""
+    if path[-2:] == ("metrics", ITEM) or (path[:1] == ("metrics",) and path[2:] == ("use",)):
+        return metric_documentation(request, name)
+    return known_value(path, name)

@@ -1,0 +1,445 @@
+"""Opening models and embedding models by name, and trying whether they answer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from promptls.embeddings.minilm import HOW_TO_INSTALL, embedded, is_installed
+from promptls.models.editor_model import check_editor, is_editor_model
+from promptls.models.keys import (
+    KeyMask,
+    NotAllowedError,
+    check_grants,
+    destination_of,
+    is_allowed,
+    key_mask,
+    key_of,
+    key_remedy,
+)
+from promptls.models.local import LOCAL_MODELS, SUFFIX, is_local_model, weights_file
+from promptls.models.model import EmbeddingModel, Embeddings, Model, ModelError, ModelReference
+from promptls.models.providers import MILLION, TABLE, Provider, price_of
+from promptls.models.steady import Pace, Steadily, SteadyModel
+from promptls.settings.project import ModelSettings
+from promptls.text.errors import UsageError, UserError
+from promptls.text.format import plural
+from promptls.text.suggest import nearest
+
+PROVIDERS: dict[str, str] = {name: provider.summary for name, provider in TABLE.items()}
+"""The providers, with a description of each."""
+
+__all__ = ["PROVIDERS", "ModelReference", "check_model", "find_model", "open_model", "opened_model"]
+
+
+def find_model(
+    name: str, models: Mapping[str, ModelSettings] | None = None, base: Path | None = None
+) -> ModelReference:
+    """Resolve a model's name: one of the project's `models`, else `provider:model`.
+
+    Paths of weights and of recorded answers are relative to the folder `base`. Raises `UsageError` with the
+    most similar names for an unknown model. Nothing is opened or sent.
+    """
+    named = models or {}
+    if name in named:
+        if (provider := provider_shadowed_by(name)) is not None:
+            raise UsageError(
+                shadowing_message(name, provider), remedy="give it another name, without a colon"
+            )
+        return _of_project(name, named[name], base)
+    provider, _, model = name.partition(":")
+    if provider == "echo":
+        return ModelReference(name, "echo", model or "echo")
+    if provider == "vscode" and model and not is_editor_model(model):
+        raise _unnamed(name)
+    if provider in TABLE and model and (provider != "local" or is_local_model(model)):
+        return ModelReference(name, provider, _located(provider, model, base))
+    raise UsageError(f"there is no model `{name}`", remedy=_known_models(name, named))
+
+
+def provider_shadowed_by(name: str) -> str | None:
+    """Return the provider whose model names have this form; projects must not redefine such names.
+
+    Users must be able to rely on a name such as `openai:gpt-4.1-mini` in a plan.
+    """
+    provider, colon, _ = unicodedata.normalize("NFKC", name).partition(":")
+    provider = provider.strip().casefold()
+    return provider if provider in TABLE and (colon or provider == "echo") else None
+
+
+def shadowing_message(name: str, provider: str) -> str:
+    """Return the error message for a project's model of that name."""
+    return f"a project's model cannot be called `{name}`: that is the name of a model of `{provider}`"
+
+
+def open_model(
+    reference: ModelReference,
+    *,
+    pace: Pace | None = None,
+    mask: KeyMask | None = None,
+    timeout: float | None = None,
+    opened: Callable[[ModelReference], Model] | None = None,
+) -> SteadyModel:
+    """Open the model, with rate limiting and retries; an answer may take `timeout` seconds.
+
+    `opened` replaces `opened_model`. Raises `ModelError` if its packages are not
+    installed or its key is not set in the environment.
+    """
+    return SteadyModel(
+        (opened or opened_model)(reference),
+        reference.name,
+        pace=pace,
+        mask=mask or key_mask([reference]),
+        timeout=timeout,
+    )
+
+
+def opened_model(reference: ModelReference) -> Model:
+    """Open the provider's model, without retries.
+
+    Raises `ModelError` as `open_model` does, and NotAllowedError if its key may not be sent to its server.
+    """
+    check_grants(reference)
+    route = TABLE[reference.provider].route
+    if route == "echo":
+        from promptls.models.testing import Echo
+
+        return Echo(reference.name)
+    if route == "local":
+        from promptls.models.local import LocalModel
+
+        return LocalModel(reference.model)
+    if route == "replay":
+        from promptls.models.testing import Replay
+
+        return Replay(reference.name, Path(reference.model))
+    if route == "editor":
+        from promptls.models.editor_model import EditorModel
+
+        return EditorModel(reference.name, reference.model)
+    if route == "library":
+        from promptls.models.pydantic_ai_model import PydanticAiModel
+
+        return PydanticAiModel(reference, key_of(reference))
+    from promptls.models.openai_compatible import OpenAiCompatible
+
+    return OpenAiCompatible(
+        reference.model,
+        base_url=address_of(reference),
+        key=key_of(reference),
+        provider=reference.provider,
+        key_remedy=key_remedy(reference),
+    )
+
+
+def check_model(reference: ModelReference) -> None:
+    """Raise `ModelError` if opening the model would fail; nothing is started or sent.
+
+    The key is not checked while sending it is not allowed; the plan reports that.
+    """
+    provider = TABLE[reference.provider]
+    if provider.route == "local":
+        weights_file(reference.model)
+    elif provider.route == "replay":
+        from promptls.models.testing import check_recording
+
+        check_recording(Path(reference.model))
+    elif provider.route == "editor":
+        check_editor(reference.name)
+    elif provider.route in {"chat", "library"}:
+        _check_packages(reference, provider)
+        if is_allowed(reference):
+            key_of(reference)
+        if provider.route == "chat":
+            address_of(reference)
+
+
+def address_of(reference: ModelReference) -> str:
+    """Return the address of a `chat` model; raises `ModelError` if it is not configured."""
+    if reference.base_url is not None:
+        return reference.base_url
+    provider = TABLE[reference.provider]
+    named = os.environ.get(provider.base_url_env, "").strip() if provider.base_url_env else ""
+    if named and reference.provider == "azure":
+        # Azure's tools store only the address of the resource in this variable.
+        named = named.rstrip("/")
+        return named if named.endswith("/v1") else f"{named}/openai/v1"
+    if named or provider.base_url:
+        return named or str(provider.base_url)
+    raise ModelError(
+        f"nobody says where `{reference.name}` is",
+        f"set the environment variable `{provider.base_url_env}`, or `base_url` in `promptls.toml`",
+    )
+
+
+def _check_packages(reference: ModelReference, provider: Provider) -> None:
+    needed = ("httpx",) if provider.route == "chat" else ("pydantic_ai", *provider.packages)
+    for package in needed:
+        parent = package.partition(".")[0]
+        if find_spec(parent) is None or (parent != package and find_spec(package) is None):
+            extra = "remote" if provider.route == "chat" else "providers"
+            raise ModelError(
+                f"the model `{reference.name}` needs the package `{package}`",
+                f'run `pip install "promptls[{extra}]"`',
+            )
+
+
+def _of_project(name: str, settings: ModelSettings, base: Path | None) -> ModelReference:
+    remedy = f"correct the provider of `models.{name}` in the project's settings"
+    if settings.provider not in TABLE:
+        known = ", ".join(f"`{provider}`" for provider in TABLE)
+        raise UsageError(f"there is no provider `{settings.provider}`", remedy=f"{remedy}; there are {known}")
+    if settings.provider == "local" and not is_local_model(settings.model):
+        known = ", ".join(f"`{model}`" for model in LOCAL_MODELS)
+        raise UsageError(
+            f"there is no local model `{settings.model}`",
+            remedy=f"set `model` to one of {known}, or to a file that ends in `{SUFFIX}`",
+        )
+    if settings.provider == "vscode" and not is_editor_model(settings.model):
+        raise _unnamed(name)
+    return ModelReference(
+        name,
+        settings.provider,
+        _located(settings.provider, settings.model, base),
+        settings.base_url,
+        settings.api_key_env,
+        dict(settings.parameters),
+        settings.input_price,
+        settings.output_price,
+        settings.cached_input_price,
+        from_project=True,
+    )
+
+
+def _unnamed(name: str) -> UsageError:
+    return UsageError(
+        f"the model `{name}` does not say its vendor and its family",
+        remedy="write `vscode:<vendor>/<family>`, such as `vscode:copilot/gpt-4o`",
+    )
+
+
+def _located(provider: str, model: str, base: Path | None) -> str:
+    """Return the provider's name of the model; paths are made absolute."""
+    is_path = provider == "replay" or (provider == "local" and model.lower().endswith(SUFFIX))
+    if not is_path or base is None:
+        return model
+    return str((base / Path(model).expanduser()).absolute())
+
+
+def _known_models(name: str, named: Mapping[str, ModelSettings]) -> str:
+    known = [*named, *(f"local:{model}" for model in LOCAL_MODELS), "echo"]
+    near = nearest(name, known)
+    listed = ", ".join(f"`{model}`" for model in known)
+    hint = f"did you mean `{near}`? " if near else ""
+    providers = ", ".join(f"`{provider}:`" for provider in TABLE if provider not in {"local", "echo"})
+    return f"{hint}there are {listed}, models behind {providers}, and what `models` in `promptls.toml` names"
+
+
+QUESTION = [{"role": "user", "content": "Answer with the one word: yes"}]
+
+# Token limit of its answer, and timeout in seconds.
+ANSWER_TOKENS = 16
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """The state of a model; `problem` and `remedy` explain why it is unavailable, and contain no secrets.
+
+    Prices are in US dollars per million tokens. `answer`, `seconds` and token counts are those of a trial.
+    """
+
+    name: str
+    provider: str
+    model: str
+    base_url: str | None
+    key: str | None
+    """The environment variable of the key; None if no key is needed."""
+    ready: bool
+    problem: str | None = None
+    remedy: str | None = None
+    input_price: float | None = None
+    output_price: float | None = None
+    cached_input_price: float | None = None
+    answer: str | None = None
+    seconds: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+def state_of(reference: ModelReference) -> ModelState:
+    """Return the state of the model without sending a request."""
+    from promptls.models.openai_compatible import without_secrets
+
+    problem: UserError | None = None
+    try:
+        check_model(reference)
+        check_grants(reference)
+    except (ModelError, NotAllowedError) as error:
+        problem = error
+    provider = TABLE[reference.provider]
+    address = reference.base_url
+    if provider.route == "library" and address is None:
+        destination = destination_of(reference)
+        address = destination.host if destination is not None else None
+    if provider.route == "chat" and address is None:
+        try:
+            address = address_of(reference)
+        except ModelError:
+            address = None
+    price = price_of(reference)
+    return ModelState(
+        name=reference.name,
+        provider=reference.provider,
+        model=reference.model,
+        base_url=None if address is None else without_secrets(address),
+        key=_key_variable(reference),
+        ready=problem is None,
+        problem=None if problem is None else problem.message,
+        remedy=None if problem is None else problem.remedy,
+        input_price=None if price.input is None else price.input * MILLION,
+        output_price=None if price.output is None else price.output * MILLION,
+        cached_input_price=None if price.cached is None else price.cached * MILLION,
+    )
+
+
+async def tried(reference: ModelReference, timeout: float = PATIENCE) -> ModelState:
+    """Return the state of the model after a minimal test request."""
+    state = state_of(reference)
+    if not state.ready:
+        return state
+    model = None
+    try:
+        model = open_model(reference, timeout=timeout)
+        parameters = {**reference.parameters, "max_tokens": ANSWER_TOKENS}
+        answer = await asyncio.wait_for(
+            model.complete(QUESTION, parameters=parameters, json_schema=None), 2 * timeout
+        )
+    except ModelError as error:
+        return replace(state, ready=False, problem=error.message, remedy=error.remedy)
+    except asyncio.TimeoutError:
+        return replace(state, ready=False, problem=f"no answer within {plural(2 * timeout, 'second')}")
+    finally:
+        if model is not None:
+            await model.close()
+    return replace(
+        state,
+        answer=answer.text,
+        seconds=answer.seconds,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+    )
+
+
+def _key_variable(reference: ModelReference) -> str | None:
+    if reference.api_key_env is not None:
+        return reference.api_key_env
+    provider = TABLE[reference.provider]
+    if reference.base_url is not None or not provider.key_envs:
+        return None
+    try:
+        there = key_of(reference) is not None
+    except ModelError:
+        return provider.key_envs[0]
+    return provider.key_envs[0] if there or provider.needs_key else None
+
+
+class MiniLm:
+    """The local model; its weights are loaded on the first request."""
+
+    async def embed(self, texts: Sequence[str]) -> Embeddings:
+        """Return the 384-dimensional vectors of `texts`."""
+        began = time.perf_counter()
+        vectors, tokens = await asyncio.to_thread(embedded, texts)
+        return Embeddings(vectors, tokens, time.perf_counter() - began)
+
+    async def close(self) -> None:
+        """Do nothing; the weights stay loaded for further runs in this process."""
+
+
+def check_installed() -> None:
+    """Raise `ModelError` with the package to install if the model is missing; nothing is loaded."""
+    if not is_installed():
+        raise ModelError("the embedding model `local:all-minilm-l6-v2` is not installed", HOW_TO_INSTALL)
+
+
+MINILM: Final = "all-minilm-l6-v2"
+LOCAL_EMBEDDINGS: Final = f"local:{MINILM}"
+"""The default embedding model."""
+
+
+class SteadyEmbeddings:
+    """Calls `model` within its rate limit, and retries after temporary failures."""
+
+    def __init__(self, model: EmbeddingModel, steadily: Steadily) -> None:
+        self._model = model
+        self._steadily = steadily
+
+    async def embed(self, texts: Sequence[str], before: Callable[[], None] | None = None) -> Embeddings:
+        """Return the vectors of `texts`; raises `ModelError` if the last attempt fails.
+
+        `before` is called once, immediately before the first request is sent.
+        """
+        about = sum(map(len, texts)) // 4
+        return await self._steadily.ask(lambda: self._model.embed(texts), about, before)
+
+    async def close(self) -> None:
+        """Free the model's memory."""
+        await self._model.close()
+
+
+def find_embeddings(
+    name: str | None, models: Mapping[str, ModelSettings] | None = None, base: Path | None = None
+) -> ModelReference:
+    """Resolve `name` to a model, by default the local one; raises `UsageError`."""
+    if name is None or name == LOCAL_EMBEDDINGS:
+        return ModelReference(LOCAL_EMBEDDINGS, "local", MINILM)
+    return find_model(name, models, base)
+
+
+def check_embeddings(reference: ModelReference) -> None:
+    """Raise `ModelError` if the model does not support embeddings or cannot be opened; nothing is sent."""
+    if reference.model == MINILM and reference.provider == "local":
+        check_installed()
+        return
+    if TABLE[reference.provider].route != "chat":
+        raise ModelError(
+            f"`{reference.name}` makes no embeddings",
+            f"name `{LOCAL_EMBEDDINGS}`, or a model of an OpenAI-compatible provider, such as "
+            "`openai:text-embedding-3-small`",
+        )
+    check_model(reference)
+
+
+def open_embeddings(
+    reference: ModelReference,
+    *,
+    pace: Pace | None,
+    mask: KeyMask,
+    timeout: float | None,
+    opened: EmbeddingModel | None = None,
+) -> SteadyEmbeddings:
+    """Open the model, with retries; raises `ModelError` as `check_embeddings` does.
+
+    If `opened` is passed, that model is used instead.
+    """
+    check_embeddings(reference)
+    model: EmbeddingModel
+    if opened is not None:
+        model = opened
+    elif reference.provider == "local":
+        model = MiniLm()
+    else:
+        from promptls.models.openai_compatible import OpenAiCompatible
+
+        made = opened_model(reference)
+        assert isinstance(made, OpenAiCompatible)
+        model = made
+    return SteadyEmbeddings(model, Steadily(reference.name, pace=pace, mask=mask, timeout=timeout))
