@@ -13,7 +13,7 @@ from promptls.cli.main import main
 from promptls.cli.pages import page_server
 from promptls.cli.pages.live_preview import LivePreview
 from promptls.cli.pages.page_server import Page, serving
-from promptls.preview.preview_result import PreviewChoice
+from promptls.preview.preview_result import RenderingChoice
 from promptls.rendering.worker import Limits, RenderWorker
 from promptls.text.errors import UserError
 from promptls.workspace.workspace import Workspace
@@ -78,7 +78,7 @@ async def reading(file: Path, page: str = "preview") -> AsyncIterator[Reader]:
     workspace = Workspace([file.parent], trusted=True)
     workspace.scan()
     worker = RenderWorker(Limits())
-    live = LivePreview(workspace, str(file), worker, PreviewChoice())
+    live = LivePreview(workspace, str(file), worker, RenderingChoice())
     watching = asyncio.ensure_future(live.watch())
     pages = (
         Page("preview", "promptls preview", live.converse),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oracle import recorded
-from promptls.dialects.opencompass.evaluation_prompt import EvaluationPrompt, build_evaluation_prompt
+from promptls.dialects.opencompass.evaluation_prompt import EvaluationConfig, build_evaluation_prompt
 from promptls.dialects.opencompass.meta_template import (
     LaidOut,
     MetaTemplate,
@@ -50,7 +50,7 @@ def _outcome(data: dict[str, Any]) -> Any:
 
 
 def _item(
-    evaluation: EvaluationPrompt, data: dict[str, Any], picked: list[int], index: int
+    evaluation: EvaluationConfig, data: dict[str, Any], picked: list[int], index: int
 ) -> dict[str, Any]:
     found: dict[str, Any] = {}
     ice = _tried(lambda: evaluation.joined(evaluation.examples(data["train"], picked)))
@@ -99,7 +99,7 @@ def _laid_out(prompt: Prompt, meta: Any, mode: Mode, *, is_api: bool) -> Any:
     return {"value": made.text if made.messages is None else list(made.messages)}
 
 
-def _viewer(evaluation: EvaluationPrompt, data: dict[str, Any]) -> dict[str, Any]:
+def _viewer(evaluation: EvaluationConfig, data: dict[str, Any]) -> dict[str, Any]:
     lines: list[str] = []
     try:
         model = None

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from promptls.experiments.budget import Budget, BudgetSpentError, Expected, Spending
+from promptls.experiments.budget import Budget, BudgetSpentError, ExpectedUsage, Spending
 from promptls.experiments.client import plan_in_process, run_in_process
 from promptls.experiments.run_protocol import Event, Planned, RunRequest, Stopped
 from support.experiment_folder import Folder
@@ -61,9 +61,9 @@ async def test_answers_from_the_cache_cost_nothing_of_a_budget(folder: Folder, s
 
 def test_what_is_under_way_counts() -> None:
     spending = Spending(Budget(calls=3, cost=10))
-    assert spending.allows(Expected(1, 4))
-    assert spending.allows(Expected(1, 4))
-    assert not spending.allows(Expected(1, 4))
+    assert spending.allows(ExpectedUsage(1, 4))
+    assert spending.allows(ExpectedUsage(1, 4))
+    assert not spending.allows(ExpectedUsage(1, 4))
     assert spending.reached == "$10.00"
 
 

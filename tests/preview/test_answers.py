@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptls.preview.preview_answers import committed, rows_of, tokens_of
-from promptls.preview.preview_result import PreviewChoice
+from promptls.preview.preview_result import RenderingChoice
 from promptls.rendering.worker import Limits, RenderWorker
 from promptls.text.errors import UserError
 from promptls.workspace.snapshot import Snapshot
@@ -91,7 +91,7 @@ async def test_the_last_commit_is_rendered_with_what_it_included_then(
     made = Workspace([tmp_path], trusted=True)
     made.scan()
 
-    found = await committed(made.snapshot, path, PreviewChoice(), worker.render)
+    found = await committed(made.snapshot, path, RenderingChoice(), worker.render)
 
     assert found["failure"] is None
     assert found["commit"]["subject"] == "Begin"
@@ -107,4 +107,4 @@ async def test_without_a_commit_the_reason_is_said(
         git(tmp_path, "init")
 
     with pytest.raises(UserError, match="no commit yet" if is_repository else "no git repository"):
-        await committed(snapshot, path, PreviewChoice(), worker.render)
+        await committed(snapshot, path, RenderingChoice(), worker.render)

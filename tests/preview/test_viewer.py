@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptls.preview.preview_result import PreviewChoice, chosen_sample, preview_job, preview_result
+from promptls.preview.preview_result import RenderingChoice, chosen_sample, preview_job, preview_result
 from promptls.rendering.execute import execute
 from promptls.rendering.file_rendering import FileRendering
 from promptls.workspace.workspace import Workspace
@@ -28,7 +28,7 @@ def test_a_row_has_a_prompt_for_each_label_and_meta_templates_to_choose_from(tmp
     workspace = Workspace([tmp_path], trusted=True)
     workspace.scan()
     snapshot, path = workspace.snapshot, str(prompt)
-    choice = PreviewChoice.from_json({"row": 1, "metaTemplate": "none"})
+    choice = RenderingChoice.from_json({"row": 1, "metaTemplate": "none"})
     sample = chosen_sample(snapshot, path, choice.data)
     job = preview_job(snapshot, path, sample, choice)
     result = preview_result(snapshot, path, FileRendering(job, sample, execute(job)), str)

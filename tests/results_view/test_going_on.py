@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptls.experiments.run_protocol import Event, RowFinished
-from promptls.results_view.running_runs import UnfinishedRun, UnfinishedRuns, going_on_answer
+from promptls.results_view.running_runs import UnfinishedRuns, WatchedRun, going_on_answer
 from support.experiment_folder import Folder
 from support.unfinished import unfinished_run
 
@@ -20,7 +20,7 @@ def folder(tmp_path: Path) -> Folder:
 async def test_a_run_is_followed_while_it_goes_on_and_no_longer(folder: Folder) -> None:
     seconds = iter(range(1000))
     runs = UnfinishedRuns(folder.results, lambda: float(next(seconds)))
-    seen: list[UnfinishedRun] = []
+    seen: list[WatchedRun] = []
 
     def look(event: Event) -> None:
         if isinstance(event, RowFinished):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from promptls.dialects.opencompass.evaluation_prompt import EvaluationPrompt, Fitted, fitted
+from promptls.dialects.opencompass.evaluation_prompt import EvaluationConfig, Fitted, fitted
 from promptls.dialects.opencompass.meta_template import LaidOut, MetaTemplate, lay_out
 from promptls.dialects.opencompass.prompt_list import Messages, Prompt, Row
 from promptls.dialects.opencompass.retriever import Pick
@@ -31,7 +31,7 @@ class ViewedModel:
 
 
 def viewer_lines(
-    evaluation: EvaluationPrompt,
+    evaluation: EvaluationConfig,
     train: Sequence[Row],
     test: Sequence[Row],
     pick: Pick,
@@ -71,7 +71,7 @@ def texts_of(made: LaidOut) -> list[str]:
     return [str(message) for message in made.messages]
 
 
-def _counts(evaluation: EvaluationPrompt, made: Fitted, had: int, *, is_counted: bool) -> Iterator[str]:
+def _counts(evaluation: EvaluationConfig, made: Fitted, had: int, *, is_counted: bool) -> Iterator[str]:
     for tokens in made.cuts:
         yield f"Truncating ice {had} -> {had - 1} Number of tokens: {tokens} -> ..."
         had -= 1
@@ -80,7 +80,7 @@ def _counts(evaluation: EvaluationPrompt, made: Fitted, had: int, *, is_counted:
         yield f"Number of tokens: {'' if evaluation.weighs_labels else ' '}{made.tokens}"
 
 
-def _laid_out(evaluation: EvaluationPrompt, prompt: Prompt, model: ViewedModel | None) -> str:
+def _laid_out(evaluation: EvaluationConfig, prompt: Prompt, model: ViewedModel | None) -> str:
     if model is None:
         return _text(prompt)
     made = lay_out(prompt, model.meta, "ppl" if evaluation.weighs_labels else "gen")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptls.models.model import Embeddings
+from promptls.models.model import EmbeddingResult
 from promptls.testset import (
     CosineSimilarityBuilder,
     EmbeddingExtractor,
@@ -155,9 +155,9 @@ async def test_the_items_of_one_kind_relate_nodes() -> None:
 class Directions:
     """Embeddings that know three texts."""
 
-    async def embed(self, texts: Any) -> Embeddings:
+    async def embed(self, texts: Any) -> EmbeddingResult:
         known = {"north": [0.0, 1.0], "north by east": [0.1, 1.0], "east": [1.0, 0.0]}
-        return Embeddings([known[text] for text in texts], 1, 0.0)
+        return EmbeddingResult([known[text] for text in texts], 1, 0.0)
 
 
 async def test_nodes_whose_vectors_point_the_same_way_are_related() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptls.api.model_calls import TextRequest, asking
 from promptls.metrics.grading import Embedder
-from promptls.metrics.grading import Judge as AsksJudge
+from promptls.metrics.grading import JudgeModel as AsksJudge
 from promptls.text.errors import UsageError
 
 if TYPE_CHECKING:

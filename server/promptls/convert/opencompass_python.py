@@ -21,7 +21,7 @@ from promptls.convert.python_values import (
     OPERATORS,
     STRAY,
     MixedText,
-    Symbol,
+    PythonSymbol,
     TextPiece,
     as_data,
     can_compare,
@@ -345,7 +345,7 @@ class Interpreter:
     ) -> _Flow | None:
         if not isinstance(items, list | tuple | dict | str | set):
             # The items are unknown: the body is evaluated once.
-            items = [Symbol(each.id) for each in ast.walk(target) if isinstance(each, ast.Name)][:1]
+            items = [PythonSymbol(each.id) for each in ast.walk(target) if isinstance(each, ast.Name)][:1]
         for item in list(items):
             self._bind(target, item, names)
             flow = self._run(body, names, folder)
@@ -358,7 +358,7 @@ class Interpreter:
         for node in ast.walk(statement):
             match node:
                 case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                    names[name] = Symbol(name)
+                    names[name] = PythonSymbol(name)
                 case ast.Subscript(value=changed, ctx=ast.Store() | ast.Del()):
                     self._doubt(self._value(changed, names))
                 case ast.Call(func=called, args=arguments):
@@ -374,7 +374,9 @@ class Interpreter:
     def _import(self, statement: ast.ImportFrom, names: Names, folder: str) -> None:
         module = "." * statement.level + (statement.module or "")
         if not statement.level and not self._is_base:
-            names.update({alias.asname: Symbol(alias.name) for alias in statement.names if alias.asname})
+            names.update(
+                {alias.asname: PythonSymbol(alias.name) for alias in statement.names if alias.asname}
+            )
             if folder == _THIS_FOLDER:
                 self.imports.update((alias.asname or alias.name, module) for alias in statement.names)
             return
@@ -423,7 +425,7 @@ class Interpreter:
         parameters = [each.arg for each in (*taken.posonlyargs, *taken.args)]
         if taken.vararg or taken.kwarg or taken.kwonlyargs or self._depth >= _MAX_CALL_DEPTH:
             self._doubt((arguments, keywords))
-            return Symbol(f"{function}()")
+            return PythonSymbol(f"{function}()")
         own = {**function.names, _GLOBALS: function.names.get(_GLOBALS, function.names)}
         for name, default in zip(reversed(parameters), reversed(taken.defaults), strict=False):
             own[name] = self._value(default, function.names)
@@ -475,11 +477,11 @@ class Interpreter:
             case ast.Constant(value=value):
                 return place_text(value, node) if isinstance(value, str) else value
             case ast.Name(id=name):
-                return names.get(name, Symbol(name))
+                return names.get(name, PythonSymbol(name))
             case ast.Attribute(value=inner, attr=name):
                 holder = self._value(inner, names)
                 # MMEngine's mappings provide their keys as attributes.
-                return holder[name] if isinstance(holder, dict) else Symbol(f"{holder}.{name}")
+                return holder[name] if isinstance(holder, dict) else PythonSymbol(f"{holder}.{name}")
             case ast.Dict():
                 return self._mapping(node, names)
             case ast.List(elts=items):
@@ -519,10 +521,10 @@ class Interpreter:
                     return COMPARISONS[type(op)](first, second)
         return self._symbol(node)
 
-    def _symbol(self, node: ast.expr) -> Symbol:
+    def _symbol(self, node: ast.expr) -> PythonSymbol:
         source = " ".join(ast.unparse(node).split())
         self.unread[source] = None
-        return Symbol(source)
+        return PythonSymbol(source)
 
     def _items(self, items: list[ast.expr], names: Names) -> Iterator[Any]:
         for item in items:
@@ -546,7 +548,7 @@ class Interpreter:
         value = self._value(piece.value, names)
         spec = str(self._value(piece.format_spec, names)) if piece.format_spec else ""
         if not is_known(value):
-            return value if isinstance(value, Symbol) else Symbol(str(value))
+            return value if isinstance(value, PythonSymbol) else PythonSymbol(str(value))
         if piece.conversion == ord("r"):
             value = repr(value)
         if isinstance(value, str) and not spec:
@@ -604,7 +606,7 @@ class Interpreter:
         """Return the result of a text method; if an operand is a symbol, the result is a symbol with text."""
         is_exact = is_known((text, arguments, dict(keywords)))
         if not is_exact:
-            arguments = [str(each) if isinstance(each, Symbol) else each for each in arguments]
+            arguments = [str(each) if isinstance(each, PythonSymbol) else each for each in arguments]
             keywords = {key: str(each) for key, each in keywords.items()}
         plain = str(text) if isinstance(text, MixedText) else text
         if not is_harmless(plain, name, [*arguments, *keywords.values()]):
@@ -618,7 +620,7 @@ class Interpreter:
     def _operation(self, node: ast.expr, op: type[ast.operator], left: Any, right: Any) -> Any:
         if op is ast.Add and isinstance(left, list | tuple) and type(left) is type(right):
             return operator.add(left, right)
-        if op is ast.Add and isinstance(left, str | Symbol) and isinstance(right, str | Symbol):
+        if op is ast.Add and isinstance(left, str | PythonSymbol) and isinstance(right, str | PythonSymbol):
             is_text = any(isinstance(each, str | MixedText) for each in (left, right))
             return join_texts((left, right)) if is_text else self._symbol(node)
         if not is_known((left, right)):
@@ -662,7 +664,7 @@ class Interpreter:
             scope = dict(names)
             self._bind(loop.target, item, scope)
             tests = [self._value(test, scope) for test in loop.ifs]
-            if all(isinstance(test, Symbol) or test for test in tests):
+            if all(isinstance(test, PythonSymbol) or test for test in tests):
                 yield from self._scopes(rest, scope)
 
 

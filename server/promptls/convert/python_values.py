@@ -24,7 +24,7 @@ _MAX_BITS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class PythonSymbol:
     """A class, a function, or another value of which only the source is known."""
 
     text: str
@@ -66,7 +66,7 @@ class PlacedText(str):
         return self
 
 
-class MixedText(Symbol):
+class MixedText(PythonSymbol):
     """A text of which some pieces are known, and others are symbols."""
 
     __slots__ = ("pieces",)
@@ -115,7 +115,7 @@ def pieces_of(value: Any) -> tuple[TextPiece, ...]:
     """Return the pieces of a value as a text."""
     if isinstance(value, PlacedText | MixedText):
         return value.pieces
-    return (TextPiece(str(value), is_symbol=isinstance(value, Symbol)),)
+    return (TextPiece(str(value), is_symbol=isinstance(value, PythonSymbol)),)
 
 
 def is_known(value: Any) -> bool:
@@ -123,7 +123,7 @@ def is_known(value: Any) -> bool:
     pending, seen = [value], set[int]()
     while pending:
         each = pending.pop()
-        if isinstance(each, Symbol):
+        if isinstance(each, PythonSymbol):
             return False
         if isinstance(each, dict | list | tuple | set):
             if id(each) in seen:
@@ -232,8 +232,8 @@ def can_compare(op: type[ast.cmpop], first: Any, second: Any) -> bool:
         return is_known((first, list(second)))
     if (
         op in {ast.Eq, ast.NotEq, ast.Is, ast.IsNot}
-        and isinstance(first, Symbol)
-        and isinstance(second, Symbol)
+        and isinstance(first, PythonSymbol)
+        and isinstance(second, PythonSymbol)
     ):
         # Classes and functions are identified by name.
         return first.text.isidentifier() and second.text.isidentifier()

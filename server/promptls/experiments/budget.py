@@ -33,7 +33,7 @@ NO_BUDGET = Budget()
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedUsage:
     """The estimated usage of an answer, including the calls that judge it."""
 
     tokens: int = 0
@@ -50,14 +50,14 @@ class Spending:
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
-        self._expected = Expected(calls=0)
+        self._expected = ExpectedUsage(calls=0)
         self.calls = 0
         self.tokens = 0
         self.cost = 0.0
         self.reached: str | None = None
         """A description of the limit that stopped the run; None if no limit was reached."""
 
-    def allows(self, expected: Expected) -> bool:
+    def allows(self, expected: ExpectedUsage) -> bool:
         """Return whether one more call is within the budget, and if so reserve its usage."""
         budget = self._budget
         tokens = self.tokens + self._expected.tokens + expected.tokens
@@ -71,16 +71,16 @@ class Spending:
             self.reached = in_dollars(budget.cost)
         if self.reached is not None:
             return False
-        self._expected = Expected(
+        self._expected = ExpectedUsage(
             self._expected.tokens + expected.tokens,
             self._expected.cost + expected.cost,
             self._expected.calls + expected.calls,
         )
         return True
 
-    def settle(self, expected: Expected, *, calls: int, tokens: int, cost: float) -> None:
+    def settle(self, expected: ExpectedUsage, *, calls: int, tokens: int, cost: float) -> None:
         """Replace the estimate that `allows` reserved by the actual calls, tokens and cost."""
-        self._expected = Expected(
+        self._expected = ExpectedUsage(
             self._expected.tokens - expected.tokens,
             self._expected.cost - expected.cost,
             self._expected.calls - expected.calls,

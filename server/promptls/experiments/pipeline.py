@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
-from promptls.experiments.budget import Expected, Spending
+from promptls.experiments.budget import ExpectedUsage, Spending
 from promptls.experiments.run_protocol import RowFinished
 
 _RATE_ROWS: Final = 100
@@ -37,7 +37,7 @@ class Task(Generic[AnyOutcome]):
     """A unit of work. `expected` estimates its usage when the task starts; None means no usage."""
 
     perform: Callable[[], Awaitable[AnyOutcome]]
-    expected: Callable[[], Expected | None] = lambda: None
+    expected: Callable[[], ExpectedUsage | None] = lambda: None
 
 
 async def work_through(

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from promptls.datasets.dataset_files import Row
 from promptls.experiments.answer_cache import CallInFlight
-from promptls.experiments.budget import Expected
+from promptls.experiments.budget import ExpectedUsage
 from promptls.experiments.manifest import prompt_stem, started_manifest
 from promptls.experiments.pipeline import Task
 from promptls.experiments.plan import Plan
 from promptls.experiments.results_table import write_table
 from promptls.experiments.resumable_job import Job, RowOutcome, Tasks, run_job
-from promptls.experiments.row_asking import Asker, opened_models
+from promptls.experiments.row_asking import RowAsker, opened_models
 from promptls.experiments.row_rendering import RenderedRow
 from promptls.experiments.run_protocol import Event, Finished
 from promptls.experiments.scores import RowResult, Totals
@@ -97,7 +97,7 @@ class PromptJob(Job):
     def check(self, outcome: RowOutcome) -> None:
         """Accept every outcome: any failure of a row is its error."""
 
-    def _tasks(self, run: UnfinishedRun, asker: Asker) -> Iterator[Task[RowOutcome]]:
+    def _tasks(self, run: UnfinishedRun, asker: RowAsker) -> Iterator[Task[RowOutcome]]:
         experiment = self._plan.experiment
         for row, rendered in self._plan.rendered:
             for model in experiment.models:
@@ -108,7 +108,7 @@ class PromptJob(Job):
     def _task(
         self,
         run: UnfinishedRun,
-        asker: Asker,
+        asker: RowAsker,
         row: Row,
         rendered: RenderedRow,
         model: ModelReference,
@@ -120,7 +120,7 @@ class PromptJob(Job):
         if prior is not None:
             return Task(partial(asker.score_again, row, prior), asker.expected_again)
 
-        def expected() -> Expected | None:
+        def expected() -> ExpectedUsage | None:
             if asker.is_there(rendered, model, repeat):
                 return None
             return asker.expected(rendered, model, repeat)

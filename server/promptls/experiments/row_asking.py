@@ -19,7 +19,7 @@ from promptls.experiments.answer_cache import (
     call_note,
     is_worth_keeping,
 )
-from promptls.experiments.budget import Expected
+from promptls.experiments.budget import ExpectedUsage
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.judging import Judges, OpenEmbedder, OpenJudge, RowAccount, judging_references
 from promptls.experiments.plan import AnswerKeys, Plan, parameters_of
@@ -178,7 +178,7 @@ class OpenModel(NamedTuple):
     price: Price | None
 
 
-class Asker:
+class RowAsker:
     """The open models of a run, with limits on the concurrent requests to each."""
 
     def __init__(
@@ -201,7 +201,7 @@ class Asker:
         self._judge_calls = sum(asks.calls for asks in plan.asks.values())
         self._judge_tokens = sum(asks.tokens for asks in plan.asks.values())
 
-    def expected(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> Expected:
+    def expected(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> ExpectedUsage:
         """Return the estimated usage of requesting and scoring the answer to a row."""
         # Without judges, rows with cached answers cost nothing.
         if self._plan.asks and self._is_kept(rendered, reference, repeat):
@@ -211,11 +211,11 @@ class Asker:
         answer = longest if isinstance(longest, int) else 0
         cost = (price.cost(rendered.tokens, answer) if price else None) or 0.0
         tokens = rendered.tokens + answer + self._judge_tokens
-        return Expected(tokens, cost, 1 + self._judge_calls)
+        return ExpectedUsage(tokens, cost, 1 + self._judge_calls)
 
-    def expected_again(self) -> Expected:
+    def expected_again(self) -> ExpectedUsage:
         """Return the maximum estimated usage of scoring a response."""
-        return Expected(self._judge_tokens, calls=self._judge_calls)
+        return ExpectedUsage(self._judge_tokens, calls=self._judge_calls)
 
     def is_there(self, rendered: RenderedRow, reference: ModelReference, repeat: int) -> bool:
         """Return whether the row needs no call: it fails to render, or its answer is cached and unjudged."""
@@ -370,8 +370,8 @@ def _known(
 
 
 @asynccontextmanager
-async def opened_models(plan: Plan, note: ResultCallNote) -> AsyncIterator[Asker]:
-    """Open the plan's models and yield an `Asker`; closes them at the end of the block.
+async def opened_models(plan: Plan, note: ResultCallNote) -> AsyncIterator[RowAsker]:
+    """Open the plan's models and yield an `RowAsker`; closes them at the end of the block.
 
     `note` is called immediately before each call that may cost money.
     """
@@ -401,7 +401,7 @@ async def opened_models(plan: Plan, note: ResultCallNote) -> AsyncIterator[Asker
             )
         answers = SharedAnswers(plan.cache, experiment.timeout)
         judges = await _judges(plan, answers, models, paces, mask, stack, cluster)
-        yield Asker(plan, models, judges, answers, mask, note)
+        yield RowAsker(plan, models, judges, answers, mask, note)
 
 
 async def _judges(

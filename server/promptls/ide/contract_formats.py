@@ -267,7 +267,7 @@ else:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ClassField:
     """A field of a class: its type as Python source, and its description."""
 
     name: str
@@ -283,7 +283,7 @@ class Class:
 
     name: str
     documentation: str
-    fields: tuple[Field, ...]
+    fields: tuple[ClassField, ...]
 
 
 @dataclass(slots=True)
@@ -300,7 +300,7 @@ class _Classes:
             self._field(key, below if isinstance(below, dict) else {}, name, is_required=key in required)
             for key, below in properties.items()
         ]
-        fields += [Field(key, "Callable[..., object]", True, "", None) for key in functions]  # noqa: FBT003
+        fields += [ClassField(key, "Callable[..., object]", True, "", None) for key in functions]  # noqa: FBT003
         taken = {each.name for each in self.made}
         final, number = name, 2
         while final in taken:
@@ -308,10 +308,10 @@ class _Classes:
         self.made.append(Class(final, str(schema.get("description") or ""), tuple(fields)))
         return final
 
-    def _field(self, key: str, schema: Mapping[str, Any], around: str, *, is_required: bool) -> Field:
+    def _field(self, key: str, schema: Mapping[str, Any], around: str, *, is_required: bool) -> ClassField:
         kind = self.type_of(schema, f"{around.removesuffix('Inputs')}{class_name(key)}")
         default = repr(schema["default"]) if "default" in schema else None
-        return Field(key, kind, is_required, str(schema.get("description") or ""), default)
+        return ClassField(key, kind, is_required, str(schema.get("description") or ""), default)
 
     def type_of(self, schema: Any, name: str) -> str:
         """Return the Python type of a schema's values, as source code."""
@@ -408,7 +408,7 @@ def _documentation(described: str) -> list[str]:
 
 def _model(made: Class) -> str:
     lines = [f"class {made.name}(BaseModel):", *_documentation(made.documentation)]
-    names: dict[str, Field] = {}
+    names: dict[str, ClassField] = {}
     for each in made.fields:
         name = _attribute(each.name)
         while name in names:
@@ -420,7 +420,7 @@ def _model(made: Class) -> str:
     return "\n".join([*lines, *(members or ["    pass"])])
 
 
-def _member(name: str, each: Field) -> str:
+def _member(name: str, each: ClassField) -> str:
     settings = [f"alias={json.dumps(each.name)}"] if name != each.name else []
     if each.description:
         settings.append(f"description={json.dumps(each.description, ensure_ascii=False)}")

@@ -22,7 +22,7 @@ from promptls.convert.opencompass_python import (
     models_among,
     parsed,
 )
-from promptls.convert.python_values import MixedText, Symbol, TextPiece, pieces_of
+from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece, pieces_of
 from promptls.dialects.opencompass.vocabulary import (
     INFERENCERS,
     MORE_INFERENCERS,
@@ -114,7 +114,7 @@ class _Writer:
         self._add(" ")
         if isinstance(value, str | MixedText):
             self._quoted(pieces_of(value), holder)
-        elif isinstance(value, Symbol) and is_class:
+        elif isinstance(value, PythonSymbol) and is_class:
             # A class is identified by its name, regardless of its module.
             self._add(json.dumps(value.text.rpartition(".")[2]))
         else:
@@ -447,7 +447,7 @@ def _without_none(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: {**each, "template": Symbol("template")}
+        key: {**each, "template": PythonSymbol("template")}
         if isinstance(each, dict) and each.get("template", "") is None
         else each
         for key, each in value.items()
@@ -469,11 +469,13 @@ class _Classes:
         changed = {
             key: {**each, "type": MixedText.of([TextPiece(str(each["type"]), is_symbol=True)])}
             for key, each in infer.items()
-            if isinstance(each, dict) and isinstance(each.get("type"), Symbol) and self._is_own(each["type"])
+            if isinstance(each, dict)
+            and isinstance(each.get("type"), PythonSymbol)
+            and self._is_own(each["type"])
         }
         return {**prompt, "infer_cfg": {**infer, **changed}} if changed else dict(prompt)
 
-    def _is_own(self, kind: Symbol) -> bool:
+    def _is_own(self, kind: PythonSymbol) -> bool:
         """Return whether the class is defined outside of OpenCompass, or in an available checkout of it."""
         name = kind.text.rpartition(".")[2]
         module = self._imports.get(name)

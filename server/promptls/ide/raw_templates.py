@@ -16,7 +16,7 @@ from promptls.lint.runner import check
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.template_names import leading_references
 from promptls.semantic.template import Template
-from promptls.semantic.types.assignability import Constant
+from promptls.semantic.types.assignability import KnownValue
 from promptls.syntax.python_places import PythonPlaces
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
@@ -148,7 +148,7 @@ def templates_of_program(snapshot: Snapshot, path: str) -> list[tuple[Snapshot, 
         made = inside(snapshot, path, written)
         if made is not None:
             arguments = written.calls[0].given if written.calls else ()
-            data = {name: shape.value for name, shape in arguments if isinstance(shape, Constant)}
+            data = {name: shape.value for name, shape in arguments if isinstance(shape, KnownValue)}
             found.append((*made, data))
     return found
 

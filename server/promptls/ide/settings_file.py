@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from promptls.ide.completion.items import SETTING, CompletionList, Item, made
+from promptls.ide.completion.items import SETTING, CompletionItem, CompletionList, made
 from promptls.ide.completion.yaml_values import file_paths
 from promptls.ide.hover.markdown import Hover, code
 from promptls.lint.analysis.declared_experiments import taken_by
@@ -360,7 +360,7 @@ def complete_settings(snapshot: Snapshot, path: str, offset: int, trigger: str =
     if place is None or (trigger and place.what not in _TRIGGERED_BY.get(trigger, ())):
         return None
     if place.what == "table":
-        items: Iterable[Item] = _tables(root, text[place.word.start : offset])
+        items: Iterable[CompletionItem] = _tables(root, text[place.word.start : offset])
     elif place.what == "key":
         items = _keys(path, text, place)
     else:
@@ -370,7 +370,7 @@ def complete_settings(snapshot: Snapshot, path: str, offset: int, trigger: str =
     return made(items, insert, replace, SETTING, ("", *place.keys))
 
 
-def _tables(root: Keys, written: str) -> Iterator[Item]:
+def _tables(root: Keys, written: str) -> Iterator[CompletionItem]:
     """Yield the table names for a header; those with user-defined children end with a dot.
 
     After a user-defined name such as `models.fast.`, its subtables.
@@ -381,17 +381,17 @@ def _tables(root: Keys, written: str) -> Iterator[Item]:
     if len(inside) > 1:
         for name, schema in keys_at(inside).items():
             if schema.get("type") == "object":
-                yield Item(f"{'.'.join(around)}.{name}", "module", 10, detail=_short(schema))
+                yield CompletionItem(f"{'.'.join(around)}.{name}", "module", 10, detail=_short(schema))
         return
     if inside == ("rate_limits",):
         from promptls.models.opening import PROVIDERS
 
         for name, summary in PROVIDERS.items():
-            yield Item(f"{'.'.join(around)}.{name}", "module", 10, detail=summary)
+            yield CompletionItem(f"{'.'.join(around)}.{name}", "module", 10, detail=summary)
         return
     before = "".join(f"{name}." for name in root)
     if root:
-        yield Item(before.rstrip("."), "module", 5, detail="settings of promptls")
+        yield CompletionItem(before.rstrip("."), "module", 5, detail="settings of promptls")
     for name, schema in keys_at(()).items():
         if schema.get("type") != "object":
             continue
@@ -399,10 +399,10 @@ def _tables(root: Keys, written: str) -> Iterator[Item]:
             "additionalProperties"
         ].get("$ref")
         label = f"{before}{name}{'.' if is_named else ''}"
-        yield Item(label, "module", 10, detail=_short(schema))
+        yield CompletionItem(label, "module", 10, detail=_short(schema))
 
 
-def _keys(path: str, text: str, place: TomlPlace) -> Iterator[Item]:
+def _keys(path: str, text: str, place: TomlPlace) -> Iterator[CompletionItem]:
     if place.keys == ("rules",):
         from promptls.lint.registry import RULES
 
@@ -421,23 +421,27 @@ def _keys(path: str, text: str, place: TomlPlace) -> Iterator[Item]:
             yield _key(name, schema, _short(schema), text, place)
 
 
-def _key(name: str, schema: Schema, detail: str, text: str, place: TomlPlace) -> Item:
+def _key(name: str, schema: Schema, detail: str, text: str, place: TomlPlace) -> CompletionItem:
     """Return a key with its `=`, unless present, and the quotes or brackets that its value needs."""
     if place.quote or re.match(r"[ \t]*=", text[place.word.end :]):
-        return Item(name, "property", 10, detail=detail)
+        return CompletionItem(name, "property", 10, detail=detail)
     kind = schema.get("type")
     around = {"string": '"$1"', "array": "[$1]", "object": "{ $1 }"}.get(str(kind), "$1")
-    return Item(name, "property", 10, text=f"{name} = ", snippet=f"{name} = {around}$0", detail=detail)
+    return CompletionItem(
+        name, "property", 10, text=f"{name} = ", snippet=f"{name} = {around}$0", detail=detail
+    )
 
 
-def _values(snapshot: Snapshot, path: str, text: str, place: TomlPlace) -> Iterator[Item]:
+def _values(snapshot: Snapshot, path: str, text: str, place: TomlPlace) -> Iterator[CompletionItem]:
     schema = item_schema(schema_at(place.keys))
     if schema.get("type") == "boolean" and not place.quote:
-        yield from (Item(word, "keyword", 10) for word in ("true", "false"))
+        yield from (CompletionItem(word, "keyword", 10) for word in ("true", "false"))
     elif schema.get("type", "string") in _IN_QUOTES or is_name(place.keys):
         for index, (name, detail) in enumerate(names(snapshot, path, text, place.keys, schema)):
             written = name if place.quote else f'"{name}"'
-            yield Item(name, "enum", 10 + min(index, 80), text=written, detail=detail, filter_text=name)
+            yield CompletionItem(
+                name, "enum", 10 + min(index, 80), text=written, detail=detail, filter_text=name
+            )
 
 
 def _short(schema: Schema) -> str:

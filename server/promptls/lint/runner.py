@@ -15,7 +15,7 @@ from promptls.lint.registry import RULES
 from promptls.lint.rule import File, Finding, Rule, Severity
 from promptls.semantic.kind import Kind
 from promptls.settings.project import Project
-from promptls.syntax.chunk import Memo, Step
+from promptls.syntax.chunk import EditStep, Memo
 from promptls.syntax.facts import is_unchanged, summary
 from promptls.syntax.language import Host
 from promptls.text.filenames import is_json_file
@@ -203,7 +203,7 @@ def _check_later(file: File, rules: Iterable[Rule]) -> tuple[Finding, ...]:
     return _sorted(finding for finding in found if not _is_hidden(file, finding))
 
 
-def _moved(findings: tuple[Finding, ...], steps: Iterable[Step], path: str) -> tuple[Finding, ...] | None:
+def _moved(findings: tuple[Finding, ...], steps: Iterable[EditStep], path: str) -> tuple[Finding, ...] | None:
     """Return the findings at their positions after the edits; None if an edit may affect one of them."""
     for step in steps:
         if not findings:

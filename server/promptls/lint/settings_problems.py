@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from promptls.lint.analysis.declared_experiments import Objection, wrong_options, wrong_thresholds
+from promptls.lint.analysis.declared_experiments import NameObjection, wrong_options, wrong_thresholds
 from promptls.lint.fixes.misspellings import near_file, near_folder
 from promptls.lint.registry import RULES_BY_NAME
 from promptls.lint.rules.experiments.unknown_dataset import dataset_objection
@@ -137,12 +137,12 @@ def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
         return
     beside = "these settings" if project.path is None else f"`{project.path.name}`"
     for name, metric in project.settings.metrics.items():
-        found: list[tuple[tuple[str, ...], Objection | None]] = [
+        found: list[tuple[tuple[str, ...], NameObjection | None]] = [
             (("use",), metric_objection(metric.use, project.root, beside))
         ]
         for wrong in wrong_options(metric, project.root):
             option = ("columns", wrong.name) if wrong.below else (wrong.name,)
-            found.append((option, Objection(wrong.message, wrong.meant)))
+            found.append((option, NameObjection(wrong.message, wrong.meant)))
         for keys, objection in found:
             if objection is not None:
                 place = place_of_setting(project, ("metrics", name, *keys))

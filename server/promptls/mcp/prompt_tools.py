@@ -114,13 +114,13 @@ async def render_prompt(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
 
 
 def _job(folder: Folder, arguments: Mapping[str, Any]) -> tuple[Snapshot, RenderJob, Sample]:
-    from promptls.preview.preview_result import PreviewChoice, chosen_sample, preview_job
+    from promptls.preview.preview_result import RenderingChoice, chosen_sample, preview_job
     from promptls.rendering.samples import Sample
 
     chosen, path = folder.choose_prompt(arguments["file"])
     folder.require_trust_to_render(chosen, [path])
     row = arguments.get("row")
-    choice = PreviewChoice(sample=arguments.get("sample"), row=None if row is None else row - 1)
+    choice = RenderingChoice(sample=arguments.get("sample"), row=None if row is None else row - 1)
     if arguments.get("data") is not None:
         sample = Sample("data", "the call", arguments["data"])
     else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from promptls.metrics.grading import Judge, graded, graded_by, material_of, supported, voted
+from promptls.metrics.grading import JudgeModel, graded, graded_by, material_of, supported, voted
 from promptls.metrics.metric import MetricResult, discrete_metric, numeric_metric
 from promptls.metrics.values import context_texts
 
@@ -16,7 +16,7 @@ from promptls.metrics.values import context_texts
 async def aspect_critic(
     *,
     response: str,
-    judge: Judge,
+    judge: JudgeModel,
     definition: str,
     user_input: object = None,
     reference: object = None,
@@ -55,7 +55,7 @@ async def aspect_critic(
 async def simple_criteria(  # noqa: PLR0913 - each is a separate column or option
     *,
     response: str,
-    judge: Judge,
+    judge: JudgeModel,
     definition: str,
     user_input: object = None,
     reference: object = None,
@@ -99,7 +99,7 @@ async def simple_criteria(  # noqa: PLR0913 - each is a separate column or optio
 async def rubrics(
     *,
     response: str,
-    judge: Judge,
+    judge: JudgeModel,
     rubrics: object,
     user_input: object = None,
     reference: object = None,
@@ -137,7 +137,7 @@ async def rubrics(
 async def instance_rubrics(
     *,
     response: str,
-    judge: Judge,
+    judge: JudgeModel,
     rubrics: object,
     user_input: object = None,
     reference: object = None,
@@ -174,7 +174,7 @@ async def multi_modal_faithfulness(
     *,
     response: str,
     retrieved_contexts: object,
-    judge: Judge,
+    judge: JudgeModel,
     repeats: int = 1,
 ) -> MetricResult:
     """Check whether texts and images of the retrieved contexts support the response.
@@ -208,7 +208,7 @@ async def multi_modal_relevance(
     user_input: object,
     response: str,
     retrieved_contexts: object,
-    judge: Judge,
+    judge: JudgeModel,
     repeats: int = 1,
 ) -> MetricResult:
     """Check whether the response answers the question in line with texts and images of the contexts.

@@ -27,7 +27,7 @@ EMBEDDINGS: Final = "embeddings"
 """The metric option with the name of the embedding model."""
 
 
-class Judge(Protocol):
+class JudgeModel(Protocol):
     """A judge model."""
 
     async def ask(
@@ -151,7 +151,7 @@ def as_text(value: object) -> str:
 
 
 async def verdicts(
-    judge: Judge, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any], repeats: int
+    judge: JudgeModel, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any], repeats: int
 ) -> tuple[list[Mapping[str, Any]], list[UserError]]:
     """Return the verdicts of `repeats` samples, and the errors of failed samples.
 
@@ -166,7 +166,7 @@ async def verdicts(
 
 
 async def voted(
-    judge: Judge, task: str, material: Mapping[str, object], repeats: int, images: Sequence[str] = ()
+    judge: JudgeModel, task: str, material: Mapping[str, object], repeats: int, images: Sequence[str] = ()
 ) -> tuple[bool | None, str]:
     """Return the majority verdict and its reason.
 
@@ -188,7 +188,7 @@ async def voted(
 
 
 async def supported(
-    judge: Judge, task: str, material: Mapping[str, object], contexts: Sequence[str], repeats: int
+    judge: JudgeModel, task: str, material: Mapping[str, object], contexts: Sequence[str], repeats: int
 ) -> MetricResult:
     """Return 1.0 if most verdicts say that texts and images of the contexts support it, else 0.0."""
     addresses = [image_of(context) for context in contexts]
@@ -200,7 +200,7 @@ async def supported(
 
 
 async def graded(
-    judge: Judge, task: str, material: Mapping[str, object], span: tuple[int, int], repeats: int
+    judge: JudgeModel, task: str, material: Mapping[str, object], span: tuple[int, int], repeats: int
 ) -> MetricResult:
     """Return the median of the judge's grades, which are integers within `span`, with one of the reasons."""
     lowest, highest = span
@@ -250,7 +250,7 @@ def _misfit(value: object, schema: Mapping[str, Any]) -> str | None:
 
 
 async def _verdict(
-    judge: Judge, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any], sample: int
+    judge: JudgeModel, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any], sample: int
 ) -> Mapping[str, Any] | UserError:
     try:
         try:
@@ -310,7 +310,7 @@ def read_rubrics(value: object) -> dict[int, str] | str:
 
 
 async def graded_by(
-    judge: Judge, rubrics: object, material: Mapping[str, object], repeats: int
+    judge: JudgeModel, rubrics: object, material: Mapping[str, object], repeats: int
 ) -> MetricResult:
     """Return the judge's grade according to the rubrics."""
     grades = read_rubrics(rubrics)

@@ -24,7 +24,7 @@ from promptls.metrics.grading import (
     EMBEDDINGS,
     JUDGE,
     Embedder,
-    Judge,
+    JudgeModel,
     NoVerdictError,
     read_verdict,
 )
@@ -547,7 +547,7 @@ def _judge_class(base: Any) -> Any:
     class RagasJudge(base):  # type: ignore[misc] # the base is only known at run time
         """An adapter of the judge to Ragas's LLM interface; after a failure, it is not called again."""
 
-        def __init__(self, judge: Judge) -> None:
+        def __init__(self, judge: JudgeModel) -> None:
             self._judge = judge
             self._asked: Counter[str] = Counter()
             self.failure: UserError | None = None

@@ -112,7 +112,7 @@ class PromptScore:
 
 
 @dataclass(frozen=True, slots=True)
-class Embeddings:
+class EmbeddingResult:
     """A vector for each text; `seconds` is the duration of the successful request."""
 
     vectors: list[list[float]]
@@ -184,7 +184,7 @@ class StreamingModel(Model, Protocol):
 class EmbeddingModel(Protocol):
     """An open embedding model."""
 
-    async def embed(self, texts: Sequence[str]) -> Embeddings:
+    async def embed(self, texts: Sequence[str]) -> EmbeddingResult:
         """Return the vectors of `texts`, in order; raises `ModelError`."""
 
     async def close(self) -> None:

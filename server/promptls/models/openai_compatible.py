@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from promptls.models.model import Completion, Embeddings, ModelError, PromptScore
+from promptls.models.model import Completion, EmbeddingResult, ModelError, PromptScore
 from promptls.models.steady import LONGEST_WAIT
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def seconds_to_wait(value: str | None) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class ApiDialect:
     """Deviations of a provider from OpenAI's protocol.
 
     `key_header` contains the key, preceded by `key_scheme`; `renamed` maps parameters to other names.
@@ -101,20 +101,20 @@ class Dialect:
 # Newer models reject the old name, and older models accept the new one.
 _COMPLETION_TOKENS: Final = {"max_tokens": "max_completion_tokens"}
 
-PLAIN: Final = Dialect()
-OPENAI: Final = Dialect(renamed=_COMPLETION_TOKENS)
+PLAIN: Final = ApiDialect()
+OPENAI: Final = ApiDialect(renamed=_COMPLETION_TOKENS)
 
 # Maximum nesting depth of the message in an error.
 _DEEPEST_WORDS: Final = 6
 
-_OWN: Final[dict[str, Dialect]] = {
-    "azure": Dialect("api-key", "", renamed=_COMPLETION_TOKENS),
-    "mistral": Dialect(renamed={"seed": "random_seed"}),
-    "deepseek": Dialect(takes_schemas=False),
+_OWN: Final[dict[str, ApiDialect]] = {
+    "azure": ApiDialect("api-key", "", renamed=_COMPLETION_TOKENS),
+    "mistral": ApiDialect(renamed={"seed": "random_seed"}),
+    "deepseek": ApiDialect(takes_schemas=False),
 }
 
 
-def dialect_of(provider: str, host: str | None) -> Dialect:
+def dialect_of(provider: str, host: str | None) -> ApiDialect:
     """Return the dialect of a provider; the one of OpenAI's models is only used for OpenAI's `host`."""
     if provider == "openai" and host == "api.openai.com":
         return OPENAI
@@ -297,7 +297,7 @@ class OpenAiCompatible:
             return completion
         return self._completion(pieces.answer(), seconds)
 
-    async def embed(self, texts: Sequence[str]) -> Embeddings:
+    async def embed(self, texts: Sequence[str]) -> EmbeddingResult:
         """Return a vector for each text; a single request is sent."""
         content, seconds = await self._request("embeddings", {"model": self.name, "input": list(texts)})
         try:
@@ -313,7 +313,7 @@ class OpenAiCompatible:
                 f"{self._quoted(content)}",
                 "check that the model makes embeddings, and that `base_url` ends in `/v1`",
             )
-        return Embeddings(vectors, tokens, seconds)
+        return EmbeddingResult(vectors, tokens, seconds)
 
     async def score_prompt(self, prompt: str, context: str = "") -> PromptScore:
         """Return the score of the prompt after `context`, from the server's `completions` endpoint.

@@ -25,7 +25,7 @@ from promptls.models.keys import (
     key_remedy,
 )
 from promptls.models.local import LOCAL_MODELS, SUFFIX, is_local_model, weights_file
-from promptls.models.model import EmbeddingModel, Embeddings, Model, ModelError, ModelReference
+from promptls.models.model import EmbeddingModel, EmbeddingResult, Model, ModelError, ModelReference
 from promptls.models.providers import MILLION, TABLE, Provider, price_of
 from promptls.models.steady import Pace, Steadily, SteadyModel
 from promptls.settings.project import ModelSettings
@@ -354,11 +354,11 @@ def _key_variable(reference: ModelReference) -> str | None:
 class MiniLm:
     """The local model; its weights are loaded on the first request."""
 
-    async def embed(self, texts: Sequence[str]) -> Embeddings:
+    async def embed(self, texts: Sequence[str]) -> EmbeddingResult:
         """Return the 384-dimensional vectors of `texts`."""
         began = time.perf_counter()
         vectors, tokens = await asyncio.to_thread(embedded, texts)
-        return Embeddings(vectors, tokens, time.perf_counter() - began)
+        return EmbeddingResult(vectors, tokens, time.perf_counter() - began)
 
     async def close(self) -> None:
         """Do nothing; the weights stay loaded for further runs in this process."""
@@ -382,7 +382,7 @@ class SteadyEmbeddings:
         self._model = model
         self._steadily = steadily
 
-    async def embed(self, texts: Sequence[str], before: Callable[[], None] | None = None) -> Embeddings:
+    async def embed(self, texts: Sequence[str], before: Callable[[], None] | None = None) -> EmbeddingResult:
         """Return the vectors of `texts`; raises `ModelError` if the last attempt fails.
 
         `before` is called once, immediately before the first request is sent.

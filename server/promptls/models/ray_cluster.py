@@ -16,7 +16,14 @@ from typing import Any, NamedTuple, cast
 
 import promptls
 from promptls.models.keys import check_grants, missing_among, ray_grants, require, variables_named_by
-from promptls.models.model import Completion, EmbeddingModel, Embeddings, Model, ModelError, ModelReference
+from promptls.models.model import (
+    Completion,
+    EmbeddingModel,
+    EmbeddingResult,
+    Model,
+    ModelError,
+    ModelReference,
+)
 from promptls.text.errors import UsageError, UserError
 
 
@@ -82,7 +89,7 @@ class ModelWorker:
         except Exception as error:  # noqa: BLE001 - Ray would log the whole traceback
             return Declined(f"{type(error).__name__}: {error}")
 
-    async def embed(self, name: str, texts: Sequence[str]) -> Embeddings | Declined:
+    async def embed(self, name: str, texts: Sequence[str]) -> EmbeddingResult | Declined:
         """Return the vectors of the texts, by the model `name`."""
         # Only called for embedding models.
         model = cast("EmbeddingModel", self._models[name])
@@ -382,9 +389,11 @@ class RayCluster(RayNodes):
         )
         return cast("Completion", answer)
 
-    async def embed(self, name: str, texts: Sequence[str]) -> Embeddings:
+    async def embed(self, name: str, texts: Sequence[str]) -> EmbeddingResult:
         """Return the vectors of the texts by the model `name`; raises `ModelError` as `complete` does."""
-        return cast("Embeddings", await self.asked(name, lambda actor: actor.embed.remote(name, list(texts))))
+        return cast(
+            "EmbeddingResult", await self.asked(name, lambda actor: actor.embed.remote(name, list(texts)))
+        )
 
 
 async def connected_cluster(
@@ -432,7 +441,7 @@ class RayModel:
         """Return the answer of the model on one of the nodes; cancellation is passed on to the node."""
         return await self._cluster.complete(self._name, messages, parameters, json_schema)
 
-    async def embed(self, texts: Sequence[str]) -> Embeddings:
+    async def embed(self, texts: Sequence[str]) -> EmbeddingResult:
         """Return the vectors of the texts, computed by the model on one of the nodes."""
         return await self._cluster.embed(self._name, texts)
 

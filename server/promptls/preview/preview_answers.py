@@ -13,7 +13,7 @@ from typing import Final
 from promptls.datasets.dataset_files import Row, open_dataset
 from promptls.preview import preview_wire
 from promptls.preview.preview_result import (
-    PreviewChoice,
+    RenderingChoice,
     chosen_sample,
     failure_json,
     preview_job,
@@ -56,7 +56,7 @@ async def rows_of(snapshot: Snapshot, path: str, words: str, start: int) -> prev
 async def committed(
     snapshot: Snapshot,
     path: str,
-    choice: PreviewChoice,
+    choice: RenderingChoice,
     render: Callable[[RenderJob], Awaitable[Rendering | RenderFailure]],
 ) -> preview_wire.CommittedAnswer:
     """Return the last commit's rendering with the data that the reader chose.

@@ -244,7 +244,7 @@ def _units(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class PreviewChoice:
+class RenderingChoice:
     """The data, the limit and the step to render with; None means those of the file and its settings."""
 
     sample: str | None = None
@@ -260,7 +260,7 @@ class PreviewChoice:
     """Whether to include the source map regardless of its size."""
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> PreviewChoice:
+    def from_json(cls, value: Mapping[str, Any]) -> RenderingChoice:
         """Return the choice from a command's arguments; raises UsageError for values of other types."""
         return cls(
             sample=optional(value, "sample", str),
@@ -287,7 +287,7 @@ def chosen_sample(snapshot: Snapshot, path: str, chosen: str | int | None) -> Sa
     return default_sample(snapshot, path) if chosen is None else sample_named(snapshot, path, chosen)
 
 
-def preview_job(snapshot: Snapshot, path: str, sample: Sample, choice: PreviewChoice) -> RenderJob:
+def preview_job(snapshot: Snapshot, path: str, sample: Sample, choice: RenderingChoice) -> RenderJob:
     """Return the job that renders the file with a sample under the chosen limits.
 
     Raises UsageError like `job_for`.

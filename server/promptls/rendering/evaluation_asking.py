@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from packaging.version import Version
 
-from promptls.dialects.opencompass.evaluation_prompt import EvaluationPrompt, build_evaluation_prompt, fitted
+from promptls.dialects.opencompass.evaluation_prompt import EvaluationConfig, build_evaluation_prompt, fitted
 from promptls.dialects.opencompass.meta_template import (
     LaidOut,
     MetaTemplate,
@@ -145,7 +145,7 @@ _SECTIONS: Final = frozenset({"begin", "round", "end"})
 """The keys of a mapping that is a dialogue, as opposed to a template for each label."""
 
 
-def made_up_rows(evaluation: EvaluationPrompt, columns: Iterable[str]) -> list[Row]:
+def made_up_rows(evaluation: EvaluationConfig, columns: Iterable[str]) -> list[Row]:
     """Return as many rows as the retriever picks: numbered column names as values, and labels as answers."""
     answer = evaluation.reader.output_column
     names = dict.fromkeys((*columns, *((answer,) if answer else ())))
@@ -159,7 +159,7 @@ def made_up_rows(evaluation: EvaluationPrompt, columns: Iterable[str]) -> list[R
     return rows
 
 
-def _examples(evaluation: EvaluationPrompt) -> int:
+def _examples(evaluation: EvaluationConfig) -> int:
     retriever = evaluation.retriever
     if retriever.kind == "ZeroRetriever":
         return 0
@@ -168,7 +168,7 @@ def _examples(evaluation: EvaluationPrompt) -> int:
     return min(asked, _MAX) if isinstance(asked, int) else 1
 
 
-def _labels(evaluation: EvaluationPrompt) -> tuple[Any, ...]:
+def _labels(evaluation: EvaluationConfig) -> tuple[Any, ...]:
     labels = evaluation.ice.labels if isinstance(evaluation.ice, PromptTemplate) else None
     return () if labels is None or _SECTIONS.issuperset(labels) else labels
 
@@ -254,7 +254,7 @@ class RowPrompts:
 class Asking:
     """Everything needed to build the prompts of rows."""
 
-    evaluation: EvaluationPrompt
+    evaluation: EvaluationConfig
     train: Sequence[Row]
     test: Sequence[Row]
     numbers: tuple[int, ...]
@@ -518,7 +518,7 @@ def _label_message(label: Any, content: str, more: Mapping[str, Any]) -> dict[st
 
 
 def _scored(
-    evaluation: EvaluationPrompt, asked: AskedPrompt, row: Row, by_likelihood: bool
+    evaluation: EvaluationConfig, asked: AskedPrompt, row: Row, by_likelihood: bool
 ) -> tuple[str, dict[str, Any]]:
     """Return the prompt of a label, and which of its tokens are scored in what way."""
     if by_likelihood:

@@ -19,7 +19,7 @@ _LOOKING: Final = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class UnfinishedRun:
+class WatchedRun:
     """A run in progress: `done` of `total` results are on disk.
 
     `rate` is the number of results per second since the run is followed, or None before the first.
@@ -57,21 +57,21 @@ class UnfinishedRuns:
         self._clock: Final = clock
         self._first: dict[Path, tuple[float, int]] = {}
 
-    def look(self) -> list[UnfinishedRun]:
+    def look(self) -> list[WatchedRun]:
         """Return the runs in progress, the oldest first."""
         running = [state for state in unfinished_runs(self._folder) if state.is_running]
         first = {state.path: self._first.get(state.path) or (self._clock(), state.done) for state in running}
         self._first = first
         return [found for state in running if (found := self._of(state)) is not None]
 
-    def _of(self, state: RunState) -> UnfinishedRun | None:
+    def _of(self, state: RunState) -> WatchedRun | None:
         total = planned_results(state.header)
         if total is None:
             return None
         done, now = min(total, state.done), self._clock()
         began, before = self._first[state.path]
         rate = (done - before) / (now - began) if done > before and now > began else None
-        return UnfinishedRun(state.path, str(state.header.get("experiment")), done, total, rate)
+        return WatchedRun(state.path, str(state.header.get("experiment")), done, total, rate)
 
 
 _FOLLOWED: Final[dict[Path, UnfinishedRuns]] = {}

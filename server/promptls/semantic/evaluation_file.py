@@ -225,7 +225,7 @@ def _shown(key: Node) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class MetaTemplate:
+class DeclaredMetaTemplate:
     """The `rounds` and `reserved` roles of a meta template, as far as they are mappings.
 
     `is_unsure` is True if the roles contain Jinja, or cannot be read.
@@ -269,7 +269,7 @@ class MetaTemplate:
         return any((word or "").lower() in {"true", "yes", "on"} for word in words)
 
 
-def meta_template_of(node: Node, model: str | None = None) -> MetaTemplate | None:
+def meta_template_of(node: Node, model: str | None = None) -> DeclaredMetaTemplate | None:
     """Return the meta template in a value, or None if it is not a mapping with a list of rounds."""
     if not isinstance(node, Mapping) or not isinstance(node.value("round"), Sequence):
         return None
@@ -277,7 +277,7 @@ def meta_template_of(node: Node, model: str | None = None) -> MetaTemplate | Non
     is_unsure = any(
         key_text(entry) in {None, "<<"} for mapping in (node, *rounds, *reserved) for entry in mapping.entries
     ) or any(scalar_text(each.value("role")) is None for each in (*rounds, *reserved))
-    return MetaTemplate(node, rounds, reserved, is_unsure, model)
+    return DeclaredMetaTemplate(node, rounds, reserved, is_unsure, model)
 
 
 def _items(node: Mapping, key: str) -> Iterator[Mapping]:
@@ -357,7 +357,7 @@ class Evaluation:
         return scalar_text(self.reader.value("output_column")) if self.reader else None
 
     @property
-    def meta_template(self) -> MetaTemplate | None:
+    def meta_template(self) -> DeclaredMetaTemplate | None:
         """How the model formats a dialogue, if the file declares it."""
         return meta_template_of(self.meta.value) if self.meta else None
 

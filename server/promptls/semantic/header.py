@@ -305,7 +305,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
-class InputKey:
+class DeclaredInput:
     """A declared input of the file: its name, the span of the name, and its JSON Schema."""
 
     name: str
@@ -326,7 +326,7 @@ class Declarations:
     data: dict[str, Any] = field(default_factory=dict)
     settings: Header = field(default_factory=Header)
     problems: tuple[HeaderProblem, ...] = ()
-    inputs: tuple[InputKey, ...] | None = None
+    inputs: tuple[DeclaredInput, ...] | None = None
     examples: tuple[Example, ...] = ()
 
     def key_span(self, key: str) -> Span | None:
@@ -511,10 +511,12 @@ def _have_names(examples: list[Any]) -> bool:
     return set(map(type, examples)) <= {dict} and set(map(type, chain.from_iterable(examples))) <= {str}
 
 
-def _inputs(node: Node | None, data: Any) -> tuple[InputKey, ...] | None:
+def _inputs(node: Node | None, data: Any) -> tuple[DeclaredInput, ...] | None:
     if isinstance(node, Sequence):
         return tuple(
-            InputKey(text, item.span, {}) for item in node.items if (text := scalar_text(item)) is not None
+            DeclaredInput(text, item.span, {})
+            for item in node.items
+            if (text := scalar_text(item)) is not None
         )
     if isinstance(node, Mapping):
         found = []
@@ -522,7 +524,7 @@ def _inputs(node: Node | None, data: Any) -> tuple[InputKey, ...] | None:
             name = key_text(entry)
             if name is not None:
                 schema = data.get(name) if isinstance(data, dict) else None
-                found.append(InputKey(name, entry.key.span, schema if isinstance(schema, dict) else {}))
+                found.append(DeclaredInput(name, entry.key.span, schema if isinstance(schema, dict) else {}))
         return tuple(found)
     return None
 

@@ -250,7 +250,7 @@ _MAX_STEP_CHARACTERS: Final = 100_000
 """How many characters of replaced chunks are retained for that, in addition to those of the last edit."""
 
 
-class Step:
+class EditStep:
     """An edit between two versions of a file: at offset `start`, the chunks `new` replace the chunks `old`.
 
     `serial` identifies the version before the edit. `same` caches which facts of the chunks are known to be
@@ -308,7 +308,7 @@ class ChunkList:
     def __init__(
         self,
         chunks: tuple[Chunk, ...],
-        steps: tuple[Step, ...] = (),
+        steps: tuple[EditStep, ...] = (),
         memos: dict[object, Memo] | None = None,
     ) -> None:
         self.chunks: Final = chunks
@@ -322,7 +322,7 @@ class ChunkList:
         self.memos: Final[dict[object, Memo]] = {} if memos is None else memos
         self.steps: Final = steps
 
-    def steps_since(self, serial: int) -> tuple[Step, ...] | None:
+    def steps_since(self, serial: int) -> tuple[EditStep, ...] | None:
         """Return the edits since the version with that serial number, or None if they are not known."""
         if serial == self.serial:
             return ()
@@ -359,7 +359,7 @@ class ChunkList:
     def replaced(self, first: int, last: int, fresh: tuple[Chunk, ...]) -> ChunkList:
         """Return the list with the chunks from index `first` to `last` (inclusive) replaced."""
         old = self.chunks[first : last + 1]
-        step = Step(self.serial, self.starts[first], old, fresh)
+        step = EditStep(self.serial, self.starts[first], old, fresh)
         steps = [step]
         size = 0
         for earlier in reversed(self.steps):

@@ -26,7 +26,7 @@ from operator import eq, is_
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from promptls.facts import Reads, current
-from promptls.syntax.chunk import Chunk, ChunkList, Memo, Piece, Step, chunk_fact, fact_values
+from promptls.syntax.chunk import Chunk, ChunkList, EditStep, Memo, Piece, chunk_fact, fact_values
 from promptls.text.positions import Span
 
 Fact = TypeVar("Fact")
@@ -206,7 +206,7 @@ def is_unchanged(memo: Memo, chunks: ChunkList) -> bool:
         current.reset(token)
 
 
-def _same_column(step: Step, column: Callable[..., object]) -> bool:
+def _same_column(step: EditStep, column: Callable[..., object]) -> bool:
     """Return whether an edit left a chunk fact unchanged in all chunks; computed once per edit and fact."""
     known = step.same.get(column)
     if known is None:

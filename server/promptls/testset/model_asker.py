@@ -18,7 +18,7 @@ from promptls.experiments.answer_cache import (
     is_worth_keeping,
     key_prefix,
 )
-from promptls.experiments.budget import NO_BUDGET, Budget, BudgetSpentError, Expected, Spending
+from promptls.experiments.budget import NO_BUDGET, Budget, BudgetSpentError, ExpectedUsage, Spending
 from promptls.models.keys import key_mask
 from promptls.models.model import Completion, ModelReference
 from promptls.models.opening import find_model, open_model
@@ -96,7 +96,7 @@ class ModelAsker:
         about = about_tokens(messages)
         price = self._price
         cost = (price.cost(about, longest) or 0.0) if price else 0.0
-        expected = Expected(about + longest, cost)
+        expected = ExpectedUsage(about + longest, cost)
         if not self._spending.allows(expected):
             raise BudgetSpentError(
                 f"the budget of {self._spending.reached} is spent",

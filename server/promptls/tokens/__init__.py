@@ -292,7 +292,7 @@ MAX_CHARACTERS: Final = 400_000
 """The maximum number of characters of a text that is split into tokens for display."""
 
 
-class Pieces(NamedTuple):
+class TokenPieces(NamedTuple):
     """The tokens of a text: their ids, and the start of each in UTF-16 code units.
 
     Tokens that share a character have the same start.
@@ -302,7 +302,7 @@ class Pieces(NamedTuple):
     starts: list[int]
 
 
-def pieces(text: str, encoding: str) -> Pieces:
+def pieces(text: str, encoding: str) -> TokenPieces:
     """Return the tokens of the first 400,000 characters of `text`, with special tokens as plain text.
 
     Raises UnknownEncodingError, or VocabularyError.
@@ -312,4 +312,4 @@ def pieces(text: str, encoding: str) -> Pieces:
     ids = loaded.encode_ordinary(shown)
     _, starts = loaded.decode_with_offsets(ids)
     units = [0, *accumulate(1 + (character > "\uffff") for character in shown)]
-    return Pieces(ids, [units[start] for start in starts])
+    return TokenPieces(ids, [units[start] for start in starts])

@@ -53,7 +53,7 @@ _NOT_PASSED_ON = frozenset({"loop"})
 """Names that Jinja defines in a block and does not pass to included files."""
 
 
-class Need(NamedTuple):
+class NeededBy(NamedTuple):
     """A file that reads a variable: the file itself, or one that `reference` in it leads to.
 
     `is_free` is True if no file in between binds the name, not even in a branch.
@@ -70,7 +70,7 @@ class Needs(NamedTuple):
     `is_whole` is False if some cannot be known: an include's name is an expression, or leads to no file.
     """
 
-    by_name: Mapping[str, tuple[Need, ...]]
+    by_name: Mapping[str, tuple[NeededBy, ...]]
     is_whole: bool
 
 
@@ -83,7 +83,7 @@ def _found_needs(snapshot: Snapshot, path: str) -> Needs:
     return _Search(snapshot).needs(path)
 
 
-def certain_place(snapshot: Snapshot, name: str, needs: Iterable[Need]) -> Span | None:
+def certain_place(snapshot: Snapshot, name: str, needs: Iterable[NeededBy]) -> Span | None:
     """Return where a file certainly reads a name from outside, or includes a file that does.
 
     None if the file may bind it.
@@ -168,8 +168,8 @@ class _Search:
         template = self._snapshot.template(path)
         if template is None:
             return Needs({}, is_whole=False)
-        found: dict[str, dict[Need, None]] = {
-            name: {Need(path, None): None} for name in template.names.input_names - _NOT_PASSED_ON
+        found: dict[str, dict[NeededBy, None]] = {
+            name: {NeededBy(path, None): None} for name in template.names.input_names - _NOT_PASSED_ON
         }
         self._around.append(path)
         is_whole = self._through_references(path, template, found)
@@ -180,7 +180,9 @@ class _Search:
         self._known[path] = needs
         return needs
 
-    def _through_references(self, path: str, template: Template, found: dict[str, dict[Need, None]]) -> bool:
+    def _through_references(
+        self, path: str, template: Template, found: dict[str, dict[NeededBy, None]]
+    ) -> bool:
         """Add the needs of the files that this one names; return whether all of them are known."""
         is_whole = True
         all_below: dict[TemplateReference, Needs] = {}
@@ -198,7 +200,7 @@ class _Search:
 
 
 def _add_included_needs(
-    template: Template, below: Mapping[TemplateReference, Needs], found: dict[str, dict[Need, None]]
+    template: Template, below: Mapping[TemplateReference, Needs], found: dict[str, dict[NeededBy, None]]
 ) -> None:
     """Add the needs of included files that the template does not certainly bind at the include."""
     bound = template.names.all_bound_names
@@ -206,7 +208,7 @@ def _add_included_needs(
         for reference, needs in below.items():
             for name, each in needs.by_name.items():
                 own = found.setdefault(name, {})
-                own.update((Need(need.path, reference, need.is_free), None) for need in each)
+                own.update((NeededBy(need.path, reference, need.is_free), None) for need in each)
         return
     for place, resolver in _scopes_at_references(template):
         for reference in [each for each in below if each.span == place.span]:
@@ -215,7 +217,7 @@ def _add_included_needs(
                 if binding is None or not is_certain:
                     own = found.setdefault(name, {})
                     for need in each:
-                        own[Need(need.path, reference, need.is_free and binding is None)] = None
+                        own[NeededBy(need.path, reference, need.is_free and binding is None)] = None
 
 
 def needed_shapes(snapshot: Snapshot, path: str) -> Mapping[str, Shape]:
@@ -348,7 +350,7 @@ def inputs_of(snapshot: Snapshot, path: str) -> tuple[NeededInput, ...]:
     return tuple(found)
 
 
-def _shape_unused(snapshot: Snapshot, name: str, needs: tuple[Need, ...] | None) -> Shape:
+def _shape_unused(snapshot: Snapshot, name: str, needs: tuple[NeededBy, ...] | None) -> Shape:
     """Return the shape of a variable with uninformative uses: optional if a file may bind it earlier."""
     is_bound = needs is not None and certain_place(snapshot, name, needs) is None
     return Shape(optional=True) if is_bound else UNKNOWN

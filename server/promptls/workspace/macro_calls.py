@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from promptls.semantic.flow.paths import Parameter, Path, Step, along, callee_words, caller_root, parameter_of
+from promptls.semantic.flow.paths import (
+    MacroParameter,
+    Path,
+    Step,
+    along,
+    callee_words,
+    caller_root,
+    parameter_of,
+)
 from promptls.semantic.flow.shapes import Macros, flow_of, macros_of
 from promptls.semantic.flow.use import Pass
 from promptls.semantic.names.mentions import TemplateReference
@@ -74,7 +82,7 @@ def calls_of(snapshot: Snapshot, macro: NamedMacro) -> Iterator[tuple[str, Pass]
                 yield path, each
 
 
-def above(snapshot: Snapshot, path: str, parameter: Parameter) -> Iterator[PathIn]:
+def above(snapshot: Snapshot, path: str, parameter: MacroParameter) -> Iterator[PathIn]:
     """Yield the arguments for a parameter of a macro or call block of the file at `path`."""
     names = (parameter.number, parameter.name, "*", "**")
     if parameter.owner.isidentifier():

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from promptls.security.files import read_bytes
-from promptls.semantic.types.assignability import Constant, constant, rows
+from promptls.semantic.types.assignability import KnownValue, constant, rows
 from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.text.positions import Span, line_starts
 from promptls.workspace.disk import MAX_BYTES, SKIPPED_FOLDERS
@@ -66,7 +66,7 @@ def _text(pieces: Iterable[str | None]) -> Shape:
 
 def _piece(node: ast.expr, scope: Scope, depth: int) -> str | None:
     shape = given_shape(node, scope, depth + 1)
-    return shape.value if isinstance(shape, Constant) and isinstance(shape.value, str) else None
+    return shape.value if isinstance(shape, KnownValue) and isinstance(shape.value, str) else None
 
 
 def _joined_text(between: str, items: ast.expr, scope: Scope, depth: int) -> Shape:

@@ -61,7 +61,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
     from promptls.cli.chosen_files import choose_one, refuse_other_files
     from promptls.cli.pages.live_preview import LivePreview
     from promptls.cli.pages.page_server import Page, opened_in_browser, serving
-    from promptls.preview.preview_result import PreviewChoice, chosen_sample
+    from promptls.preview.preview_result import RenderingChoice, chosen_sample
     from promptls.rendering.make import limits_for
     from promptls.rendering.worker import RenderWorker
 
@@ -70,7 +70,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
     trust_to_render(chosen, [path], this_time=arguments.trust)
     snapshot = chosen.snapshot
     row = arguments.row - 1 if arguments.row is not None else None
-    choice = PreviewChoice(arguments.sample, row, arguments.limit, arguments.step)
+    choice = RenderingChoice(arguments.sample, row, arguments.limit, arguments.step)
     chosen_sample(snapshot, path, choice.data)
     worker = RenderWorker(limits_for(snapshot, path))
     live = LivePreview(chosen.workspace, path, worker, choice)

@@ -11,7 +11,7 @@ from promptls.cli.pages.page_server import PageConversation, ShownPage, sentence
 from promptls.preview import preview_wire
 from promptls.preview.preview_answers import committed, rows_of, tokens_of
 from promptls.preview.preview_result import (
-    PreviewChoice,
+    RenderingChoice,
     chosen_sample,
     failure_json,
     preview_job,
@@ -41,7 +41,9 @@ _POLL_SECONDS: Final = 0.15
 class LivePreview:
     """The preview of one prompt file in any number of pages."""
 
-    def __init__(self, workspace: Workspace, path: str, worker: RenderWorker, choice: PreviewChoice) -> None:
+    def __init__(
+        self, workspace: Workspace, path: str, worker: RenderWorker, choice: RenderingChoice
+    ) -> None:
         self.path: Final = path
         self._workspace: Final = workspace
         self._worker: Final = worker
@@ -80,7 +82,7 @@ class LivePreview:
 
     # -- what a page is shown --------------------------------------------------------
 
-    async def result(self, choice: PreviewChoice) -> preview_wire.PreviewResult:
+    async def result(self, choice: RenderingChoice) -> preview_wire.PreviewResult:
         """Return the rendering with the reader's choices; raises UserError if its data are unavailable."""
         snapshot = self._workspace.snapshot
         self._files = set(self._made_from())
@@ -114,7 +116,7 @@ class LivePreview:
             return await rows_of(snapshot, self.path, words or "", start or 0)
         if question == "committed":
             return await committed(
-                snapshot, self.path, PreviewChoice.from_json(argument), self._worker.render
+                snapshot, self.path, RenderingChoice.from_json(argument), self._worker.render
             )
         if question == "source":
             return self._source(optional(argument, "of", str) or self.path)
@@ -151,7 +153,7 @@ class LivePreview:
 class PreviewPage(ShownPage):
     """One page of the preview, which shows the rendering of its choices."""
 
-    def __init__(self, live: LivePreview, connection: ServerConnection, choice: PreviewChoice) -> None:
+    def __init__(self, live: LivePreview, connection: ServerConnection, choice: RenderingChoice) -> None:
         super().__init__(connection)
         self._live: Final = live
         self._choice = choice
@@ -163,7 +165,7 @@ class PreviewPage(ShownPage):
             self.refresh()
         elif kind == "choose" and isinstance(message.get("choice"), dict):
             try:
-                chosen = PreviewChoice.from_json(message["choice"])
+                chosen = RenderingChoice.from_json(message["choice"])
             except UsageError:
                 return
             self._choice = chosen

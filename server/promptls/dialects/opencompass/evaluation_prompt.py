@@ -38,7 +38,7 @@ AnyTemplate: TypeAlias = PromptTemplate | RawPromptTemplate
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationPrompt:
+class EvaluationConfig:
     """An `infer_cfg` and a `reader_cfg` that OpenCompass accepts."""
 
     ice: AnyTemplate | None
@@ -238,7 +238,7 @@ class EvaluationPrompt:
 @explained
 def build_evaluation_prompt(
     infer: Mapping[str, Any], reader: Mapping[str, Any] | None = None
-) -> EvaluationPrompt:
+) -> EvaluationConfig:
     """Return the evaluation prompt of an `infer_cfg` and a `reader_cfg`; raises OpenCompassError.
 
     The default retriever and inferencer are `ZeroRetriever` and `GenInferencer`.
@@ -251,7 +251,7 @@ def build_evaluation_prompt(
             said=f"cfg should be a dict, ConfigDict or Config, but got {type(inferencer)}",
             at=("inferencer",),
         )
-    return EvaluationPrompt(
+    return EvaluationConfig(
         ice=_template("ice_template", infer),
         prompt=_template("prompt_template", infer),
         retriever=build_retriever(infer.get("retriever")),
@@ -325,7 +325,7 @@ class Fitted:
 
 
 def fitted(
-    evaluation: EvaluationPrompt,
+    evaluation: EvaluationConfig,
     train: Sequence[Row],
     row: Row,
     picked: Sequence[int],

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from promptls.datasets.cells import flat_row, is_score, json_line
 from promptls.datasets.dataset_files import Row
 from promptls.experiments.answer_cache import SKIPPED_ERROR
-from promptls.experiments.budget import Expected
+from promptls.experiments.budget import ExpectedUsage
 from promptls.experiments.manifest import prompt_stem, results_folder
 from promptls.experiments.pipeline import Task
 from promptls.experiments.python.functions import (
@@ -210,7 +210,7 @@ class FunctionJob(Job):
                 if (row.number, repeat) in self._left:
                     yield Task(partial(self._left_out, row, repeat))
                 else:
-                    yield Task(partial(self._call, run, call, row, repeat), Expected)
+                    yield Task(partial(self._call, run, call, row, repeat), ExpectedUsage)
 
     async def _left_out(self, row: Row, repeat: int) -> RowOutcome:
         return RowOutcome(self._result(row, repeat, failed_row(row.item, SKIPPED_ERROR)))

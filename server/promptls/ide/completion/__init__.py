@@ -11,8 +11,8 @@ from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
 from promptls.ide.completion import members, tags, yaml_keys, yaml_values
 from promptls.ide.completion.in_json import in_json
 from promptls.ide.completion.items import (
+    CompletionItem,
     CompletionList,
-    Item,
     Request,
     TagPlace,
     YamlPosition,
@@ -31,7 +31,7 @@ from promptls.syntax.yaml.expected import ITEM, YamlPlace
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
-__all__ = ["CompletionList", "Item", "complete"]
+__all__ = ["CompletionItem", "CompletionList", "complete"]
 
 _MAX_UNDECIDED: Final = 400
 """The maximum length of a file whose first part may still be incomplete, in characters."""
@@ -116,7 +116,7 @@ def in_tag(request: Request, at: TagPlace, trigger: str) -> CompletionList | Non
     return made(items, insert, word, expected.what, (expected.keyword, expected.template))
 
 
-def _spaced(items: Iterable[Item], expected: Expected, at: TagPlace) -> Iterable[Item]:
+def _spaced(items: Iterable[CompletionItem], expected: Expected, at: TagPlace) -> Iterable[CompletionItem]:
     """Return the items, padded with a space where they would touch the tag's delimiters."""
     before = " " if expected.word.start == at.tag.inner_start else ""
     is_last = expected.word.end == at.tag.inner_end and not at.tag.unclosed
@@ -125,7 +125,7 @@ def _spaced(items: Iterable[Item], expected: Expected, at: TagPlace) -> Iterable
     return [_with_spaces(item, before, " " if is_last else "") for item in items]
 
 
-def _continued(items: Iterable[Item], after: str) -> Iterable[Item]:
+def _continued(items: Iterable[CompletionItem], after: str) -> Iterable[CompletionItem]:
     """Return the items without parentheses or `=` that already follow the word."""
     if after.startswith("("):
         called = ("()", "($1)$0")
@@ -140,7 +140,7 @@ def _continued(items: Iterable[Item], after: str) -> Iterable[Item]:
     return items
 
 
-def _with_spaces(item: Item, before: str, after: str) -> Item:
+def _with_spaces(item: CompletionItem, before: str, after: str) -> CompletionItem:
     text = f"{before}{item.plain_text}"
     snippet = f"{before}{item.snippet}{after}" if item.snippet else ""
     return replace(item, text=text if text.endswith(" ") else f"{text}{after}", snippet=snippet)
@@ -158,17 +158,17 @@ def _is_triggered(expected: Expected, trigger: str, before: str) -> bool:
     return not trigger or expected.what in _TRIGGERED_BY.get(trigger, ())
 
 
-def _tag_items(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
+def _tag_items(request: Request, expected: Expected, at: TagPlace) -> Iterable[CompletionItem]:
     return _SOURCES[expected.what](request, expected, at)
 
 
-def _imported(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
+def _imported(request: Request, expected: Expected, at: TagPlace) -> Iterable[CompletionItem]:
     statement = tag_tree(at.tag).statement
     taken = frozenset(each.name for each in statement.imported if each.name != request.typed)
     return tags.imported_items(request, expected.template, taken)
 
 
-def _template_names(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
+def _template_names(request: Request, expected: Expected, at: TagPlace) -> Iterable[CompletionItem]:
     """Yield template names in quotes, and expressions that may evaluate to a name."""
     for item in yaml_values.template_paths(request, expected.keyword):
         quote = _quote(request, at)
@@ -187,13 +187,13 @@ def _quote(request: Request, at: TagPlace) -> str:
     return "'" if value is not None and value[1] == '"' else '"'
 
 
-def _expressions(request: Request, expected: Expected, at: TagPlace) -> Iterable[Item]:
+def _expressions(request: Request, expected: Expected, at: TagPlace) -> Iterable[CompletionItem]:
     """Yield variables and functions, after the values allowed by the schema of the compared expression."""
     yield from members.compared_items(request, expected.target, _quote(request, at))
     yield from members.expression_items(request, expected, at.tag, at.start)
 
 
-_Source = Callable[[Request, Expected, TagPlace], Iterable[Item]]
+_Source = Callable[[Request, Expected, TagPlace], Iterable[CompletionItem]]
 _SOURCES: Final[dict[str, _Source]] = {
     "tag": lambda request, _, at: tags.tag_items(request, at.tag, at.start),
     "expression": _expressions,
@@ -217,7 +217,7 @@ _SOURCES: Final[dict[str, _Source]] = {
 def _in_comment(request: Request, at: TagPlace) -> CompletionList | None:
     word = tags.suppression_word(at.text, at.place)
     if word is not None:
-        items: Iterable[Item] = tags.rule_items(at.text, at.place)
+        items: Iterable[CompletionItem] = tags.rule_items(at.text, at.place)
         return placed(request, items, word, at.start, "rule")
     inside = at.text[2 : at.place]
     if (word := tags.comment_word(inside, len(inside))) is not None:
@@ -242,7 +242,9 @@ def in_yaml(request: Request, at: YamlPosition, trigger: str) -> CompletionList 
         return None
     list_item = _list_item(request, at)
     if list_item is not None:
-        items: Iterable[Item] = yaml_values.value_items(request, list_item.path, in_header=at.in_header)
+        items: Iterable[CompletionItem] = yaml_values.value_items(
+            request, list_item.path, in_header=at.in_header
+        )
         return placed(request, items, list_item.word, at.base, "listed", list_item.path, at.in_header)
     if place.what == "value":
         items = yaml_values.value_items(request, place.path, in_header=at.in_header)
@@ -300,7 +302,7 @@ def _in_text(request: Request) -> CompletionList | None:
     return None
 
 
-def _pieces(request: Request, at: YamlPosition) -> Iterable[Item]:
+def _pieces(request: Request, at: YamlPosition) -> Iterable[CompletionItem]:
     """Yield whole parts at the start of a line, whole files in an empty file, examples, and experiments."""
     place = at.yaml
     if place.quote or place.in_flow or place.has_colon:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from promptls.dialects import KeyFact
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
 from promptls.dialects.ragas.saved_prompt import METRIC_TYPES, SIMPLE_TYPES, form_of, saved_keys
-from promptls.ide.completion.items import CompletionList, Item, Request, made
+from promptls.ide.completion.items import CompletionItem, CompletionList, Request, made
 from promptls.ide.completion.yaml_values import value_items
 from promptls.ide.key_facts import keys_at
 from promptls.semantic.kind import Kind
@@ -177,7 +177,7 @@ def _facts(request: Request, path: tuple[str, ...]) -> Mapping[str, KeyFact]:
     return PROMPT_KEYS if not path else {}
 
 
-def _keys(request: Request, place: JsonPlace) -> Iterator[Item]:
+def _keys(request: Request, place: JsonPlace) -> Iterator[CompletionItem]:
     for index, fact in enumerate(_facts(request, place.path).values()):
         if fact.name not in place.keys:
             detail = f"{fact.type_words}, required" if fact.required else fact.type_words
@@ -188,12 +188,14 @@ def _keys(request: Request, place: JsonPlace) -> Iterator[Item]:
             yield _key(place, name, 10 + index, detail, "field", "$0")
 
 
-def _key(place: JsonPlace, name: str, rank: int, detail: str, kind: Any, value: str) -> Item:
+def _key(place: JsonPlace, name: str, rank: int, detail: str, kind: Any, value: str) -> CompletionItem:
     text, snippet = f'"{name}"', ""
     if not place.has_colon:
         text += ": "
         snippet = f"{text}{value}{',' if place.needs_comma else ''}"
-    return Item(name, kind, rank, text=text, snippet=snippet, detail=detail, filter_text=f'"{name}"')
+    return CompletionItem(
+        name, kind, rank, text=text, snippet=snippet, detail=detail, filter_text=f'"{name}"'
+    )
 
 
 def _value_form(type_words: str) -> str:
@@ -239,11 +241,13 @@ def _along(value: Any, path: tuple[str, ...]) -> Iterator[Any]:
         yield from _along(value[path[0]], path[1:])
 
 
-def _values(request: Request, place: JsonPlace) -> Iterator[Item]:
+def _values(request: Request, place: JsonPlace) -> Iterator[CompletionItem]:
     is_saved = request.kind is Kind.OBJECT and form_of(request.declarations.data) is not None
     if is_saved:
         known = _KNOWN_VALUES.get(place.path[-1], ()) if len(place.path) == 1 else ()
-        items: Iterator[Item] = (Item(name, "enum", 10 + rank) for rank, name in enumerate(known))
+        items: Iterator[CompletionItem] = (
+            CompletionItem(name, "enum", 10 + rank) for rank, name in enumerate(known)
+        )
     else:
         items = value_items(request, place.path, in_header=False)
     for item in items:

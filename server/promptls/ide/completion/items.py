@@ -46,7 +46,7 @@ FIRST: Final = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class CompletionItem:
     """A completion item.
 
     `text` is inserted if it differs from `label`; `snippet` is inserted instead by clients that support
@@ -82,7 +82,7 @@ class CompletionList:
     that further typing may yield other items.
     """
 
-    items: tuple[Item, ...]
+    items: tuple[CompletionItem, ...]
     insert: Span
     replace: Span
     source: str
@@ -90,16 +90,16 @@ class CompletionList:
     is_incomplete: bool = False
 
 
-def table_items(values: Mapping[str, str], rank: int = 10) -> Iterator[Item]:
+def table_items(values: Mapping[str, str], rank: int = 10) -> Iterator[CompletionItem]:
     """Yield the values of a table in order, with consecutive ranks."""
     for index, name in enumerate(values):
-        yield Item(name, "enum", rank + index)
+        yield CompletionItem(name, "enum", rank + index)
 
 
-def name_items(names: Mapping[str, Any], detail: str) -> Iterator[Item]:
+def name_items(names: Mapping[str, Any], detail: str) -> Iterator[CompletionItem]:
     """Yield names of the file or its data in order, each with its description."""
     for index, name in enumerate(names):
-        yield Item(name, "field", 10 + min(index, 80), detail=detail)
+        yield CompletionItem(name, "field", 10 + min(index, 80), detail=detail)
 
 
 MAX_FILES: Final = 400
@@ -206,7 +206,7 @@ class Request:
 
 def placed(
     request: Request,
-    items: Iterable[Item],
+    items: Iterable[CompletionItem],
     word: Span,
     base: int,
     source: str,
@@ -221,10 +221,10 @@ def placed(
 
 
 def made(
-    items: Iterable[Item], insert: Span, replaced: Span, source: str, path: tuple[str, ...]
+    items: Iterable[CompletionItem], insert: Span, replaced: Span, source: str, path: tuple[str, ...]
 ) -> CompletionList | None:
     """Return the items as replacements of `replaced`; `insert` is the part before the cursor."""
-    by_label: dict[str, Item] = {}
+    by_label: dict[str, CompletionItem] = {}
     for item in items:
         known = by_label.get(item.label)
         if known is None or item.rank < known.rank:

@@ -18,7 +18,7 @@ from promptls.ide.callables import (
     named_at,
     tag_of,
 )
-from promptls.ide.completion.items import Item, ItemKind, Request, TagPlace, place_in
+from promptls.ide.completion.items import CompletionItem, ItemKind, Request, TagPlace, place_in
 from promptls.ide.completion.tags import own_block_items
 from promptls.ide.hover.markdown import code
 from promptls.ide.hover.names import key_texts
@@ -29,7 +29,7 @@ from promptls.semantic.flow.paths import Path as AccessPath
 from promptls.semantic.flow.read_keys import key_path_of
 from promptls.semantic.flow.shapes import flow_of, resolved_at, shape_under
 from promptls.semantic.flow.uses import TEXT_FILTERS
-from promptls.semantic.header import InputKey
+from promptls.semantic.header import DeclaredInput
 from promptls.semantic.names.scopes import Binding
 from promptls.semantic.names.visible import own_names
 from promptls.semantic.types.schemas import shape_of_schema, shape_of_value
@@ -100,7 +100,7 @@ _ITERABLE: Final = frozenset({"list", "mapping"})
 _ITERABLE_TYPES: Final = frozenset({"array", "object"})
 
 
-def expression_items(request: Request, expected: Expected, tag: Tag, start: int) -> Iterator[Item]:
+def expression_items(request: Request, expected: Expected, tag: Tag, start: int) -> Iterator[CompletionItem]:
     """Yield everything that may begin an expression at a place in `tag`, which begins at offset `start`."""
     place = request.offset - start
     if expected.calls:
@@ -110,22 +110,22 @@ def expression_items(request: Request, expected: Expected, tag: Tag, start: int)
         yield _bound_item(request, name, binding)
     for inclusion in request.includes:
         for name in inclusion.bound.keys() - bound.keys():
-            yield Item(name, "variable", _INCLUDED, detail=f"from {Path(inclusion.path).name}")
+            yield CompletionItem(name, "variable", _INCLUDED, detail=f"from {Path(inclusion.path).name}")
     yield from _inputs(request, expected, set(bound))
     for function in functions_of(request.snapshot, request.path):
         parameters = Signature(function.name, function.parameters)
         yield _function(parameters, "function", _FUNCTION)
     yield _function(Signature(ESCAPE), "Prompt Poet", _FUNCTION + 5, required=True)
-    yield Item("token_limit", "constant", _FUNCTION + 6, detail="Prompt Poet")
+    yield CompletionItem("token_limit", "constant", _FUNCTION + 6, detail="Prompt Poet")
     for signature, _ in FUNCTIONS.values():
         yield _function(signature, "Jinja", _GLOBAL)
     for constant in _CONSTANTS:
-        yield Item(constant, "constant", _CONSTANT)
+        yield CompletionItem(constant, "constant", _CONSTANT)
     if expected.keyword not in {"for", "call"}:
-        yield Item("not", "keyword", _CONSTANT + 5, text="not ")
+        yield CompletionItem("not", "keyword", _CONSTANT + 5, text="not ")
 
 
-def _bound_item(request: Request, name: str, binding: Binding) -> Item:
+def _bound_item(request: Request, name: str, binding: Binding) -> CompletionItem:
     kind, detail, rank = _KINDS.get(binding.kind, ("variable", "variable", 12))
     rank += min(request.visible.scopes.get(name, 0), 1)
     if binding.kind == "macro":
@@ -136,14 +136,14 @@ def _bound_item(request: Request, name: str, binding: Binding) -> Item:
         described = named_at(request.snapshot, request.path, request.offset, name)
         if described is not None:
             return _function(Signature(name, described.signature.parameters), "macro", rank)
-    return Item(name, kind, rank, detail=detail)
+    return CompletionItem(name, kind, rank, detail=detail)
 
 
-def _function(signature: Signature, detail: str, rank: int, *, required: bool = False) -> Item:
+def _function(signature: Signature, detail: str, rank: int, *, required: bool = False) -> CompletionItem:
     """Return a function with parentheses, and a placeholder between them if it takes arguments."""
     takes = required or bool(signature.parameters)
     shown = ", ".join(each.text for each in signature.parameters)
-    return Item(
+    return CompletionItem(
         signature.name,
         "function",
         rank,
@@ -154,7 +154,7 @@ def _function(signature: Signature, detail: str, rank: int, *, required: bool = 
     )
 
 
-def _inputs(request: Request, expected: Expected, bound: set[str]) -> Iterator[Item]:
+def _inputs(request: Request, expected: Expected, bound: set[str]) -> Iterator[CompletionItem]:
     """Yield the inputs declared or read in the file or its entry templates, then other keys of the data."""
     declared = declared_inputs(request)
     names = dict.fromkeys([*declared, *read_inputs(request)])
@@ -169,7 +169,7 @@ def _inputs(request: Request, expected: Expected, bound: set[str]) -> Iterator[I
         )
         is_iterable = kind in _ITERABLE_TYPES or shape.kind in _ITERABLE
         rank = _INPUT if name in declared else _INPUT + 2
-        yield Item(
+        yield CompletionItem(
             name,
             "function" if shape.kind == "callable" else "variable",
             _INPUT - 5 if is_iterable and expected.keyword == "for" else rank,
@@ -179,10 +179,10 @@ def _inputs(request: Request, expected: Expected, bound: set[str]) -> Iterator[I
         )
     for name, origin in known_data(request).items():
         if name not in names and name not in bound and name.isidentifier():
-            yield Item(name, "variable", _DATA, detail=origin)
+            yield CompletionItem(name, "variable", _DATA, detail=origin)
 
 
-def declared_inputs(request: Request) -> dict[str, InputKey]:
+def declared_inputs(request: Request) -> dict[str, DeclaredInput]:
     """Return the inputs declared by the file or by an entry template that includes it."""
     return {key.name: key for declared in reversed(request.all_declarations) for key in declared.inputs or ()}
 
@@ -209,7 +209,7 @@ def known_data(request: Request) -> dict[str, str]:
     return {name: origin for name, origin in found.items() if name not in output}
 
 
-def _arguments(request: Request, tag: Tag, place: int) -> Iterator[Item]:
+def _arguments(request: Request, tag: Tag, place: int) -> Iterator[CompletionItem]:
     """Yield the parameters of the enclosing call that have no argument yet, in order."""
     call = open_call(tag.text, tag.inner_start, place)
     if call is None:
@@ -230,7 +230,7 @@ def _arguments(request: Request, tag: Tag, place: int) -> Iterator[Item]:
         if parameter.kind in {"any", "keyword"} and not reached:
             # The first required parameter is usually passed by position.
             rank = 17 + min(index, 2) if parameter.is_required else 1 + min(index, 8)
-            yield Item(f"{parameter.name}=", "property", rank, detail="argument")
+            yield CompletionItem(f"{parameter.name}=", "property", rank, detail="argument")
 
 
 class Member(NamedTuple):
@@ -381,7 +381,7 @@ _KNOWN: Final = 10
 _METHOD: Final = 40
 
 
-def attribute_items(request: Request, target: Expression | None) -> Iterator[Item]:
+def attribute_items(request: Request, target: Expression | None) -> Iterator[CompletionItem]:
     """Yield the completions after the dot of `target`."""
     if isinstance(target, Name):
         named = list(own_block_items(request) if target.name == "self" else _of_name(request, target.name))
@@ -391,13 +391,13 @@ def attribute_items(request: Request, target: Expression | None) -> Iterator[Ite
     members, shape = members_of(request, target)
     for name, member in members.items():
         if name.isidentifier() and name not in DICT_METHODS:
-            yield Item(name, "property", _KNOWN, detail=_detail(member))
+            yield CompletionItem(name, "property", _KNOWN, detail=_detail(member))
     if shape is None:
         return
     if shape.kind == "mapping":
         for method in _MAPPING_METHODS:
             takes = method == "get"
-            yield Item(
+            yield CompletionItem(
                 method,
                 "method",
                 _METHOD,
@@ -407,34 +407,34 @@ def attribute_items(request: Request, target: Expression | None) -> Iterator[Ite
             )
     elif shape.kind == "text":
         for method in _TEXT_METHODS:
-            yield Item(method, "method", _METHOD, snippet=f"{method}($1)$0", detail="of a text")
+            yield CompletionItem(method, "method", _METHOD, snippet=f"{method}($1)$0", detail="of a text")
 
 
-def key_items(request: Request, target: Expression | None) -> Iterator[Item]:
+def key_items(request: Request, target: Expression | None) -> Iterator[CompletionItem]:
     """Yield the keys for `target["…"]`."""
     members, _ = members_of(request, target)
     for name, member in members.items():
         if not re.search(r"[\"'\\\n]", name):
-            yield Item(name, "property", _KNOWN, detail=_detail(member))
+            yield CompletionItem(name, "property", _KNOWN, detail=_detail(member))
 
 
-def element_items(request: Request, target: Expression | None) -> Iterator[Item]:
+def element_items(request: Request, target: Expression | None) -> Iterator[CompletionItem]:
     """Yield the keys of the elements of a list, for a filter whose argument is an attribute."""
     members, _ = members_at(request, access_path_to(request, target, of_elements=True))
     for name, member in members.items():
         if not re.search(r"[\"'\\\n.]", name):
-            yield Item(name, "property", _KNOWN, detail=_detail(member))
+            yield CompletionItem(name, "property", _KNOWN, detail=_detail(member))
 
 
-def value_items(request: Request, target: Expression | None) -> Iterator[Item]:
+def value_items(request: Request, target: Expression | None) -> Iterator[CompletionItem]:
     """Yield the texts that `target` may be compared with: the `enum` of its schema."""
     schema = schema_at(request, access_path_to(request, target))
     for value in schema.get("enum", ()) if isinstance(schema.get("enum"), list) else ():
         if isinstance(value, str):
-            yield Item(value, "enum", _KNOWN)
+            yield CompletionItem(value, "enum", _KNOWN)
 
 
-def compared_items(request: Request, target: Expression | None, quote: str) -> Iterator[Item]:
+def compared_items(request: Request, target: Expression | None, quote: str) -> Iterator[CompletionItem]:
     """Yield the values to compare `target` with, as written in a tag, with texts in these quotes."""
     values = schema_at(request, access_path_to(request, target)).get("enum") if target is not None else None
     for value in values if isinstance(values, list) else ():
@@ -442,7 +442,7 @@ def compared_items(request: Request, target: Expression | None, quote: str) -> I
             text = f"{quote}{value}{quote}" if isinstance(value, str) else str(value)
             if re.search(r"[\"'\\\n]", str(value)):
                 continue
-            yield Item(text, "enum", _LIKELIEST, filter_text=str(value), detail="compared")
+            yield CompletionItem(text, "enum", _LIKELIEST, filter_text=str(value), detail="compared")
 
 
 def _detail(member: Member) -> str:
@@ -453,12 +453,12 @@ def _detail(member: Member) -> str:
 # -- names defined by Jinja or the template ------------------------------------------------------
 
 
-def _of_name(request: Request, name: str) -> Iterator[Item]:
+def _of_name(request: Request, name: str) -> Iterator[CompletionItem]:
     binding = request.visible.bindings.get(name)
     if name == "loop" and binding is not None and binding.kind == "implied":
         for attribute in LOOP:
             called = attribute in {"cycle", "changed"}
-            yield Item(
+            yield CompletionItem(
                 attribute,
                 "method" if called else "property",
                 _KNOWN if attribute in {"index", "first", "last", "length"} else _KNOWN + 2,
@@ -471,7 +471,7 @@ def _of_name(request: Request, name: str) -> Iterator[Item]:
         yield from _of_namespace(request, name, binding)
 
 
-def _of_module(request: Request, name: str) -> Iterator[Item]:
+def _of_module(request: Request, name: str) -> Iterator[CompletionItem]:
     path = module_at(request.snapshot, request.path, request.offset, name)
     template = request.snapshot.template(path) if path else None
     if path is None or template is None:
@@ -480,10 +480,10 @@ def _of_module(request: Request, name: str) -> Iterator[Item]:
         described = exported_macro(request.snapshot, path, exported)
         kind: ItemKind = "function" if binding.kind == "macro" else "variable"
         if described is None:
-            yield Item(exported, kind, _KNOWN + 5, detail=binding.kind)
+            yield CompletionItem(exported, kind, _KNOWN + 5, detail=binding.kind)
             continue
         parameters = described.signature.parameters
-        yield Item(
+        yield CompletionItem(
             exported,
             kind,
             _KNOWN,
@@ -494,7 +494,7 @@ def _of_module(request: Request, name: str) -> Iterator[Item]:
         )
 
 
-def _of_namespace(request: Request, name: str, binding: Binding) -> Iterator[Item]:
+def _of_namespace(request: Request, name: str, binding: Binding) -> Iterator[CompletionItem]:
     """Yield the variables of a `namespace(…)`: its arguments, and the attributes that are assigned."""
     made = tag_of(request.template, binding)
     value = made[1].expressions[0] if made and made[1].expressions else None
@@ -512,7 +512,7 @@ def _of_namespace(request: Request, name: str, binding: Binding) -> Iterator[Ite
                 if isinstance(target, Attribute) and target.target == Name(target.target.span, name):
                     found[target.name] = None
     for attribute in found:
-        yield Item(attribute, "property", _KNOWN, detail=f"of {name}")
+        yield CompletionItem(attribute, "property", _KNOWN, detail=f"of {name}")
 
 
 def member_documentation(request: Request, label: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from promptls.ide.callables import exported_macro, exports_of
-from promptls.ide.completion.items import FIRST, Item, ItemKind, Request
+from promptls.ide.completion.items import FIRST, CompletionItem, ItemKind, Request
 from promptls.ide.symbols.jinja import block_names, family
 from promptls.lint.registry import RULES
 from promptls.semantic.names.file_names import chunk_bindings
@@ -58,14 +58,14 @@ _COMMON_TESTS: Final = frozenset(
 )
 
 
-def filter_items() -> Iterator[Item]:
+def filter_items() -> Iterator[CompletionItem]:
     """Yield every filter; with parentheses if it requires arguments."""
     for name in sorted(FILTERS):
         rank = 10 if name in _COMMON_FILTERS else 40 if name in _HTML_FILTERS or name in _SHORT else 20
         yield _item(filter_signature(name), "filter", rank)
 
 
-def test_items(words: tuple[str, ...]) -> Iterator[Item]:
+def test_items(words: tuple[str, ...]) -> Iterator[CompletionItem]:
     """Yield every named test, and the `words` that are also allowed in its place."""
     for name in sorted(TESTS):
         if name.isidentifier():
@@ -73,17 +73,17 @@ def test_items(words: tuple[str, ...]) -> Iterator[Item]:
     yield from word_items(words, 30)
 
 
-def word_items(words: tuple[str, ...], rank: int = 10) -> Iterator[Item]:
+def word_items(words: tuple[str, ...], rank: int = 10) -> Iterator[CompletionItem]:
     """Yield Jinja keywords in order."""
     for index, word in enumerate(words):
-        yield Item(word, "keyword", rank + index, text=f"{word} ")
+        yield CompletionItem(word, "keyword", rank + index, text=f"{word} ")
 
 
-def _item(signature: Signature, detail: str, rank: int) -> Item:
+def _item(signature: Signature, detail: str, rank: int) -> CompletionItem:
     name = signature.name
     shown = ", ".join(each.text for each in signature.parameters)
     needs = signature.needs_arguments
-    return Item(
+    return CompletionItem(
         name,
         "function",
         rank,
@@ -97,13 +97,13 @@ def _item(signature: Signature, detail: str, rank: int) -> Item:
 _INDENT: Final = "  "
 
 
-def tag_items(request: Request, tag: Tag, start: int) -> Iterator[Item]:
+def tag_items(request: Request, tag: Tag, start: int) -> Iterator[CompletionItem]:
     """Yield the keywords allowed in the tag that begins at offset `start`."""
     visible = request.visible
     innermost = visible.blocks[-1] if visible.blocks else ""
     close = _close(request, tag, start)
     if visible.due:
-        yield Item(
+        yield CompletionItem(
             f"end{visible.due}",
             "keyword",
             FIRST,
@@ -119,13 +119,13 @@ def tag_items(request: Request, tag: Tag, start: int) -> Iterator[Item]:
     for keyword in dict.fromkeys(reversed(visible.blocks)) if is_end else ():
         if keyword != visible.due:
             rank = FIRST if keyword == innermost else 30
-            yield Item(f"end{keyword}", "keyword", rank, text=f"end{keyword}{close}")
+            yield CompletionItem(f"end{keyword}", "keyword", rank, text=f"end{keyword}{close}")
     for rank, keyword in enumerate(TAGS):
         if keyword not in MIDDLES:
             yield _tag(request, tag, start, keyword, 10 + rank)
 
 
-def _tag(request: Request, tag: Tag, start: int, keyword: str, rank: int) -> Item:
+def _tag(request: Request, tag: Tag, start: int, keyword: str, rank: int) -> CompletionItem:
     """Return a tag with its end tag, on lines of its own or inline like the tag being edited."""
     fact = TAGS[keyword]
     close = _close(request, tag, start)
@@ -141,7 +141,7 @@ def _tag(request: Request, tag: Tag, start: int, keyword: str, rank: int) -> Ite
         snippet = f"{snippet}{close}$0" if close else f"{snippet}$0"
     else:
         snippet = ""
-    return Item(keyword, "keyword", rank, text=plain, snippet=snippet)
+    return CompletionItem(keyword, "keyword", rank, text=plain, snippet=snippet)
 
 
 def _quoted(form: str) -> str:
@@ -195,13 +195,13 @@ def suppression_word(text: str, place: int) -> Span | None:
     return Span(start, after.end() if after else place)
 
 
-def rule_items(text: str, place: int) -> Iterator[Item]:
+def rule_items(text: str, place: int) -> Iterator[CompletionItem]:
     """Yield the names of the rules that the comment does not list yet."""
     listed = _LIST.search(text[:place])
     taken = {name.strip() for name in listed[1].split(",")[:-1]} if listed else set()
     for rule in RULES:
         if rule.name not in taken:
-            yield Item(rule.name, "enum", 10, detail=rule.summary)
+            yield CompletionItem(rule.name, "enum", 10, detail=rule.summary)
 
 
 def comment_word(text: str, place: int) -> Span | None:
@@ -212,9 +212,9 @@ def comment_word(text: str, place: int) -> Span | None:
     return Span(place - len(begun[1]), place)
 
 
-def comment_items() -> Iterator[Item]:
+def comment_items() -> Iterator[CompletionItem]:
     """Yield the beginning of a comment that suppresses rules."""
-    yield Item(
+    yield CompletionItem(
         "promptls: ignore",
         "snippet",
         10,
@@ -228,7 +228,7 @@ _OWN: Final = 10
 _NEEDED: Final = 20
 
 
-def block_items(request: Request, keyword: str) -> Iterator[Item]:
+def block_items(request: Request, keyword: str) -> Iterator[CompletionItem]:
     """Yield names for a block: those of blocks in extended templates.
 
     After `endblock`, the name of the open block.
@@ -236,7 +236,7 @@ def block_items(request: Request, keyword: str) -> Iterator[Item]:
     if keyword == "endblock":
         name = _open_block(request)
         if name:
-            yield Item(name, "module", FIRST, detail="the open block")
+            yield CompletionItem(name, "module", FIRST, detail="the open block")
         return
     snapshot = request.snapshot
     own = set(block_names(request.template))
@@ -244,15 +244,15 @@ def block_items(request: Request, keyword: str) -> Iterator[Item]:
         template = snapshot.template(path)
         for name in block_names(template) if template is not None else ():
             if name not in own or name == request.typed:
-                yield Item(name, "module", _OWN, detail=f"block of {Path(path).name}")
+                yield CompletionItem(name, "module", _OWN, detail=f"block of {Path(path).name}")
 
 
-def own_block_items(request: Request) -> Iterator[Item]:
+def own_block_items(request: Request) -> Iterator[CompletionItem]:
     """Yield the blocks available on `self`."""
     for path in family(request.snapshot, request.path):
         template = request.snapshot.template(path)
         for name in block_names(template) if template is not None else ():
-            yield Item(name, "method", _OWN, text=f"{name}()", detail=f"block of {Path(path).name}")
+            yield CompletionItem(name, "method", _OWN, text=f"{name}()", detail=f"block of {Path(path).name}")
 
 
 def _open_block(request: Request) -> str:
@@ -273,7 +273,7 @@ def _open_block(request: Request) -> str:
     return opened[-1] if opened else ""
 
 
-def target_items(request: Request, tag: Tag, start: int) -> Iterator[Item]:
+def target_items(request: Request, tag: Tag, start: int) -> Iterator[CompletionItem]:
     """Yield variables to assign: those that the file sets elsewhere, and those that its includes read."""
     snapshot = request.snapshot
     inside = range(start, start + len(tag.text) + 1)
@@ -285,15 +285,15 @@ def target_items(request: Request, tag: Tag, start: int) -> Iterator[Item]:
             if binding.kind == "set" and located_start + binding.span.start not in inside:
                 found[binding.name] = None
     for name in found:
-        yield Item(name, "variable", _OWN, detail="set elsewhere in the file")
+        yield CompletionItem(name, "variable", _OWN, detail="set elsewhere in the file")
     for path in snapshot.included(request.path)[1:]:
         template = snapshot.template(path)
         for name in sorted(template.names.input_names) if template is not None else ():
             if name not in found and name.isidentifier():
-                yield Item(name, "variable", _NEEDED, detail=f"read by {Path(path).name}")
+                yield CompletionItem(name, "variable", _NEEDED, detail=f"read by {Path(path).name}")
 
 
-def imported_items(request: Request, name: str, taken: frozenset[str]) -> Iterator[Item]:
+def imported_items(request: Request, name: str, taken: frozenset[str]) -> Iterator[CompletionItem]:
     """Yield the names that `{% from name import … %}` can import, except for those already imported."""
     target = request.snapshot.resolve(request.path, TemplateReference("from", name, NOWHERE))
     template = request.snapshot.template(target) if target else None
@@ -307,4 +307,6 @@ def imported_items(request: Request, name: str, taken: frozenset[str]) -> Iterat
         parameters = (
             f"({', '.join(each.text for each in described.signature.parameters)})" if described else ""
         )
-        yield Item(exported, kind, 10 if described else 20, detail=binding.kind, parameters=parameters)
+        yield CompletionItem(
+            exported, kind, 10 if described else 20, detail=binding.kind, parameters=parameters
+        )

@@ -10,7 +10,7 @@ from typing import Final
 from promptls.dialects import KeyFact
 from promptls.dialects.opencompass.vocabulary import RETRIEVER_ARGUMENTS, RETRIEVER_KEYS, TEMPLATE_KEYS
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS, SPACE_MARKER
-from promptls.ide.completion.items import Item, Request
+from promptls.ide.completion.items import CompletionItem, Request
 from promptls.ide.completion.members import column_names, declared_inputs, read_inputs
 from promptls.ide.completion.yaml_values import example_schema, metric_options
 from promptls.ide.key_facts import SCHEMA_KEYS, keys_at
@@ -71,7 +71,7 @@ def shown_snippet(snippet: str) -> str:
     return markdown_fence(text.rstrip(), "yaml") if text else ""
 
 
-def part_items(*, behind_dash: bool) -> Iterator[Item]:
+def part_items(*, behind_dash: bool) -> Iterator[CompletionItem]:
     """Yield whole parts; without their first dash if it is already there."""
     for rank, (label, snippet, detail) in enumerate(
         (
@@ -85,7 +85,7 @@ def part_items(*, behind_dash: bool) -> Iterator[Item]:
             continue
         text = snippet.removeprefix("- ") if behind_dash else snippet
         plain = "name: " if behind_dash else "- name: "
-        yield Item(
+        yield CompletionItem(
             label,
             "snippet",
             5 + rank if not behind_dash else 40 + rank,
@@ -95,9 +95,9 @@ def part_items(*, behind_dash: bool) -> Iterator[Item]:
         )
 
 
-def header_item() -> Item:
+def header_item() -> CompletionItem:
     """Return the header item for a file without a header."""
-    return Item(
+    return CompletionItem(
         "header",
         "snippet",
         3,
@@ -107,12 +107,14 @@ def header_item() -> Item:
     )
 
 
-def file_items() -> Iterator[Item]:
+def file_items() -> Iterator[CompletionItem]:
     """Yield the templates for an empty file."""
     yield header_item()
     yield from part_items(behind_dash=False)
-    yield Item("prompt object", "snippet", 20, text="instruction: ", snippet=_OBJECT, detail="Ragas")
-    yield Item(
+    yield CompletionItem(
+        "prompt object", "snippet", 20, text="instruction: ", snippet=_OBJECT, detail="Ragas"
+    )
+    yield CompletionItem(
         "evaluation prompt", "snippet", 21, text="infer_cfg:\n", snippet=_EVALUATION, detail="OpenCompass"
     )
 
@@ -121,7 +123,7 @@ _EXPERIMENT: Final = "dataset: ${2:rows.csv}\nmodels: [${3:local:smollm2}]\nmetr
 _RANK: Final = 5
 
 
-def declared_items(request: Request, place: YamlPlace) -> Iterator[Item]:
+def declared_items(request: Request, place: YamlPlace) -> Iterator[CompletionItem]:
     """Yield an example with a value for each key, or an experiment, where one may begin."""
     label = _label(place.path)
     if not label or (place.path[-1] == ITEM and place.siblings):
@@ -136,7 +138,7 @@ def declared_items(request: Request, place: YamlPlace) -> Iterator[Item]:
     first = "- " if lines[0].startswith("- ") else lines[0].partition(": ")[0].rstrip(":") + ": "
     plain = "name:" if label == "experiment" else first
     detail = "dataset, models, metrics" if label == "experiment" else "a value for each key"
-    yield Item(label, "snippet", _RANK, text=plain, snippet=below.join(lines), detail=detail)
+    yield CompletionItem(label, "snippet", _RANK, text=plain, snippet=below.join(lines), detail=detail)
 
 
 def declared_documentation(request: Request, path: tuple[str, ...], label: str) -> str:
@@ -169,7 +171,7 @@ _IGNORED_KEYS: Final = (PART_KEYS["tokens"], SECTION_KEYS["tokens"], SECTION_KEY
 _CHOICES: Final = {"role": "system,user,assistant", "output_type": "json,str"}
 
 
-def key_items(request: Request, place: YamlPlace, *, in_header: bool) -> Iterator[Item]:
+def key_items(request: Request, place: YamlPlace, *, in_header: bool) -> Iterator[CompletionItem]:
     """Yield the keys allowed at the place that the mapping does not have yet."""
     facts = _fitting(request, place, keys_at(request.kind, place.path, in_header=in_header))
     for index, fact in enumerate(facts.values()):
@@ -212,12 +214,12 @@ def _rank(fact: KeyFact, facts: Mapping[str, KeyFact], index: int, siblings: fro
     return (10 if fact.required else 20) + index
 
 
-def _item(fact: KeyFact, place: YamlPlace, rank: int) -> Item:
+def _item(fact: KeyFact, place: YamlPlace, rank: int) -> CompletionItem:
     detail = f"{fact.type_words}, required" if fact.required else fact.type_words
     useless = fact in _IGNORED_KEYS
     if place.has_colon or place.quote:
-        return Item(fact.name, "property", rank, detail=detail, is_deprecated=useless)
-    return Item(
+        return CompletionItem(fact.name, "property", rank, detail=detail, is_deprecated=useless)
+    return CompletionItem(
         fact.name,
         "property",
         rank,
@@ -253,7 +255,7 @@ def _snippet(fact: KeyFact, place: YamlPlace) -> str:
     return ""
 
 
-def _metric_keys(request: Request, place: YamlPlace) -> Iterator[Item]:
+def _metric_keys(request: Request, place: YamlPlace) -> Iterator[CompletionItem]:
     """Yield the options of a metric under its name, and its parameters under `columns`."""
     is_option = len(place.path) == 2  # noqa: PLR2004  (`metrics` and the name)
     if not is_option and place.path[2:] != ("columns",):
@@ -261,10 +263,10 @@ def _metric_keys(request: Request, place: YamlPlace) -> Iterator[Item]:
     for index, (name, detail) in enumerate(metric_options(request, place.path[1]).items()):
         if name not in place.siblings:
             text = None if place.has_colon or place.quote else f"{name}: "
-            yield Item(name, "property", 30 + index, text=text or "", detail=detail)
+            yield CompletionItem(name, "property", 30 + index, text=text or "", detail=detail)
 
 
-def _threshold_keys(request: Request, place: YamlPlace) -> Iterator[Item]:
+def _threshold_keys(request: Request, place: YamlPlace) -> Iterator[CompletionItem]:
     """Yield the metrics of an experiment under its `thresholds`, by the names of their scores."""
     if place.path[:1] != ("experiments",) or place.path[2:] != ("thresholds",):
         return
@@ -275,10 +277,10 @@ def _threshold_keys(request: Request, place: YamlPlace) -> Iterator[Item]:
     for index, name in enumerate(metric.rpartition(":")[2] for metric in metrics if metric):
         if name not in place.siblings:
             text = "" if place.has_colon or place.quote else f"{name}: "
-            yield Item(name, "property", 10 + index, text=text)
+            yield CompletionItem(name, "property", 10 + index, text=text)
 
 
-def _own_keys(request: Request, place: YamlPlace, *, in_header: bool) -> Iterator[Item]:
+def _own_keys(request: Request, place: YamlPlace, *, in_header: bool) -> Iterator[CompletionItem]:
     """Yield keys that the file defines: inputs and output in examples, and inputs that templates read."""
     own = in_header or request.kind in {Kind.OBJECT, Kind.EVALUATION}
     if own and place.path[:1] == ("metrics",):
@@ -291,20 +293,24 @@ def _own_keys(request: Request, place: YamlPlace, *, in_header: bool) -> Iterato
         for index, name in enumerate(dict.fromkeys(names)):
             if name not in place.siblings:
                 detail = "output" if name == output else "input"
-                yield Item(
+                yield CompletionItem(
                     name, "field", 10 + index, text="" if place.has_colon else f"{name}: ", detail=detail
                 )
     elif place.path[:2] == ("examples", ITEM):
         properties = example_schema(request, place.path[2:]).get("properties")
         for index, name in enumerate(properties if isinstance(properties, dict) else ()):
             if name not in place.siblings:
-                yield Item(str(name), "field", 10 + index, text="" if place.has_colon else f"{name}: ")
+                yield CompletionItem(
+                    str(name), "field", 10 + index, text="" if place.has_colon else f"{name}: "
+                )
     elif place.path == ("input_keys",):
         for name in read_inputs(request):
             if name not in place.siblings and name != request.typed:
                 snippet = "" if place.has_colon or place.in_flow else f"{name}: {{type: ${{1:string}}$0}}"
                 text = "" if place.has_colon else f"{name}: {{}}"
-                yield Item(name, "field", 10, text=text, snippet=snippet, detail="read, not declared")
+                yield CompletionItem(
+                    name, "field", 10, text=text, snippet=snippet, detail="read, not declared"
+                )
 
 
 def key_documentation(request: Request, path: tuple[str, ...], name: str, *, in_header: bool) -> str:
@@ -330,9 +336,9 @@ def marker_word(head: str) -> int | None:
     return len(found.group()) if found else None
 
 
-def marker_items() -> Iterator[Item]:
+def marker_items() -> Iterator[CompletionItem]:
     """Yield the marker that Prompt Poet replaces with a space."""
-    yield Item(SPACE_MARKER, "constant", 10, detail="a space that is not stripped")
+    yield CompletionItem(SPACE_MARKER, "constant", 10, detail="a space that is not stripped")
 
 
 def field_word(request: Request, head: str) -> int | None:
@@ -341,7 +347,7 @@ def field_word(request: Request, head: str) -> int | None:
     return len(found[1]) if found else None
 
 
-def field_items(request: Request) -> Iterator[Item]:
+def field_items(request: Request) -> Iterator[CompletionItem]:
     """Yield the columns that an evaluation prompt's text may use, and the inputs of a prompt object."""
     reader = request.declarations.data.get("reader_cfg")
     columns = reader.get("input_columns") if isinstance(reader, dict) else None
@@ -350,7 +356,7 @@ def field_items(request: Request) -> Iterator[Item]:
     names += column_names(request)
     names += [key.name for key in request.declarations.inputs or ()]
     for name in dict.fromkeys(names):
-        yield Item(name, "field", 10, detail="column")
+        yield CompletionItem(name, "field", 10, detail="column")
 
 
 def marker_span(offset: int, length: int, behind: str) -> tuple[Span, Span]:

@@ -18,7 +18,7 @@ from promptls.dialects.opencompass.vocabulary import (
 )
 from promptls.dialects.prompt_poet.vocabulary import ROLES, SUPERSEDED_ROLES
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES
-from promptls.ide.completion.items import MAX_FILES, Item, Request, name_items, table_items
+from promptls.ide.completion.items import MAX_FILES, CompletionItem, Request, name_items, table_items
 from promptls.ide.completion.members import column_names, declared_inputs, read_inputs
 from promptls.ide.key_facts import JSON_TYPES, keys_at, known_value
 from promptls.lint.analysis.declared_experiments import taken_by
@@ -42,7 +42,7 @@ _JINJA: Final = frozenset({".j2", ".jinja", ".jinja2"})
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__", "site-packages", "experiments"})
 
 
-def template_paths(request: Request, keyword: str = "include") -> Iterator[Item]:
+def template_paths(request: Request, keyword: str = "include") -> Iterator[CompletionItem]:
     """Yield the templates that a tag may reference, by their path from the entry template's folder.
 
     Prompt files come first, then other text files, which only `include` accepts; the file itself and its data
@@ -59,19 +59,19 @@ def template_paths(request: Request, keyword: str = "include") -> Iterator[Item]
                 continue
             seen.add(name)
             detail = "" if rank == 0 else f"from {Path(folder).name}"
-            yield Item(name, "file", (10 if has_prompt_name(name) else 30) + rank, detail=detail)
+            yield CompletionItem(name, "file", (10 if has_prompt_name(name) else 30) + rank, detail=detail)
     for path in request.snapshot.open_files:
         for folder in folders[:1]:
             if path != request.path and Path(path).is_relative_to(folder):
                 name = Path(path).relative_to(folder).as_posix()
                 if name not in seen and _is_template(name, keyword):
-                    yield Item(name, "file", 10)
+                    yield CompletionItem(name, "file", 10)
 
 
-def file_paths(folder: str, endings: tuple[str, ...]) -> Iterator[Item]:
+def file_paths(folder: str, endings: tuple[str, ...]) -> Iterator[CompletionItem]:
     """Yield the files below a folder with one of these extensions, by their path from the folder."""
     for name in _files_below(folder, endings):
-        yield Item(name, "file", 10 + min(name.count("/"), 5))
+        yield CompletionItem(name, "file", 10 + min(name.count("/"), 5))
 
 
 def _is_template(name: str, keyword: str) -> bool:
@@ -112,29 +112,29 @@ def _files_below(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
 _MAX_PYTHON_FILES: Final = 20
 
 
-def model_items(request: Request) -> Iterator[Item]:
+def model_items(request: Request) -> Iterator[CompletionItem]:
     """Yield the models available to experiments and metrics."""
     from promptls.models.local import LOCAL_MODELS
     from promptls.models.opening import PROVIDERS
 
     settings = request.snapshot.project(request.path).settings
     for name, model in settings.models.items():
-        yield Item(name, "constant", 10, detail=f"{model.provider}: {model.model}")
+        yield CompletionItem(name, "constant", 10, detail=f"{model.provider}: {model.model}")
     for name in LOCAL_MODELS:
-        yield Item(f"local:{name}", "constant", 20, detail="on this machine")
+        yield CompletionItem(f"local:{name}", "constant", 20, detail="on this machine")
     for name in request.snapshot.editor_models:
-        yield Item(f"vscode:{name}", "constant", 25, detail="of the editor")
+        yield CompletionItem(f"vscode:{name}", "constant", 25, detail="of the editor")
     for index, provider in enumerate(PROVIDERS):
         if provider == "echo":
-            yield Item("echo", "constant", 40, detail="for tests")
+            yield CompletionItem("echo", "constant", 40, detail="for tests")
         elif provider != "local":
-            yield Item(f"{provider}:", "constant", 30 + index, detail="provider")
+            yield CompletionItem(f"{provider}:", "constant", 30 + index, detail="provider")
 
 
-def metric_items(request: Request) -> Iterator[Item]:
+def metric_items(request: Request) -> Iterator[CompletionItem]:
     """Yield the metrics of experiments: metrics with options, Python functions, built-in metrics."""
     for name, metric in named_metrics(request).items():
-        yield Item(name, "function", 5, detail=f"{metric.use}, with options")
+        yield CompletionItem(name, "function", 5, detail=f"{metric.use}, with options")
     yield from used_metric_items(request)
 
 
@@ -152,7 +152,7 @@ def metric_options(request: Request, name: str) -> Mapping[str, str]:
     return {**needed, **dict.fromkeys(taken.optional if taken else (), "option")}
 
 
-def used_metric_items(request: Request) -> Iterator[Item]:
+def used_metric_items(request: Request) -> Iterator[CompletionItem]:
     """Yield the metrics that a metric with options may use: Python functions and built-in metrics."""
     from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 
@@ -163,9 +163,9 @@ def used_metric_items(request: Request) -> Iterator[Item]:
         functions = functions_in(str(folder / item.label)) or ()
         metrics = [each for each in functions if any(name.endswith("_metric") for name in each.decorators)]
         for function in metrics:
-            yield Item(f"{item.label}:{function.name}", "function", 10, detail="metric")
+            yield CompletionItem(f"{item.label}:{function.name}", "function", 10, detail="metric")
     for name in BUILTIN_METRICS:
-        yield Item(name, "function", 20, detail="ready")
+        yield CompletionItem(name, "function", 20, detail="ready")
 
 
 def metric_documentation(request: Request, name: str) -> str:
@@ -181,7 +181,7 @@ def metric_documentation(request: Request, name: str) -> str:
     return next((markdown_prose(each.documentation) for each in functions if each.name == attribute), "")
 
 
-def evaluation_items(request: Request, path: tuple[str, ...]) -> Iterator[Item]:
+def evaluation_items(request: Request, path: tuple[str, ...]) -> Iterator[CompletionItem]:
     """Yield the allowed values at `path` of an evaluation prompt.
 
     Nothing for free text.
@@ -200,7 +200,7 @@ def evaluation_items(request: Request, path: tuple[str, ...]) -> Iterator[Item]:
         if path[1:] == ("type",):
             yield from table_items(TEMPLATE_TYPES)
         elif path[1:] == ("ice_token",):
-            yield Item(USUAL_ICE_MARK, "value", 10, detail="by custom")
+            yield CompletionItem(USUAL_ICE_MARK, "value", 10, detail="by custom")
         elif path[-1] in {"role", "fallback_role"}:
             yield from table_items(MESSAGE_ROLES if "messages" in path else DIALOGUE_ROLES)
     elif path in {("reader_cfg", "input_columns", ITEM), ("reader_cfg", "output_column")}:
@@ -213,7 +213,7 @@ _SAMPLES: Final = (".json", ".yml", ".yaml")
 KeyPath = tuple[str, ...]
 
 
-def value_items(request: Request, path: KeyPath, *, in_header: bool) -> Iterator[Item]:
+def value_items(request: Request, path: KeyPath, *, in_header: bool) -> Iterator[CompletionItem]:
     """Yield the allowed values at `path`; nothing for free text."""
     if in_header or request.kind is Kind.OBJECT:
         yield from _declared(request, path)
@@ -236,14 +236,14 @@ def is_list_of_values(request: Request, path: KeyPath, *, in_header: bool) -> bo
     return path[-1:] == (ITEM,) and types.startswith(("list", "any")) and "mappings" not in types
 
 
-def _roles(request: Request) -> Iterator[Item]:
+def _roles(request: Request) -> Iterator[CompletionItem]:
     known = request.snapshot.project(request.path).settings.roles
     for index, role in enumerate(dict.fromkeys([*known, *ROLES])):
         rank = (10 if role in known else 40) + index
-        yield Item(role, "enum", rank, is_deprecated=role in SUPERSEDED_ROLES)
+        yield CompletionItem(role, "enum", rank, is_deprecated=role in SUPERSEDED_ROLES)
 
 
-def _yes_or_no(request: Request, path: KeyPath, *, in_header: bool) -> Iterator[Item]:
+def _yes_or_no(request: Request, path: KeyPath, *, in_header: bool) -> Iterator[CompletionItem]:
     fact = keys_at(request.kind, path[:-1], in_header=in_header).get(path[-1]) if path else None
     if fact is not None and fact.type_words == "yes or no":
         yield from table_items({"true": "", "false": ""})
@@ -252,7 +252,7 @@ def _yes_or_no(request: Request, path: KeyPath, *, in_header: bool) -> Iterator[
 # -- headers and prompt objects --------------------------------------------------------------------
 
 
-def _declared(request: Request, path: KeyPath) -> Iterator[Item]:
+def _declared(request: Request, path: KeyPath) -> Iterator[CompletionItem]:
     source = _DECLARED.get(path)
     if len(path) > 2:  # noqa: PLR2004  (the name of an experiment or a metric)
         source = {"experiments": _EXPERIMENT, "metrics": _METRIC}.get(path[0], {}).get(path[2:], source)
@@ -290,55 +290,55 @@ def example_schema(request: Request, path: KeyPath) -> Mapping[str, Any]:
     return schema if isinstance(schema, dict) else {}
 
 
-def _schema_values(schema: Mapping[str, Any]) -> Iterator[Item]:
+def _schema_values(schema: Mapping[str, Any]) -> Iterator[CompletionItem]:
     values = schema.get("enum")
     for index, value in enumerate(values if isinstance(values, list) else ()):
         if isinstance(value, (str, int, float)) and not isinstance(value, bool):
-            yield Item(str(value), "enum", 10 + min(index, 80))
+            yield CompletionItem(str(value), "enum", 10 + min(index, 80))
     if schema.get("type") == "boolean":
         yield from table_items({"true": "", "false": ""})
 
 
-def _undeclared(request: Request) -> Iterator[Item]:
+def _undeclared(request: Request) -> Iterator[CompletionItem]:
     declared = declared_inputs(request)
     yield from name_items(
         {name: None for name in read_inputs(request) if name not in declared}, "read, not declared"
     )
 
 
-def _outputs(request: Request) -> Iterator[Item]:
+def _outputs(request: Request) -> Iterator[CompletionItem]:
     declared = declared_inputs(request)
     found = {key: None for each in request.declarations.examples for key in each.data if key not in declared}
     yield from name_items({str(name): None for name in found}, "key of the examples")
 
 
-def _encodings(_request: Request) -> Iterator[Item]:
+def _encodings(_request: Request) -> Iterator[CompletionItem]:
     from promptls.tokens import ENCODING_NAMES
 
     yield from table_items(dict.fromkeys(ENCODING_NAMES, ""))
 
 
-def _samples(request: Request) -> Iterator[Item]:
+def _samples(request: Request) -> Iterator[CompletionItem]:
     for item in file_paths(str(Path(request.path).parent), _SAMPLES):
         if item.label != "package.json":
             yield item
 
 
-def _python_files(request: Request) -> Iterator[Item]:
+def _python_files(request: Request) -> Iterator[CompletionItem]:
     yield from file_paths(str(Path(request.path).parent), (".py",))
 
 
-def _datasets(request: Request) -> Iterator[Item]:
+def _datasets(request: Request) -> Iterator[CompletionItem]:
     yield from file_paths(str(Path(request.path).parent), _DATASETS)
 
 
-def _engines(_request: Request) -> Iterator[Item]:
+def _engines(_request: Request) -> Iterator[CompletionItem]:
     from promptls.settings.header import Engine
 
     yield from table_items(dict.fromkeys(get_args(Engine), ""))
 
 
-def _dataset_columns(request: Request) -> Iterator[Item]:
+def _dataset_columns(request: Request) -> Iterator[CompletionItem]:
     """Yield the columns of the datasets of the file's experiments."""
     from promptls.datasets.dataset_files import known_columns
 
@@ -349,7 +349,7 @@ def _dataset_columns(request: Request) -> Iterator[Item]:
     yield from name_items({"response": None, **found}, "column")
 
 
-_Source = Callable[[Request], Iterator[Item]]
+_Source = Callable[[Request], Iterator[CompletionItem]]
 _DECLARED: Final[dict[KeyPath, _Source]] = {
     ("input_keys", ITEM): _undeclared,
     ("output_key",): _outputs,

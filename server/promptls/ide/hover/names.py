@@ -29,7 +29,7 @@ from promptls.semantic.flow.paths import Path as ValuePath
 from promptls.semantic.flow.paths import Step, is_no_input, parameter_of, without_views
 from promptls.semantic.flow.read_keys import access_path_of
 from promptls.semantic.flow.shapes import flow_of, resolved_at, shape_under
-from promptls.semantic.header import InputKey
+from promptls.semantic.header import DeclaredInput
 from promptls.semantic.names.file_names import chunk_bindings
 from promptls.semantic.names.mentions import TemplateReference, mention_at
 from promptls.semantic.names.scopes import Binding
@@ -412,7 +412,7 @@ def _variable_used_as(shape: Shape | None) -> str:
     return f", used as {markdown_prose(shape.words)}"
 
 
-def _declared(snapshot: Snapshot, path: str, name: str) -> tuple[str, InputKey] | None:
+def _declared(snapshot: Snapshot, path: str, name: str) -> tuple[str, DeclaredInput] | None:
     """Return the declaration of an input, in the file or in an entry template that includes it."""
     for candidate in dict.fromkeys([path, *snapshot.entries(path)]):
         template = snapshot.template(candidate)

@@ -7,13 +7,13 @@ from types import MappingProxyType
 from typing import Final
 
 from promptls.ide.refactor.file import add_header, convert_file, declare_input, input_keys_form
-from promptls.ide.refactor.refactoring import Offer, Selection
+from promptls.ide.refactor.refactoring import Offer, RefactorSelection
 from promptls.ide.refactor.sections import extract_section, inline_section, sort_parts
 from promptls.ide.refactor.tag_edits import extract_macro, wrap_in_for, wrap_in_if
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
-REFACTORINGS: Final[MappingProxyType[str, Callable[[Selection], Offer | None]]] = MappingProxyType(
+REFACTORINGS: Final[MappingProxyType[str, Callable[[RefactorSelection], Offer | None]]] = MappingProxyType(
     {
         "extract-section": extract_section,
         "inline-section": inline_section,
@@ -45,7 +45,7 @@ def offers(snapshot: Snapshot, path: str, span: Span) -> Iterator[tuple[str, Off
                 yield name, offer
 
 
-def place_at(snapshot: Snapshot, path: str, span: Span) -> Selection | None:
+def place_at(snapshot: Snapshot, path: str, span: Span) -> RefactorSelection | None:
     """Return the selection in a prompt file; None for other files."""
     template = snapshot.template(path)
-    return None if template is None else Selection(snapshot, path, template, span)
+    return None if template is None else RefactorSelection(snapshot, path, template, span)

@@ -9,7 +9,7 @@ from promptls.convert.formats import convert
 from promptls.convert.parts_template import flow
 from promptls.dialects.ragas.saved_prompt import form_of
 from promptls.ide.contract_formats import input_schema
-from promptls.ide.refactor.refactoring import Change, Offer, Selection, line_break, refused
+from promptls.ide.refactor.refactoring import Change, Offer, RefactorSelection, line_break, refused
 from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import Edit, File
 from promptls.semantic.header import OPENING
@@ -22,7 +22,7 @@ from promptls.workspace.contract import NeededInput, function_names, inputs_of
 from promptls.workspace.disk import ENDINGS
 
 
-def input_keys_form(place: Selection) -> Offer | None:
+def input_keys_form(place: RefactorSelection) -> Offer | None:
     """Return the conversion of `input_keys` to its other form, if the selection is in the declarations."""
     declarations = place.template.declarations
     entry = declarations.tree.entry("input_keys") if declarations.tree else None
@@ -53,7 +53,7 @@ def input_keys_form(place: Selection) -> Offer | None:
     return None
 
 
-def _mapping(place: Selection, names: list[str], column: int) -> str:
+def _mapping(place: RefactorSelection, names: list[str], column: int) -> str:
     """Return `input_keys` as a mapping in block style, with each schema on the line of its name."""
     needed = {each.name: each for each in inputs_of(place.snapshot, place.path)}
     indentation = " " * (column + 2)
@@ -70,14 +70,14 @@ def suggested(needed: NeededInput | None) -> dict[str, object]:
     return {"type": kind} if isinstance(kind, str) else {}
 
 
-def _has_comment(place: Selection, node: Node) -> bool:
+def _has_comment(place: RefactorSelection, node: Node) -> bool:
     return any(
         line.lstrip().startswith("#") or " #" in line
         for line in place.template.source.slice(node.span).splitlines()
     )
 
 
-def add_header(place: Selection) -> Offer | None:
+def add_header(place: RefactorSelection) -> Offer | None:
     """Return the insertion of a header in a parts template without one; offered on the first line."""
     if place.kind is not Kind.PARTS or place.template.header is not None:
         return None
@@ -86,7 +86,7 @@ def add_header(place: Selection) -> Offer | None:
     return Offer("Add a header that declares the inputs", "refactor.rewrite", lambda: added_header(place))
 
 
-def added_header(place: Selection, *also: str) -> Change:
+def added_header(place: RefactorSelection, *also: str) -> Change:
     """Return the edit that adds the header, with the names `also` among its inputs."""
     needed = {each.name: each for each in inputs_of(place.snapshot, place.path)}
     # If a function that callers pass were missing in the header, its calls would be reported.
@@ -108,7 +108,7 @@ def _name(path: str) -> str:
     return next((name[: -len(ending)] for ending in ENDINGS if name.endswith(ending)), name)
 
 
-def declare_input(place: Selection) -> Offer | None:
+def declare_input(place: RefactorSelection) -> Offer | None:
     """Return the addition of the variable at the cursor to `input_keys`; adds a header if there is none."""
     template = place.template
     found = template.source.located(place.span.start)
@@ -159,7 +159,7 @@ _FORMS: Final = {
 }
 
 
-def convert_file(place: Selection) -> Offer | None:
+def convert_file(place: RefactorSelection) -> Offer | None:
     """Return the conversion of the file to another format, in a new file; offered on the first line."""
     form = _FORMS.get(place.kind)
     if form is not None and form_of(place.template.declarations.data) is not None:
@@ -186,7 +186,7 @@ def convert_file(place: Selection) -> Offer | None:
     return Offer(title, "refactor.rewrite", lambda: Change((), {str(path): text}), makes_files=True)
 
 
-def _path(place: Selection, target: str) -> Path:
+def _path(place: RefactorSelection, target: str) -> Path:
     """Return an unused file name in the same folder."""
     file = Path(place.path)
     stem = next((file.name[: -len(end)] for end in ENDINGS if file.name.endswith(end)), file.stem)

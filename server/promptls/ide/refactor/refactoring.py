@@ -19,7 +19,7 @@ RefactoringKind = Literal["refactor.extract", "refactor.inline", "refactor.rewri
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class RefactorSelection:
     """A selection in a prompt file; empty if there is only a cursor."""
 
     snapshot: Snapshot

@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.dialects.prompt_poet.vocabulary import DEFAULT_ROLE
-from promptls.ide.refactor.refactoring import Change, Offer, Selection, line_break, part_region, refused
+from promptls.ide.refactor.refactoring import (
+    Change,
+    Offer,
+    RefactorSelection,
+    line_break,
+    part_region,
+    refused,
+)
 from promptls.lint.rule import Edit
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.mentions import TemplateReference
@@ -23,7 +30,7 @@ from promptls.text.positions import Span
 _FOLDER: Final = "sections"
 
 
-def extract_section(place: Selection) -> Offer | None:
+def extract_section(place: RefactorSelection) -> Offer | None:
     """Return the move of the selected part to a new file, which is included in its place."""
     if place.kind not in {Kind.PARTS, Kind.SECTION}:
         return None
@@ -59,13 +66,13 @@ def extract_section(place: Selection) -> Offer | None:
     return Offer(title, "refactor.extract", change, makes_files=True)
 
 
-def _root(place: Selection) -> Path | None:
+def _root(place: RefactorSelection) -> Path | None:
     """Return the folder that the file's includes are relative to: its own, or its entry templates'."""
     folders = {str(Path(entry).parent) for entry in place.snapshot.entries(place.path)}
     return Path(folders.pop()) if len(folders) == 1 else None
 
 
-def _file_name(place: Selection, folder: Path, part: str | None) -> str:
+def _file_name(place: RefactorSelection, folder: Path, part: str | None) -> str:
     parts = re.findall(r"[^\W_]+", (part or "part").lower())
     stem = "_".join(parts)[:50] or "part"
     if file_name_problem(stem) is not None:
@@ -76,7 +83,7 @@ def _file_name(place: Selection, folder: Path, part: str | None) -> str:
     return name
 
 
-def _reason(place: Selection, chunk: Chunk, region: Span, start: int) -> str:
+def _reason(place: RefactorSelection, chunk: Chunk, region: Span, start: int) -> str:
     """Return why the part would have a different meaning in a separate file; else an empty text."""
     events = [event for event in chunk_events(chunk) if event.span.start < region.end]
     inside = region.shifted(start)
@@ -101,7 +108,7 @@ def _reason(place: Selection, chunk: Chunk, region: Span, start: int) -> str:
     return ""
 
 
-def inline_section(place: Selection) -> Offer | None:
+def inline_section(place: RefactorSelection) -> Offer | None:
     """Return the replacement of the include at the selection with the text of the included file."""
     found = place.template.source.located(place.span.start)
     offset = place.span.start - found.start
@@ -143,7 +150,7 @@ def _text(section: Template) -> str:
 
 
 def _inline_section_reason(
-    place: Selection, reference: TemplateReference, section: Template, tag: Tag
+    place: RefactorSelection, reference: TemplateReference, section: Template, tag: Tag
 ) -> str:
     """Return why the text would have a different meaning at the include; else an empty text."""
     if not reference.with_context:
@@ -192,7 +199,7 @@ class _Movable(NamedTuple):
     is_fixed: bool
 
 
-def sort_parts(place: Selection) -> Offer | None:
+def sort_parts(place: RefactorSelection) -> Offer | None:
     """Return the reordering of consecutive parts with the same role: parts without variables come first.
 
     A part in a block, one that binds a name, and one followed by anything but blank lines is not moved, and
@@ -215,7 +222,7 @@ def _sorted(run: list[_Movable]) -> list[Edit]:
     return [Edit(Span(run[first].start, run[last].start + len(run[last].text)), text)]
 
 
-def _runs(place: Selection) -> list[list[_Movable]]:
+def _runs(place: RefactorSelection) -> list[list[_Movable]]:
     runs: list[list[_Movable]] = [[]]
     source = place.template.source
     depth = 0

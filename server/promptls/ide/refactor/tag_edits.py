@@ -6,7 +6,14 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.format.frame import is_blank, scalar_texts
-from promptls.ide.refactor.refactoring import Change, Offer, Selection, fresh_name, line_break, refused
+from promptls.ide.refactor.refactoring import (
+    Change,
+    Offer,
+    RefactorSelection,
+    fresh_name,
+    line_break,
+    refused,
+)
 from promptls.lint.rule import Edit
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, NameEvent, chunk_events
@@ -19,12 +26,12 @@ from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span, line_end
 
 
-def wrap_in_if(place: Selection) -> Offer | None:
+def wrap_in_if(place: RefactorSelection) -> Offer | None:
     """Return the wrapping of the selected lines in an `if` block."""
     return _wrap(place, "Wrap the lines in `if`", "if condition", "endif")
 
 
-def wrap_in_for(place: Selection) -> Offer | None:
+def wrap_in_for(place: RefactorSelection) -> Offer | None:
     """Return the wrapping of the selected lines in a `for` block."""
     return _wrap(place, "Wrap the lines in `for`", "for item in items", "endfor")
 
@@ -41,7 +48,7 @@ class _Lines(NamedTuple):
     continues: bool
 
 
-def _wrap(place: Selection, title: str, opening: str, closing: str) -> Offer | None:
+def _wrap(place: RefactorSelection, title: str, opening: str, closing: str) -> Offer | None:
     if place.kind is Kind.OTHER or not place.selected.strip():
         return None
     lines = _lines(place)
@@ -78,7 +85,7 @@ def _wrap(place: Selection, title: str, opening: str, closing: str) -> Offer | N
     return Offer(title, "refactor.rewrite", change)
 
 
-def _lines(place: Selection) -> _Lines:
+def _lines(place: RefactorSelection) -> _Lines:
     source = place.template.source
     first, last = source.line_column(place.span.start).line, source.line_column(place.span.end).line
     if last > first and source.line_column(place.span.end).column == 0:
@@ -109,7 +116,7 @@ def _texts(chunk: Chunk) -> Iterator[Span]:
     yield from scalar_texts(chunk)
 
 
-def _wrap_obstacle(place: Selection, lines: _Lines) -> str:
+def _wrap_obstacle(place: RefactorSelection, lines: _Lines) -> str:
     """Return why the lines cannot be wrapped; else an empty text."""
     source = place.template.source
     header = place.template.header
@@ -176,7 +183,7 @@ _TITLE: Final = "Extract the selection into a macro"
 _NAME: Final = "excerpt"
 
 
-def extract_macro(place: Selection) -> Offer | None:
+def extract_macro(place: RefactorSelection) -> Offer | None:
     """Return the extraction of the selection to a macro, with the variables that it reads as parameters."""
     if place.kind not in {Kind.PARTS, Kind.SECTION, Kind.TEXT} or not place.selected.strip():
         return None
@@ -208,7 +215,7 @@ def extract_macro(place: Selection) -> Offer | None:
     return Offer(_TITLE, "refactor.extract", change)
 
 
-def _top(place: Selection) -> int:
+def _top(place: RefactorSelection) -> int:
     """Return the offset after the header, or the start of the file."""
     header = place.template.header
     if header is not None:
@@ -216,7 +223,7 @@ def _top(place: Selection) -> int:
     return 1 if place.template.source.first_chunk.text.startswith("\ufeff") else 0
 
 
-def _parameters(place: Selection, chunk: Chunk, inside: Span) -> list[str]:
+def _parameters(place: RefactorSelection, chunk: Chunk, inside: Span) -> list[str]:
     """Return the variables that the selection reads without binding them, except for global ones."""
     called = {
         reference.name

@@ -11,7 +11,7 @@ from promptls.semantic.names.scopes import INJECTED
 from promptls.semantic.parts import chunk_items
 from promptls.semantic.printed_inputs import printed_inputs
 from promptls.semantic.template import Template
-from promptls.semantic.types.assignability import Constant, lacking, misfit_by_name
+from promptls.semantic.types.assignability import KnownValue, lacking, misfit_by_name
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
@@ -89,7 +89,7 @@ def call_objections(
             if place is not None:
                 yield Objection(call, "misfit", name, place, problem)
         for name, shape in passed.items() if not call.is_jinja else ():
-            if isinstance(shape, Constant) and isinstance(shape.value, str) and name in read:
+            if isinstance(shape, KnownValue) and isinstance(shape.value, str) and name in read:
                 yield from _broken(template, call, name, shape.value)
         for key in sorted(call.keys & INJECTED if not call.is_jinja else ()):
             yield Objection(call, "refused", key, start)

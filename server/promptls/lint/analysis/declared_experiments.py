@@ -32,14 +32,14 @@ class DeclaredExperiment(NamedTuple):
         return file.template.declarations.value_span("experiments", self.name, *path)
 
 
-class Objection(NamedTuple):
+class NameObjection(NamedTuple):
     """A problem with a name in an experiment, and the name that was probably meant, if any."""
 
     message: str
     meant: str | None = None
 
     @classmethod
-    def near(cls, message: str, name: str, candidates: Iterable[str]) -> Objection:
+    def near(cls, message: str, name: str, candidates: Iterable[str]) -> NameObjection:
         """Return the problem with `name`, suggesting the most similar candidate."""
         meant = nearest(name, candidates)
         return cls(message, None if meant == name else meant)
@@ -85,7 +85,7 @@ _OTHER_KEYS: Final = ("columns", "model")
 """The keys of a metric that are not options."""
 
 
-class Taken(NamedTuple):
+class MetricParameters(NamedTuple):
     """The parameters of a metric, without models that it uses; `takes_any` if it accepts any others too."""
 
     required: tuple[str, ...]
@@ -113,7 +113,7 @@ def named_metrics(file: File) -> dict[str, NamedMetric]:
     return {**file.project.metrics, **own}
 
 
-def taken_by(use: str, folder: Path) -> Taken | None:
+def taken_by(use: str, folder: Path) -> MetricParameters | None:
     """Return the parameters of a metric; None if unknown. Its file is relative to `folder`."""
     from promptls.metrics.grading import ASKED
 
@@ -126,14 +126,14 @@ def taken_by(use: str, folder: Path) -> Taken | None:
         if ready is None:
             return None
         parameters = metric_parameters(ready)
-        return Taken(_without(parameters.required, ASKED), _without(parameters.optional, ASKED))
+        return MetricParameters(_without(parameters.required, ASKED), _without(parameters.optional, ASKED))
     for function in functions_in(str(folder / file)) or ():
         if function.name == attribute and set(function.decorators) <= _DECORATORS:
             known = [each for each in function.parameters if each.kind in {"any", "keyword"}]
             required = [each.name for each in known if each.is_required]
             optional = [each.name for each in known if not each.is_required]
             takes_any = len(known) < len(function.parameters)
-            return Taken(_without(required, ASKED), _without(optional, ASKED), takes_any)
+            return MetricParameters(_without(required, ASKED), _without(optional, ASKED), takes_any)
     return None
 
 
@@ -170,7 +170,7 @@ _NAME: Final = re.compile(r"\bname\s*=(?!=)\s*(?:([\"'])(\w+)\1)?")
 """The `name` argument of a decorator that renames a metric, with the name if it is a literal."""
 
 
-def wrong_thresholds(declared: ExperimentKey, folder: Path) -> Iterator[tuple[str, Objection]]:
+def wrong_thresholds(declared: ExperimentKey, folder: Path) -> Iterator[tuple[str, NameObjection]]:
     """Yield the keys of `thresholds` that are not metrics of the experiment; files are relative to `folder`.
 
     Yield nothing if a metric may have a name that is only known after running its file.
@@ -188,7 +188,7 @@ def wrong_thresholds(declared: ExperimentKey, folder: Path) -> Iterator[tuple[st
     for name in missing:
         if name not in names:
             meant = renamed.get(name) or nearest(name, names)
-            yield name, Objection(f"the experiment has no metric `{name}`", meant)
+            yield name, NameObjection(f"the experiment has no metric `{name}`", meant)
 
 
 def _name(metric: str, folder: Path) -> str | None:

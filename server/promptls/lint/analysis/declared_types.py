@@ -11,7 +11,7 @@ from promptls.lint.rule import Edit, File, Finding, Fix
 from promptls.semantic.flow.paths import Each, Path, Step
 from promptls.semantic.flow.tag_flow import unplaced_events
 from promptls.semantic.flow.use import Compared, Use
-from promptls.semantic.header import InputKey
+from promptls.semantic.header import DeclaredInput
 from promptls.semantic.object_data import holds_printed, plain_data
 from promptls.semantic.types.schemas import schema_fault
 from promptls.semantic.types.shape import UNKNOWN
@@ -331,7 +331,7 @@ def _unquoted(compared: Compared, types: frozenset[str]) -> Iterator[Fix]:
         yield Fix("Remove the quotes", (Edit(compared.span, compared.value.strip()),), preferred=True)
 
 
-def may_differ(file: File, typed: Mapping[str, InputKey]) -> bool:
+def may_differ(file: File, typed: Mapping[str, DeclaredInput]) -> bool:
     """Return whether a comparison in the file may contradict a declaration, without analysing the file."""
     bound: frozenset[str] | None = None
     below: list[tuple[str, Any]] | None = None
@@ -358,7 +358,7 @@ def _is_refused(schema: Any, value: object) -> bool:
     return any(True for _ in never_equal(schema, use))
 
 
-def _all_below(typed: Mapping[str, InputKey]) -> list[tuple[str, Any]]:
+def _all_below(typed: Mapping[str, DeclaredInput]) -> list[tuple[str, Any]]:
     """Return all schemas nested in the inputs' schemas, with their property names; empty for elements."""
     found: list[tuple[str, Any]] = []
     stack: list[tuple[str, Any]] = [(name, key.schema) for name, key in typed.items()]

@@ -29,7 +29,7 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, nearest
 from promptls.workspace.contract import (
     IncludeChain,
-    Need,
+    NeededBy,
     certain_place,
     contract_of,
     function_names,
@@ -291,7 +291,7 @@ def _is_unfinished(template: Template, span: Span) -> bool:
     return tag_index is not None and bool(located.chunk.tags[tag_index].unclosed)
 
 
-def _first_reference(file: File, need: Need, name: str) -> RelatedInformation | None:
+def _first_reference(file: File, need: NeededBy, name: str) -> RelatedInformation | None:
     template = file.snapshot.template(need.path)
     if template is None:
         return None

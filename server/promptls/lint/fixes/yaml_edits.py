@@ -10,7 +10,7 @@ from typing import Final
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
 from promptls.lint.rule import Edit, File, Fix
-from promptls.semantic.header import InputKey
+from promptls.semantic.header import DeclaredInput
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.problem import SyntaxProblem
@@ -205,7 +205,7 @@ def _line_after(source: Source, last: int, first: int, written: str) -> Edit:
     return Edit(Span(end, end), f"\n{' ' * source.line_column(first).column}{written}")
 
 
-def removed_input(file: File, key: InputKey, *, preferred: bool = False) -> tuple[Fix, ...]:
+def removed_input(file: File, key: DeclaredInput, *, preferred: bool = False) -> tuple[Fix, ...]:
     """Return a fix that removes `key` from `input_keys`; none if its position cannot be determined."""
     tree = file.template.declarations.tree
     node = tree.value("input_keys") if tree else None

@@ -36,15 +36,15 @@ from promptls.rendering.source_map.filters import mapping_filters
 from promptls.rendering.source_map.lexer import (
     NO_SKELETON,
     Filled,
-    Group,
     Grouping,
     PlacedLexer,
+    TextSection,
     filled_in,
     skeleton_of,
 )
 from promptls.rendering.source_map.mapped_text import MappedMarkup, MappedText, method_leaves
 from promptls.rendering.source_map.mapping import RenderedMap
-from promptls.rendering.source_map.pieces import Deferred, FileNames, SourceFile
+from promptls.rendering.source_map.pieces import BoundNames, Deferred, SourceFile
 from promptls.rendering.source_map.read_values import joined
 from promptls.rendering.source_map.value_paths import Bindings
 from promptls.rendering.worker import MARK
@@ -68,11 +68,11 @@ class CompiledGroups:
         """Return the number of cached groups."""
         return len(self._compiled)
 
-    def groups(self, lexer: PlacedLexer, text: str) -> list[Group]:
+    def groups(self, lexer: PlacedLexer, text: str) -> list[TextSection]:
         """Return the groups of a text."""
         return self._groupings.setdefault(lexer, Grouping(lexer)).groups(text)
 
-    def code(self, environment: Any, path: str, name: str, group: Group) -> Filled:
+    def code(self, environment: Any, path: str, name: str, group: TextSection) -> Filled:
         """Return the compiled code of a group of the file at `path`, reused if the tags are the same."""
         key = path, group.text, group.is_last
         known = self._filled.get(key)
@@ -123,12 +123,12 @@ class MappedLoader(FolderLoader):
                 return self._assembled(environment, groups, name, path, given)
             except Exception:  # noqa: BLE001, S110 - compiling the whole text reports the error and its location
                 pass
-        return self._assembled(environment, [Group(text, 0, 0, is_last=True)], name, path, given)
+        return self._assembled(environment, [TextSection(text, 0, 0, is_last=True)], name, path, given)
 
     def _assembled(
         self,
         environment: Any,
-        groups: Iterable[Group],
+        groups: Iterable[TextSection],
         name: str,
         path: str,
         given: MutableMapping[str, Any],
@@ -154,7 +154,7 @@ class MappedLoader(FolderLoader):
         for each in bindings:
             for key, found in each.values.items():
                 values.setdefault(key, []).extend(found)
-        names = FileNames(
+        names = BoundNames(
             {
                 key: found[0]
                 for key, found in values.items()

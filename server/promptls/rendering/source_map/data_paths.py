@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from promptls.rendering.source_map.pieces import Item, Leaf, SourceFile, Turn
+from promptls.rendering.source_map.pieces import Leaf, ListItem, SourceFile, Turn
 
 DataPath: TypeAlias = tuple[Any, ...]
 """The name of an input, followed by keys and indices."""
@@ -75,7 +75,7 @@ class DataPaths:
         if leaf.file is None or leaf.site is None:
             return ()
         expression, turns = leaf.file.sites[leaf.site].expression, turns_of(leaf)
-        if type(leaf.value) is Item:
+        if type(leaf.value) is ListItem:
             path = self._listed(self._resolved(expression, leaf.file, turns), leaf.value)
             return () if path is None else (path,)
         return tuple(dict.fromkeys(self._paths(expression, leaf.file, turns, leaf.value)))
@@ -147,7 +147,7 @@ class DataPaths:
         is_character = isinstance(value, str) and len(value) == 1 and isinstance(known, str)
         return _is_same(known, value) or (is_character and value in known)
 
-    def _listed(self, of: DataPath | None, item: Item) -> DataPath | None:
+    def _listed(self, of: DataPath | None, item: ListItem) -> DataPath | None:
         """Return the path of an item of a list."""
         values = _NOTHING if of is None else self._value(of)
         if of is not None and isinstance(values, list | tuple):

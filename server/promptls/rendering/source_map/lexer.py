@@ -105,7 +105,7 @@ _SPACES: Final = frozenset({"whitespace"})
 _OPENS: Final = frozenset({"for", "if", "macro", "call", "filter", "with"})
 
 
-class Group(NamedTuple):
+class TextSection(NamedTuple):
     """A section of a template's text: its start, and its 0-based first line."""
 
     text: str
@@ -130,12 +130,12 @@ class Grouping:
         self._known: OrderedDict[str, _Unit] = OrderedDict()
         self._characters = 0
 
-    def groups(self, text: str) -> list[Group]:
+    def groups(self, text: str) -> list[TextSection]:
         """Return the groups of `text`; only one if it cannot be split."""
-        whole = [Group(text, 0, 0, is_last=True)]
+        whole = [TextSection(text, 0, 0, is_last=True)]
         if "\r" in text or _WHOLE.search(text):
             return whole
-        found: list[Group] = []
+        found: list[TextSection] = []
         start = line = depth = 0
         group = unit = ""
         for piece in _ITEM.split(text):
@@ -148,7 +148,7 @@ class Grouping:
             depth += known.depth
             group, unit = group + unit, ""
             if depth == 0:
-                found.append(Group(group, start, line, is_last=False))
+                found.append(TextSection(group, start, line, is_last=False))
                 start, line, group = start + len(group), line + group.count("\n"), ""
             elif depth < 0:
                 return whole

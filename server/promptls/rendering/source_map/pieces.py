@@ -37,7 +37,7 @@ class Site(NamedTuple):
     """The targets of a loop: a name, or a tuple of targets."""
 
 
-class FileNames(NamedTuple):
+class BoundNames(NamedTuple):
     """The names that a template file binds outside of loops."""
 
     aliases: dict[str, Expression]
@@ -54,7 +54,7 @@ class SourceFile:
         """Refer to the section of the file at `path` that begins at offset `start`."""
         self.path = path
         self.start = start
-        self.names = FileNames({}, frozenset())
+        self.names = BoundNames({}, frozenset())
         self.sites = tuple(Site(*site) for site in sites)
 
     @property
@@ -81,7 +81,7 @@ class Outer(NamedTuple):
     turn: Turn | None
 
 
-class Item(NamedTuple):
+class ListItem(NamedTuple):
     """A value at an index of a list."""
 
     at: int

@@ -16,7 +16,16 @@ from promptls.rendering.source_map.mapped_text import (
     concatenated,
     percent_leaves,
 )
-from promptls.rendering.source_map.pieces import Item, Leaf, Outer, Piece, SourceFile, Turn, unsure, within
+from promptls.rendering.source_map.pieces import (
+    Leaf,
+    ListItem,
+    Outer,
+    Piece,
+    SourceFile,
+    Turn,
+    unsure,
+    within,
+)
 
 _SIMPLE: Final = frozenset({int, float, bool, type(None)})
 _MAX_ITEMS: Final = 20_000
@@ -101,7 +110,7 @@ def read_items(value: Any, file: SourceFile, site: int, turn: Turn | None) -> An
         return read(value, file, site, turn)
     return type(value)(
         [
-            MappedText(each, [(each, file, site, turn, Item(index, each))]) if type(each) is str else each
+            MappedText(each, [(each, file, site, turn, ListItem(index, each))]) if type(each) is str else each
             for index, each in enumerate(value)
         ]
     )
@@ -114,7 +123,7 @@ def read_texts(value: Any, file: SourceFile, site: int, turn: Turn | None) -> An
     found: list[Any] = []
     for index, each in enumerate(value):
         text = each if type(each) is str else _known_text(each)
-        piece = (text, file, site, turn, Item(index, each))
+        piece = (text, file, site, turn, ListItem(index, each))
         found.append(each if text is None else MappedText(text, [piece]))
     return found
 

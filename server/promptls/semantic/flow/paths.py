@@ -185,7 +185,7 @@ def under_question(path: Path, tested: Path) -> Path:
     return (*with_optional_end(path[: last + 1], keeps_null=tested[last].keeps_null), *path[last + 1 :])
 
 
-class Parameter(NamedTuple):
+class MacroParameter(NamedTuple):
     """A parameter of a macro, or of the call block whose tag has this text."""
 
     owner: str
@@ -222,14 +222,14 @@ def is_macro(root: object) -> bool:
     return isinstance(root, str) and root.endswith(("(", "(caller"))
 
 
-def parameter_of(path: Path) -> Parameter | None:
+def parameter_of(path: Path) -> MacroParameter | None:
     """Return the parameter that a path begins at, or None."""
     root = path[0].key if path else None
     if not isinstance(root, str):
         return None
     owner, _, rest = root.rpartition("(")
     number, _, name = rest.partition(",")
-    return Parameter(owner, int(number), name) if owner and number.isdigit() else None
+    return MacroParameter(owner, int(number), name) if owner and number.isdigit() else None
 
 
 def callee_words(callee: Path) -> str:

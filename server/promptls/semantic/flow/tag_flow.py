@@ -11,7 +11,7 @@ from promptls.semantic.flow.paths import (
     NUMBERS_ROOT,
     VIEWS,
     Each,
-    Parameter,
+    MacroParameter,
     Path,
     Step,
     View,
@@ -187,7 +187,7 @@ class TagReader:
         """Yield the bindings inside a block: parameters of a macro or call block, and Jinja's own names."""
         owner = statement.name if statement.keyword == "macro" else self._text
         for number, item in enumerate(statement.parameters):
-            yield Bind(item.name, (Step(Parameter(owner, number, item.name).root),) if owner else ())
+            yield Bind(item.name, (Step(MacroParameter(owner, number, item.name).root),) if owner else ())
         for name in _IMPLIED.get(statement.keyword, ()):
             yield Bind(name, (Step(caller_root(owner)),) if name == "caller" and owner else ())
 

@@ -13,13 +13,13 @@ _MAX_ROWS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Constant(Shape):
+class KnownValue(Shape):
     """A text, number, boolean or None whose `value` is known."""
 
     value: object = None
 
 
-NOTHING: Final = Constant("unknown", value=None)
+NOTHING: Final = KnownValue("unknown", value=None)
 """None itself, which is of no kind that templates require."""
 
 
@@ -31,7 +31,7 @@ def constant(value: object) -> Shape:
     if value is None:
         return NOTHING
     kind = next((kind for types, kind in kinds if isinstance(value, types)), None)
-    return Shape() if kind is None else Constant(kind, value=value)
+    return Shape() if kind is None else KnownValue(kind, value=value)
 
 
 def rows(shapes: Iterable[Shape]) -> Shape:
@@ -58,7 +58,7 @@ def given_value(value: Any) -> Shape:
 
 def is_false(value: Shape) -> bool:
     """Return whether a value is certainly falsy."""
-    if isinstance(value, Constant):
+    if isinstance(value, KnownValue):
         return not value.value
     return (value.kind == "list" and value.element is None) or value == Shape("mapping")
 
@@ -81,7 +81,7 @@ def _holds(need: Need, beside: Mapping[str, Shape], is_open: bool) -> bool:
             return not is_open and not need.is_among and index + 1 == len(need.path)
         value = found
         beside, is_open = dict(value.keys), value.kind != "mapping" or value.element is not None
-    if isinstance(value, Constant):
+    if isinstance(value, KnownValue):
         return (value.value in need.values) is need.is_among
     return value.kind in {"list", "mapping"} and not need.is_among
 

@@ -11,7 +11,7 @@ from promptls.models.opening import find_model
 from promptls.preview import preview_wire
 from promptls.preview.preview_answers import committed, rows_of, tokens_of
 from promptls.preview.preview_result import (
-    PreviewChoice,
+    RenderingChoice,
     chosen_sample,
     failure_json,
     preview_job,
@@ -45,7 +45,7 @@ async def preview(
     `failure` is the reason if there is none, and `leftOut` names what was not run because it is not trusted.
     """
     path = prompt_path(context, arguments)
-    choice = PreviewChoice.from_json(arguments)
+    choice = RenderingChoice.from_json(arguments)
     left_out = await trust.left_out(path)
 
     def made_job(snapshot: Snapshot) -> tuple[Sample, RenderJob]:
@@ -85,7 +85,7 @@ async def preview_committed(
     path = prompt_path(context, arguments)
     snapshot = context.snapshot
     render = partial(renderings.render, snapshot)
-    return await committed(snapshot, path, PreviewChoice.from_json(arguments), render)
+    return await committed(snapshot, path, RenderingChoice.from_json(arguments), render)
 
 
 async def tokens(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lsprotocol import types
 
 from promptls.ide.callables import signature_help as help_at
-from promptls.ide.completion import CompletionList, Item, complete
+from promptls.ide.completion import CompletionItem, CompletionList, complete
 from promptls.ide.completion.documentation import documentation
 from promptls.ide.settings_file import complete_settings, is_settings_file
 from promptls.semantic.kind import Kind
@@ -110,7 +110,7 @@ def _list_json(
     return answer
 
 
-def _item_json(context: Context, item: Item, index: int) -> dict[str, Any]:
+def _item_json(context: Context, item: CompletionItem, index: int) -> dict[str, Any]:
     """Return an item without its text."""
     capabilities = context.capabilities
     kind = _ITEM_KINDS[item.kind]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from promptls.metrics.grading import NoVerdictError, read_verdict
-from promptls.models.model import Embeddings
+from promptls.models.model import EmbeddingResult
 from promptls.models.opening import MiniLm
 from promptls.testset.graph import Node
 from promptls.testset.scenarios import extraction_messages
@@ -106,10 +106,10 @@ _DIGITS: Final = 5
 _BATCH: Final = 16
 
 
-class EmbeddingModel(Protocol):
+class TextEmbedder(Protocol):
     """The interface of embedding models: a model of promptls, or any object with this method."""
 
-    async def embed(self, texts: Sequence[str]) -> Embeddings:
+    async def embed(self, texts: Sequence[str]) -> EmbeddingResult:
         """Return the vectors of the texts, in order; raises `ModelError`."""
 
 
@@ -120,7 +120,7 @@ class EmbeddingExtractor:
     `most` characters are sufficient to represent the subject of a text, and much faster.
     """
 
-    embedder: EmbeddingModel = field(default_factory=MiniLm)
+    embedder: TextEmbedder = field(default_factory=MiniLm)
     name: str = "embedding"
     most: int = 400
 

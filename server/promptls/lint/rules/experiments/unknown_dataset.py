@@ -58,7 +58,7 @@ from pathlib import Path
 from typing import Final
 
 from promptls.datasets.dataset_files import SUFFIXES
-from promptls.lint.analysis.declared_experiments import Objection, declared_experiments
+from promptls.lint.analysis.declared_experiments import NameObjection, declared_experiments
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.security.files import current_scope, is_file, is_folder
@@ -70,7 +70,7 @@ _DATASET_ENDINGS: Final = (".csv", ".jsonl", ".ndjson", ".parquet")
 
 def check(file: File) -> Iterator[Finding]:
     """Yield the datasets that cannot be read, at the places of their names."""
-    found: dict[Span, Objection] = {}
+    found: dict[Span, NameObjection] = {}
     for experiment in declared_experiments(file):
         span = experiment.span(file, "dataset")
         objection = dataset_objection(experiment.declared.dataset, experiment.dataset, "this prompt")
@@ -80,7 +80,7 @@ def check(file: File) -> Iterator[Finding]:
         yield objection.finding(file, span)
 
 
-def dataset_objection(named: str, dataset: Path, beside: str) -> Objection | None:
+def dataset_objection(named: str, dataset: Path, beside: str) -> NameObjection | None:
     """Return the problem of the dataset at the path `dataset`, written as `named`; None if it can be read.
 
     `beside` describes the folder or file that the path is relative to.
@@ -88,7 +88,7 @@ def dataset_objection(named: str, dataset: Path, beside: str) -> Objection | Non
     from promptls.datasets.dataset_files import known_columns, known_failure
 
     if not named.strip():
-        return Objection("no dataset is named")
+        return NameObjection("no dataset is named")
     if not current_scope().allows(dataset):
         return None
     if not is_file(dataset):
@@ -99,13 +99,13 @@ def dataset_objection(named: str, dataset: Path, beside: str) -> Objection | Non
             message = f"`{named}` is a folder"
         slashes = named.replace("\\", "/")
         is_meant = slashes != named and is_file(dataset.parent / slashes)
-        return Objection(message, slashes if is_meant else _meant(dataset, named))
+        return NameObjection(message, slashes if is_meant else _meant(dataset, named))
     failure = known_columns(dataset).failure or known_failure(dataset)
     if failure is None:
         return None
     line = f" in line {failure.place.line + 1}" if failure.place and failure.place.line is not None else ""
     remedy = f"; {failure.remedy}" if dataset.suffix.lower() not in SUFFIXES else ""
-    return Objection(f"`{named}` cannot be read{line}: {failure.message}{remedy}")
+    return NameObjection(f"`{named}` cannot be read{line}: {failure.message}{remedy}")
 
 
 def _meant(dataset: Path, named: str) -> str | None:

@@ -62,7 +62,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.analysis.declared_experiments import (
-    Objection,
+    NameObjection,
     declared_experiments,
     named_metrics,
     wrong_options,
@@ -121,7 +121,7 @@ def _in_named(file: File, name: str, metric: NamedMetric, folder: Path) -> Itera
         keys = ("metrics", name, "columns") if wrong.below else ("metrics", name)
         option = _key_span(file, keys, wrong.name)
         if option is not None:
-            yield Objection(wrong.message, wrong.meant).finding(file, option)
+            yield NameObjection(wrong.message, wrong.meant).finding(file, option)
 
 
 def _key_span(file: File, path: tuple[str, ...], key: str) -> Span | None:
@@ -132,7 +132,7 @@ def _key_span(file: File, path: tuple[str, ...], key: str) -> Span | None:
     return entry.key.span if entry is not None else None
 
 
-def metric_objection(name: str, folder: Path, beside: str, named: Iterable[str] = ()) -> Objection | None:
+def metric_objection(name: str, folder: Path, beside: str, named: Iterable[str] = ()) -> NameObjection | None:
     """Return the problem of a metric's name, or None; its file is relative to `folder`.
 
     `beside` describes the folder for messages; `named` are the names of metrics with options.
@@ -146,33 +146,33 @@ def metric_objection(name: str, folder: Path, beside: str, named: Iterable[str] 
         if name in BUILTIN_METRICS:
             return None
         if name.endswith(".py"):
-            return Objection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
+            return NameObjection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
         own = _own_metric(name, folder)
         if own is not None:
-            return Objection(f"a metric of one's own is `file.py:function`, and not `{name}`", own)
-        return Objection.near(f"there is no metric `{name}`", name, [*named, *BUILTIN_METRICS])
+            return NameObjection(f"a metric of one's own is `file.py:function`, and not `{name}`", own)
+        return NameObjection.near(f"there is no metric `{name}`", name, [*named, *BUILTIN_METRICS])
     if not attribute:
-        return Objection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
+        return NameObjection(f"`{name}` names no function: a metric of one's own is `file.py:function`")
     path = folder / file
     if not current_scope().allows(path):
         return None
     if not is_file(path) and "\\" in file and is_file(folder / file.replace("\\", "/")):
         slashes = f"{file.replace(_BACKSLASH, '/')}:{attribute}"
-        return Objection(f"there is no file `{file}` beside {beside}", slashes)
+        return NameObjection(f"there is no file `{file}` beside {beside}", slashes)
     if not is_file(path):
         others = [other for other in names_in(path.parent) if other.endswith(".py")]
         names = [f"{(Path(file).parent / other).as_posix()}:{attribute}" for other in others]
-        return Objection.near(f"there is no file `{file}` beside {beside}", name, names)
+        return NameObjection.near(f"there is no file `{file}` beside {beside}", name, names)
     functions = {
         function.metric_name or function.name: function.name for function in functions_in(str(path)) or ()
     }
     if attribute in plain_names(str(path)):
-        return Objection(f"`{attribute}` of `{file}` is no function")
+        return NameObjection(f"`{attribute}` of `{file}` is no function")
     known = names_of_module(str(path))
     if known is None or attribute in known:
         return None
     meant = functions.get(attribute) or nearest(attribute, functions.values())
-    return Objection(f"`{file}` has no `{attribute}`", f"{file}:{meant}" if meant else None)
+    return NameObjection(f"`{file}` has no `{attribute}`", f"{file}:{meant}" if meant else None)
 
 
 def _own_metric(name: str, folder: Path) -> str | None:

@@ -56,7 +56,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from promptls.lint.analysis.declared_experiments import Objection, declared_experiments
+from promptls.lint.analysis.declared_experiments import NameObjection, declared_experiments
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule
 from promptls.text.errors import UsageError
 from promptls.text.suggest import is_close, nearest
@@ -85,7 +85,7 @@ def _unknown(file: File) -> Iterator[Finding]:
                 yield objection.finding(file, span)
 
 
-def metric_models(metric: NamedMetric, project: Project) -> Iterator[tuple[str, Objection]]:
+def metric_models(metric: NamedMetric, project: Project) -> Iterator[tuple[str, NameObjection]]:
     """Yield the options of a metric that name an unknown model, each with the problem."""
     judge = model_objection(metric.model, project) if metric.model else None
     if judge is not None:
@@ -96,7 +96,7 @@ def metric_models(metric: NamedMetric, project: Project) -> Iterator[tuple[str, 
         yield "embeddings", maker
 
 
-def _embeddings_objection(name: str, project: Project) -> Objection | None:
+def _embeddings_objection(name: str, project: Project) -> NameObjection | None:
     """Return the problem of the name of an embedding model, or None."""
     from promptls.models.opening import LOCAL_EMBEDDINGS, find_embeddings
     from promptls.models.providers import TABLE
@@ -104,12 +104,12 @@ def _embeddings_objection(name: str, project: Project) -> Objection | None:
     try:
         reference = find_embeddings(name, project.models)
     except UsageError as refused:
-        return Objection.near(refused.message, name, [*project.models, LOCAL_EMBEDDINGS])
+        return NameObjection.near(refused.message, name, [*project.models, LOCAL_EMBEDDINGS])
     makes_some = reference.name == LOCAL_EMBEDDINGS or TABLE[reference.provider].route == "chat"
-    return None if makes_some else Objection(f"`{name}` makes no embeddings", LOCAL_EMBEDDINGS)
+    return None if makes_some else NameObjection(f"`{name}` makes no embeddings", LOCAL_EMBEDDINGS)
 
 
-def model_objection(name: str, project: Project) -> Objection | None:
+def model_objection(name: str, project: Project) -> NameObjection | None:
     """Return the problem of a model's name; None if a provider or the project's `models` knows the model."""
     from promptls.models.local import LOCAL_MODELS
     from promptls.models.opening import find_model
@@ -118,33 +118,35 @@ def model_objection(name: str, project: Project) -> Objection | None:
         find_model(name, project.models)
     except UsageError as refused:
         known = [*project.models, *(f"local:{model}" for model in LOCAL_MODELS), "echo"]
-        found = Objection.near(refused.message, name, known)
+        found = NameObjection.near(refused.message, name, known)
         is_settled = name in project.models or found.meant is not None
         return found if is_settled else _foreign_notation(name) or found
     model = name.partition(":")[2]
     if name not in project.models and model != model.strip():
-        return Objection(f"the name of the model in `{name}` begins or ends with a space", _joined(name))
+        return NameObjection(f"the name of the model in `{name}` begins or ends with a space", _joined(name))
     return None
 
 
-def _foreign_notation(name: str) -> Objection | None:
+def _foreign_notation(name: str) -> NameObjection | None:
     """Return the problem of a model's name in the notation of another tool; None if it is not one."""
     from promptls.models.opening import PROVIDERS
 
     if name in PROVIDERS:
-        return Objection(f"`{name}` is a provider: a model is named `{name}:` and the provider's name for it")
+        return NameObjection(
+            f"`{name}` is a provider: a model is named `{name}:` and the provider's name for it"
+        )
     provider, mark, model = next(
         (found for sign in ":/" if (found := name.partition(sign))[1]), (name, "", "")
     )
     if not mark:
-        return Objection(
+        return NameObjection(
             f"there is no model `{name}`: it is one of the project's `models`, or `provider:model`"
         )
     known = nearest(provider.replace("_", ""), PROVIDERS)
     meant = f"{known}:{model.strip()}"
     if not model.strip() or meant == name or known is None or not is_close(provider.replace("_", ""), known):
         return None
-    return Objection(f"there is no model `{name}`", meant)
+    return NameObjection(f"there is no model `{name}`", meant)
 
 
 def _joined(name: str) -> str:

@@ -51,7 +51,7 @@ from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInf
 from promptls.semantic.flow.paths import Path
 from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.flow.use import Use
-from promptls.semantic.header import InputKey
+from promptls.semantic.header import DeclaredInput
 from promptls.semantic.types.schemas import shape_of_schema
 from promptls.semantic.types.shape import Shape
 from promptls.text.positions import Span
@@ -81,7 +81,7 @@ def check(file: File) -> Iterator[Finding]:
             yield each
 
 
-def _declarations(file: File) -> Iterator[tuple[str, Mapping[str, InputKey], str]]:
+def _declarations(file: File) -> Iterator[tuple[str, Mapping[str, DeclaredInput], str]]:
     """Yield the typed inputs of the files whose declarations apply, each with a description of the file.
 
     A file without declared inputs is checked against the declarations of the templates that include it.
@@ -100,13 +100,13 @@ def _declarations(file: File) -> Iterator[tuple[str, Mapping[str, InputKey], str
         yield chain.entry, typed, f" (in `{PurePath(chain.entry).name}`, which this file is included from)"
 
 
-def _typed(inputs: tuple[InputKey, ...], bound: frozenset[str]) -> dict[str, InputKey]:
+def _typed(inputs: tuple[DeclaredInput, ...], bound: frozenset[str]) -> dict[str, DeclaredInput]:
     return {
         key.name: key for key in inputs if not _RESTRICTING.isdisjoint(key.schema) and key.name not in bound
     }
 
 
-def _mismatches(file: File, typed: Mapping[str, InputKey]) -> Iterator[tuple[Use, Finding]]:
+def _mismatches(file: File, typed: Mapping[str, DeclaredInput]) -> Iterator[tuple[Use, Finding]]:
     """Yield the uses of inputs that contradict their types, each with a description of the problem."""
     if not typed:
         return
@@ -144,7 +144,7 @@ def _keys(path: Path) -> tuple[object, ...]:
     return tuple(step.key for step in path)
 
 
-def _is_doubtful(key: InputKey, used: Shape) -> bool:
+def _is_doubtful(key: DeclaredInput, used: Shape) -> bool:
     """Return whether a use of an input may contradict its type; an input without a type allows anything."""
     return "type" in key.schema and _may_differ(shape_of_schema(key.schema), used, key.schema)
 

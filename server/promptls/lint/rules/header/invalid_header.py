@@ -40,7 +40,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES
-from promptls.lint.analysis.declared_experiments import Objection
+from promptls.lint.analysis.declared_experiments import NameObjection
 from promptls.lint.analysis.declared_types import keywords_problems, schema_problems
 from promptls.lint.fixes.misspellings import misspelt, near_file
 from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule
@@ -70,7 +70,9 @@ def check(file: File) -> Iterator[Finding]:
         path = functions_path(file.snapshot, file.path)
         if path is not None and not file.snapshot.exists(path):
             meant = near_file(Path(path), functions, (".py",))
-            yield Objection(f"there is no file `{functions}` beside this template", meant).finding(file, span)
+            yield NameObjection(f"there is no file `{functions}` beside this template", meant).finding(
+                file, span
+            )
 
 
 def _fixes(file: File, problem: HeaderProblem) -> tuple[Fix, ...]:

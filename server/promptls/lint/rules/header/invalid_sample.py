@@ -54,7 +54,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptls.lint.analysis.declared_experiments import Objection
+from promptls.lint.analysis.declared_experiments import NameObjection
 from promptls.lint.analysis.declared_types import declared_types, is_of_type
 from promptls.lint.analysis.unmatched_names import needed_inputs
 from promptls.lint.fixes.misspellings import near_file
@@ -83,7 +83,7 @@ def check(file: File) -> Iterator[Finding]:
         return
     if not is_file(named_file) and not is_folder(named_file):
         meant = near_file(named_file, named, (".json", ".yml", ".yaml"))
-        yield Objection(f"there is no file `{named}` beside this prompt", meant).finding(file, span)
+        yield NameObjection(f"there is no file `{named}` beside this prompt", meant).finding(file, span)
         return
     try:
         samples = file_samples(file.template, file.path)

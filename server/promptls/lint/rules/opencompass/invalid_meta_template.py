@@ -47,7 +47,7 @@ from typing import Final
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.fixes.yaml_edits import BLANK, as_list, key_behind
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
-from promptls.semantic.evaluation_file import Form, MetaTemplate, evaluation_of, meta_template_of
+from promptls.semantic.evaluation_file import DeclaredMetaTemplate, Form, evaluation_of, meta_template_of
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text, scalar_text
 from promptls.text.suggest import is_close
@@ -75,7 +75,7 @@ def check(chunk: Chunk) -> Iterator[Finding]:
         yield Finding(evaluation.meta.key.span, message)
 
 
-def _in_meta(chunk: Chunk, entry: Entry, meta: MetaTemplate | None) -> Iterator[Finding]:
+def _in_meta(chunk: Chunk, entry: Entry, meta: DeclaredMetaTemplate | None) -> Iterator[Finding]:
     value = entry.value
     if meta is not None:
         yield from _roles(chunk, meta)
@@ -97,7 +97,7 @@ def _typo_of_round(value: Mapping) -> Entry | None:
     return next((entry for entry in value.entries if is_close(key_text(entry) or "", "round")), None)
 
 
-def _roles(chunk: Chunk, meta: MetaTemplate) -> Iterator[Finding]:
+def _roles(chunk: Chunk, meta: DeclaredMetaTemplate) -> Iterator[Finding]:
     seen: set[str] = set()
     for turn in (*meta.rounds, *meta.reserved):
         value = turn.value("role")

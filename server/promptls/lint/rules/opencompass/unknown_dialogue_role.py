@@ -58,10 +58,10 @@ from promptls.dialects.opencompass.vocabulary import DIALOGUE_ROLES, LABEL_INFER
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Rule, each_chunk
 from promptls.semantic.evaluation_file import (
+    DeclaredMetaTemplate,
     Evaluation,
     EvaluationTemplate,
     Form,
-    MetaTemplate,
     evaluation_of,
     turns_in,
 )
@@ -122,7 +122,7 @@ def _in_messages(messages: object) -> Iterator[Finding]:
                 yield misspelt(value.span, message, role, MESSAGE_ROLES)
 
 
-def _in_meta(turn: Mapping, section: str, meta: MetaTemplate) -> Iterator[Finding]:
+def _in_meta(turn: Mapping, section: str, meta: DeclaredMetaTemplate) -> Iterator[Finding]:
     value, fallback = turn.value("role"), scalar_text(turn.value("fallback_role"))
     role = scalar_text(value)
     if value is None or role is None or meta.is_unsure:
@@ -142,7 +142,9 @@ def _in_meta(turn: Mapping, section: str, meta: MetaTemplate) -> Iterator[Findin
         yield from _unknown(turn, value.span, message, role, meta)
 
 
-def _unknown(turn: Mapping, span: Span, message: str, role: str, meta: MetaTemplate) -> Iterator[Finding]:
+def _unknown(
+    turn: Mapping, span: Span, message: str, role: str, meta: DeclaredMetaTemplate
+) -> Iterator[Finding]:
     yield misspelt(span, message, role, [each for each in meta.round_roles if is_typo(role, each)])
 
 

@@ -55,7 +55,7 @@ from promptls.semantic.printed_inputs import (
     schema_at,
     shape_kind,
 )
-from promptls.semantic.types.assignability import Constant
+from promptls.semantic.types.assignability import KnownValue
 from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.chunk import Chunk, Located
 from promptls.text.errors import UserError
@@ -149,7 +149,7 @@ def _multiline_inputs(file: File) -> dict[str, str]:
     found: dict[str, str] = {}
     for call in calls_to(file.snapshot, file.path):
         for name, shape in call.given:
-            if isinstance(shape, Constant) and _has_line_break(shape.value):
+            if isinstance(shape, KnownValue) and _has_line_break(shape.value):
                 found[name] = f"`{PurePath(call.file).name}` gives"
     for sample in _samples(file):
         found |= {
