@@ -17,6 +17,31 @@ def test_the_capitalized_keys_of_a_prompt_object_are_reported() -> None:
     assert [text for _, text in near.edits] == ["instruction", "input_keys", "output_key"]
 
 
+PART = "- name: a\n  role: user\n  content: Where is my invoice?\n"
+NEAR = {
+    "a tag with white space": (
+        "{ % if a %}\n" + PART + "{% endif %}\n",
+        "{% if a %}\n" + PART + "{% endif %}\n",
+    ),
+    "a key of another program": (PART.replace("content", "text"), PART),
+}
+
+
+@pytest.mark.parametrize(("text", "meant"), NEAR.values(), ids=NEAR)
+def test_the_edits_make_it_a_prompt(text: str, meant: str) -> None:
+    near = near_prompt(text)
+    assert near is not None
+    for span, new in reversed(near.edits):
+        text = text[: span.start] + new + text[span.end :]
+    assert text == meant
+
+
+def test_marks_of_a_merge_conflict_are_reported_without_an_edit() -> None:
+    near = near_prompt(f"<<<<<<< HEAD\n{PART}=======\n{PART}>>>>>>> other\n")
+    assert near is not None
+    assert (near.span.start, near.span.end, near.edits) == (0, 12, ())
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -25,6 +50,7 @@ def test_the_capitalized_keys_of_a_prompt_object_are_reported() -> None:
         "instructions: Call the customer.\ndescription: A task\n",
         "template:\n  - name: a\n    src: b\n",
         "name: a\nvalue: b\n",
+        "- name: a\n  text: b\n",
     ],
 )
 def test_other_texts_are_left_alone(text: str) -> None:

@@ -34,6 +34,7 @@ from promptls.lint.analysis.suppression import silenced_by
 from promptls.lint.registry import RULES
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix
 from promptls.lint.rules.jinja.unresolved_import import RULE as UNRESOLVED_IMPORT
+from promptls.lint.rules.parts.unrecognized_prompt import RULE as UNRECOGNIZED_PROMPT
 from promptls.lint.runner import check, severity_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
@@ -353,6 +354,8 @@ _MARKS: Final = ("infer_cfg", "meta_template", "read_base")
 _KEYS: Final = ("reader_cfg", "infer_cfg")
 _KNOWN_CLASSES: Final = frozenset({*INFERENCERS, *MORE_INFERENCERS, *RETRIEVERS, *TEMPLATE_TYPES})
 _MAX_PROMPTS: Final = 400
+_MAX_EVALUATORS: Final = 4
+"""How deep evaluators contain others."""
 _RULES: Final = tuple(rule for rule in RULES if rule.kinds == EVALUATION_KINDS)
 
 
@@ -435,11 +438,27 @@ def _prompts(names: Names) -> Iterator[Mapping[str, Any]]:
     """Yield the prompts to check: those of datasets, and the meta templates of models."""
     for dataset in configured(names):
         yield {key: _without_none(dataset[key]) for key in _KEYS if key in dataset}
+        for template in _judge_templates(dataset.get("eval_cfg")):
+            yield {"infer_cfg": {"prompt_template": template, **_JUDGED}}
     with_meta = {
         id(model["meta_template"]): model for model in models_among(names) if "meta_template" in model
     }
     for model in with_meta.values():
         yield {"models": [{key: model[key] for key in ("type", "meta_template") if key in model}]}
+
+
+_JUDGED: Final = {"retriever": {"type": "ZeroRetriever"}, "inferencer": {"type": "GenInferencer"}}
+
+
+def _judge_templates(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
+    """Yield the templates from which an evaluator writes the prompts of its judge."""
+    if not isinstance(value, dict) or depth > _MAX_EVALUATORS:
+        return
+    template = value.get("prompt_template")
+    if isinstance(template, dict) and isinstance(template.get("template"), dict | str):
+        yield template
+    for each in value.values():
+        yield from _judge_templates(each, depth + 1)
 
 
 def _without_none(value: Any) -> Any:
@@ -530,11 +549,33 @@ def findings_of_file(snapshot: Snapshot, path: str) -> FileFindings:
     project = snapshot.project(path)
     configured = findings_in_configuration(text, ConfigurationFiles(path, project), project.settings)
     called = findings_in_calls(snapshot, path, text)
+    if configured is None and called is None and not project.excludes(path):
+        broken = _broken_configuration(text, project.settings)
+        if broken is not None:
+            return FileFindings(Kind.OTHER, (broken,), ())
     if (configured is None and called is None) or project.excludes(path):
         return FileFindings(Kind.OTHER, (), ())
     return _without_suppressed(
         Kind.PROGRAM if configured is None else Kind.EVALUATION, text, (*(configured or ()), *(called or ()))
     )
+
+
+def _broken_configuration(text: str, project: Project) -> Finding | None:
+    """Return the syntax error of a configuration that Python cannot parse."""
+    severity = severity_of(UNRECOGNIZED_PROMPT, project)
+    if severity is None or "infer_cfg" not in text:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text.removeprefix("\ufeff"))
+    except SyntaxError as error:
+        line = Source.of(text).line_span(min(max(error.lineno or 1, 1) - 1, text.count("\n")))
+        message = f"this looks like an OpenCompass configuration, but it is no Python: {error.msg}"
+        return Finding(line, message, rule=UNRECOGNIZED_PROMPT.name, severity="error")
+    except (ValueError, RecursionError, MemoryError):
+        return None
+    return None
 
 
 def findings_of_program(

@@ -312,7 +312,10 @@ def _has_indented_parts(chunk: Chunk) -> bool:
 
 def _json_kind(keys: frozenset[str]) -> Kind:
     """Return the kind of a JSON file; other programs use JSON too, so one characteristic is not enough."""
-    if "instruction" in keys and keys & (_OBJECT_KEYS | NEWER_FILE_KEYS) and are_of_object(keys):
+    own = keys & (_OBJECT_KEYS | NEWER_FILE_KEYS)
+    if "instruction" in keys and own and are_of_object(keys):
+        return Kind.OBJECT
+    if len(own - {"instruction"}) > 1 and any(is_close(key, "instruction") for key in keys - own):
         return Kind.OBJECT
     if keys >= METRIC_FILE_KEYS:
         return Kind.OBJECT

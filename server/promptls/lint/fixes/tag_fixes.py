@@ -382,6 +382,10 @@ def _closed(tag: Tag, start: int) -> Fix:
         return Fix("Insert `}`", (Edit(place, "}"),), preferred=True)
     if lone and tag.unclosed == "%}":
         place = Span(start + lone.end() - 1, start + lone.end())
+        before = tag.text[: lone.end() - 1]
+        if before.rstrip().endswith("%"):
+            blank = Span(start + len(before.rstrip()), start + len(before))
+            return Fix("Remove the white space", (Edit(blank, ""),), preferred=True)
         return Fix("Change `}` to `%}`", (Edit(place, "%}"),), preferred=True)
     missing = tag.unclosed[1:] if tag.text.endswith(tag.unclosed[0]) and len(tag.text) > 2 else tag.unclosed  # noqa: PLR2004 - an opening delimiter
     space = "" if tag.text[-1:] in {" ", tag.unclosed[0]} else " "

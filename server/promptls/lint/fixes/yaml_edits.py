@@ -283,13 +283,31 @@ def _replaces_text_with_word(edit: Edit, source: Source) -> bool:
 _KEY_WITHOUT_COLON: Final = re.compile(r"[ ]*(?:- )?([a-z_]+)(?::(?=\S)|[ ]+(?!:))")
 _VALUE: Final = re.compile(r"[ ]*(?:- )?[\w-]+:[ ]+(\S.*?)[ ]*$")
 _QUOTE: Final = re.compile(r"[ ]*(?:- )?[\w-]+:[ ]+(['\"])")
+_PART_KEY: Final = re.compile(r"(?P<indent>[ ]*)(?P<dash>-[ ]+)?(?P<key>[a-z_]+):(?=\s|$)")
 _UNQUOTABLE: Final = ("{{", "{%", "{#")
 
 
 def yaml_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     """Return the fixes for a YAML error of the file."""
-    line = template.source.line_span(template.source.line_column(problem.span.start).line)
-    return tuple(_fixes(template.source.slice(line), line.start, problem.message))
+    source = template.source
+    line = source.line_span(source.line_column(problem.span.start).line)
+    text = source.slice(line)
+    return (*_indented(source, text, line.start), *_fixes(text, line.start, problem.message))
+
+
+def _indented(source: Source, line: str, start: int) -> Iterator[Fix]:
+    """Yield the fix for a part's key that is indented differently from the key above it."""
+    own = _PART_KEY.match(line)
+    if own is None or own["dash"] or own["key"] not in PART_KEYS:
+        return
+    for number in range(source.line_column(start).line - 1, -1, -1):
+        above = _PART_KEY.match(source.slice(source.line_span(number)))
+        if above is not None and above["key"] in PART_KEYS:
+            column = len(above["indent"]) + len(above["dash"] or "")
+            if column != len(own["indent"]):
+                edit = Edit(Span(start, start + len(own["indent"])), " " * column)
+                yield Fix("Indent it like the key above", (edit,), preferred=True)
+            return
 
 
 def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:

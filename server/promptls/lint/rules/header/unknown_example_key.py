@@ -45,13 +45,18 @@ examples:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from promptls.lint.fixes.misspellings import misspelt
-from promptls.lint.rule import DECLARING_KINDS, File, Finding, Rule, each_example
+from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule, each_example
 from promptls.semantic.header import Example
 from promptls.semantic.names.scopes import INJECTED
 from promptls.syntax.yaml.nodes import key_text
+from promptls.text.positions import Span
 from promptls.text.suggest import is_close
+
+_MIN_AGREEING: Final = 2
+"""The minimum number of examples that show the declaration to be wrong."""
 
 
 def _names(file: File) -> tuple[str, ...] | None:
@@ -63,8 +68,42 @@ def _names(file: File) -> tuple[str, ...] | None:
     return (*(key.name for key in declarations.inputs), output)
 
 
+def check(file: File) -> Iterator[Finding]:
+    """Yield the undeclared keys of examples, or the declared name that no example has."""
+    misnamed = dict(_misnamed(file))
+    for declared, used in misnamed.items():
+        span = _declaration(file, declared)
+        if span is not None:
+            fix = Fix(f"Change to `{used}`", (Edit(span, used),))
+            yield Finding(span, f"no example has `{declared}`, and all have `{used}`", (fix,))
+    for finding in _in_examples(file):
+        if file.template.source.slice(finding.span).strip("'\"") not in misnamed.values():
+            yield finding
+
+
+def _misnamed(file: File) -> Iterator[tuple[str, str]]:
+    """Yield the declared names that no example has, each with the similar key that all have instead."""
+    examples = file.template.declarations.examples
+    known = _names(file)
+    if known is None or len(examples) < _MIN_AGREEING:
+        return
+    keys = frozenset.intersection(*(frozenset(map(str, example.data)) for example in examples)) - set(known)
+    for name in known:
+        if not any(name in example.data for example in examples):
+            meant = [key for key in keys if is_close(key, name)]
+            if len(meant) == 1:
+                yield name, meant[0]
+
+
+def _declaration(file: File, name: str) -> Span | None:
+    declarations = file.template.declarations
+    if declarations.data.get("output_key") == name:
+        return declarations.value_span("output_key")
+    return next((key.span for key in declarations.inputs or () if key.name == name), None)
+
+
 @each_example(_names)
-def check(_text: str, example: Example, known: tuple[str, ...]) -> Iterator[Finding]:
+def _in_examples(_text: str, example: Example, known: tuple[str, ...]) -> Iterator[Finding]:
     """Yield the undeclared keys of an example."""
     lacking = [name for name in known if name not in example.data]
     for entry in example.entries:

@@ -6,7 +6,7 @@ In a file that declares no inputs, reports a variable that is read once and diff
 variable that the file uses more often, and a key or attribute of a value that is used once and differs
 by one letter from one that the same value has elsewhere. Names that differ in a digit, in a plural
 ending or in a part of one or two letters are not reported, and neither are names that a Python call, a
-sample or another template passes.
+sample or another template passes. Reports a name with a hyphen, such as `user-name`, too.
 
 ## Why is this bad?
 
@@ -47,6 +47,10 @@ from promptls.lint.analysis.unmatched_names import binding_of, declared_names, n
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import resolved_uses, used_shapes
 from promptls.semantic.types.shape import Shape
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import summary
+from promptls.syntax.jinja.nodes import Name, Operation
+from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
 from promptls.workspace.contract import calls_to, function_names, names_handed_on
@@ -71,6 +75,7 @@ def check(file: File) -> Iterator[Finding]:
         return
     yield from _names(file)
     yield from _keys(file)
+    yield from _hyphenated(file)
 
 
 def _names(file: File) -> Iterator[Finding]:
@@ -139,6 +144,42 @@ def _keys(file: File) -> Iterator[Finding]:
             if file.template.source.slice(place).endswith(f".{key}"):
                 message = f"`{key}` is used nowhere else, and the same value has `{meant[0]}`"
                 yield _finding(Span(place.end - len(key), place.end), key, meant[0], message)
+
+
+@chunk_fact
+def _differences(chunk: Chunk) -> tuple[tuple[str, str, Span], ...]:
+    """Return the names around a `-` without white space, and the span of all three."""
+    found = []
+    for start, node in expressions_in(chunk):
+        if isinstance(node, Operation) and node.operators == ("-",) and len(node.operands) > 1:
+            first, second = node.operands
+            span = node.span.shifted(start)
+            if (
+                isinstance(first, Name)
+                and isinstance(second, Name)
+                and chunk.text[span.start : span.end] == f"{first.name}-{second.name}"
+            ):
+                found.append((first.name, second.name, span))
+    return tuple(found)
+
+
+_has_differences: Final = summary(lambda chunk: bool(_differences(chunk)), any)
+
+
+def _hyphenated(file: File) -> Iterator[Finding]:
+    """Yield the names with a hyphen, which are differences of two names that the file does not use otherwise."""
+    names = file.template.names
+    for located in file.chunks.where(_has_differences) if _has_differences(file.chunks) else ():
+        for first, second, span in _differences(located.chunk):
+            once = all(
+                name in names.input_names and len(list(names.readings_of(name))) == 1
+                for name in (first, second)
+            )
+            meant = f"{first}_{second}"
+            if once or meant in names.read_names | names.all_bound_names:
+                message = f"this subtracts `{second}` from `{first}`, and a name has no `-`"
+                fix = Fix(f"Change to `{meant}`", (Edit(span, meant),))
+                yield Finding(span, f"{message}; did you mean `{meant}`?", (fix,)).shifted(located.start)
 
 
 def _has_similar_keys(shape: Shape) -> bool:

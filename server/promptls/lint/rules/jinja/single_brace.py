@@ -2,7 +2,8 @@
 
 ## What it does
 
-Reports `{name}` in the text of a content if the file prints or binds a variable of that name, and a
+Reports `{name}` in the text of a content if the file prints or binds a variable of that name,
+an expression with white space between its braces, as in `{ { name } }`, and a
 third `}` directly after a tag if the content has no `{` that matches it.
 
 ## Why is this bad?
@@ -46,6 +47,10 @@ from promptls.syntax.facts import summary, union
 from promptls.text.positions import Span
 
 _FIELD: Final = re.compile(r"(?<![{$\\])\{[ ]?([A-Za-z_]\w*)[ ]?\}(?!\})")
+_SPACED_TAG: Final = re.compile(
+    r"\{ +%[-+]?(?= *(?:if|elif|else|endif|for|endfor|set|macro|endmacro|include|import|from|raw)\b)"
+)
+_SPACED: Final = re.compile(r"\{[ ]\{[ ]?([A-Za-z_][\w.]*)[ ]?\}[ ]\}")
 
 
 @chunk_fact
@@ -67,6 +72,7 @@ _names: Final = summary(lambda chunk: frozenset(name for name, _ in _fields(chun
 def check(file: File) -> Iterator[Finding]:
     """Yield the names of variables in single braces, and single braces after tags."""
     yield from _stray_braces(file)
+    yield from _spaced_braces(file)
     if not _names(file.chunks):
         return
     known = file.template.names.read_names
@@ -76,6 +82,25 @@ def check(file: File) -> Iterator[Finding]:
                 fix = Fix(f"Change to `{{{{ {name} }}}}`", (Edit(span, f"{{{{ {name} }}}}"),))
                 message = f"Jinja leaves this as it is; did you mean `{{{{ {name} }}}}`?"
                 yield Finding(span, message, (fix,)).shifted(located.start)
+
+
+@each_chunk
+def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
+    """Yield the expressions and tags with white space between their braces."""
+    for match in _SPACED_TAG.finditer(chunk.text) if "{ " in chunk.text else ():
+        span = Span(*match.span())
+        if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):
+            fix = Fix("Remove the white space", (Edit(span, match.group().replace(" ", "")),), preferred=True)
+            yield Finding(span, "Jinja does not take this for a tag: `{` and `%` stand together", (fix,))
+    if "{ {" not in chunk.text:
+        return
+    for content in chunk_contents(chunk):
+        for match in _SPACED.finditer(chunk.text, content.value.span.start, content.value.span.end):
+            span = Span(*match.span())
+            if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):
+                fix = Fix("Remove the white space", (Edit(span, f"{{{{ {match[1]} }}}}"),), preferred=True)
+                message = f"Jinja leaves this as it is; did you mean `{{{{ {match[1]} }}}}`?"
+                yield Finding(span, message, (fix,))
 
 
 @each_chunk

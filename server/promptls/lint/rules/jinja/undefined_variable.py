@@ -92,6 +92,7 @@ def check(file: File) -> Iterator[Finding]:
             message = f"nothing is named `{name}`; did you mean `{meant}`?"
             yield Finding(reference.span, message, (fix, *added_input(file, name)))
     yield from _lost_after_loops(file)
+    yield from _after_loops(file)
     for reference, loop_variable in typos_of_loop_variables(file):
         yield _typo(file, reference.name, reference.span, loop_variable)
     for found in unprovided_references(file):
@@ -132,6 +133,45 @@ def _lost_after_loops(file: File) -> Iterator[Finding]:
                 message = f"`{name}` is set in a loop, and gone behind it; use a `namespace`"
                 related = RelatedInformation(file.path, bindings[0].span, f"`{name}` is set here")
                 yield Finding(reference.span, message, related=(related,))
+
+
+def _after_loops(file: File) -> Iterator[Finding]:
+    """Yield the uses of a loop's variable after the loop, in the same part.
+
+    Yield nothing in a file that declares inputs.
+    """
+    if declared_names(file) is not None or file.snapshot.includers(file.path):
+        return
+    names = file.template.names
+    others = ("set", "with", "parameter", "macro", "import")
+    doubtful = names.bound_names("for") & names.input_names - union(
+        [names.bound_names(kind) for kind in others]
+    )
+    if not doubtful:
+        return
+    doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
+    for name in sorted(doubtful):
+        bindings = [each for each in names.bindings_of("for") if each.name == name]
+        chunks = {file.template.source.located(each.span.start).start for each in bindings}
+        references = [each for each in names.references_of(name) if each.binding is None]
+        first = min(each.span.start for each in bindings)
+        if all(
+            each.span.start > first
+            and not any(_in_one_tag(file, each.span, binding.span) for binding in bindings)
+            and each.how != "call"
+            and file.template.source.located(each.span.start).start in chunks
+            for each in references
+        ):
+            for reference in references:
+                message = f"`{name}` is there only in its loop, and nothing else gives it a value"
+                related = RelatedInformation(file.path, bindings[0].span, f"`{name}` is bound here")
+                yield Finding(reference.span, message, related=(related,))
+
+
+def _in_one_tag(file: File, one: Span, other: Span) -> bool:
+    """Return whether two names are in the same tag, as in `for node in node`."""
+    between = file.template.source.slice(Span(min(one.start, other.start), max(one.end, other.end)))
+    return "%}" not in between
 
 
 def _typo(file: File, name: str, span: Span, meant: Binding) -> Finding:

@@ -59,6 +59,7 @@ from promptls.semantic.names.scopes import GLOBALS, INJECTED, NameReference
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.jinja.nodes import Attribute, Call, Item, Keyword, Name
 from promptls.syntax.jinja.problems import expressions_in
+from promptls.text.suggest import is_close, is_typo
 from promptls.workspace.contract import IncludeChain, calls_to, function_names, functions_path, include_chains
 from promptls.workspace.disk import text_on_disk
 from promptls.workspace.snapshot import Snapshot
@@ -66,6 +67,8 @@ from promptls.workspace.snapshot import Snapshot
 _CALLABLE_KINDS = ("macro", "import")
 _ALWAYS_DEFINED = GLOBALS | INJECTED
 _NO_FUNCTIONS = frozenset({"self", "token_limit"})
+_MIN_TYPO = 5
+_MIN_LONG = 12
 
 
 def check(file: File) -> Iterator[Finding]:
@@ -127,12 +130,30 @@ PYTHON_FUNCTIONS = {
 
 def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding]:
     """Yield the calls of Python functions in a file that declares no inputs."""
-    called = file.template.names.called_names & PYTHON_FUNCTIONS.keys() - functions
-    if not called or functions_path(file.snapshot, file.path):
+    if functions_path(file.snapshot, file.path):
         return
+    names = file.template.names
     passed = frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
-    for reference in _unknown_calls(file, (file.template.names.input_names - called) | passed):
-        yield _python_function(file, reference)
+    for reference in _unknown_calls(file, (names.input_names - names.called_names) | passed | functions):
+        if reference.name in PYTHON_FUNCTIONS:
+            yield _python_function(file, reference)
+        elif (meant := _typo_of_function(file, reference.name)) is not None:
+            message = f"nothing else is named `{reference.name}`; did you mean `{meant}`?"
+            yield Finding(reference.span, message, (Fix(f"Change to `{meant}`", (Edit(reference.span, meant),)),))
+
+
+def _typo_of_function(file: File, name: str) -> str | None:
+    """Return the macro or built-in function of which a called name is certainly a typo."""
+    bound = frozenset[str]().union(*(file.template.names.bound_names(kind) for kind in _CALLABLE_KINDS))
+    return next(
+        (
+            known
+            for known in sorted((bound | _ALWAYS_DEFINED) - _NO_FUNCTIONS)
+            if (is_typo(name, known) and min(len(name), len(known)) >= _MIN_TYPO)
+            or (known in INJECTED and len(known) >= _MIN_LONG and is_close(name, known))
+        ),
+        None,
+    )
 
 
 def _python_function(file: File, reference: NameReference) -> Finding:

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Reports an unquoted role next to `==` or `!=`, as in `message.role == user`, and an unquoted key in
-brackets, as in `message[role]`, if the same value has that key elsewhere. A variable that the file
+Reports an unquoted role next to `==` or `!=`, as in `message.role == user`, an unquoted word that is
+compared with a value such as a `type` or `status`, and an unquoted key in brackets, as in `message[role]`, if the same value has that key elsewhere. A variable that the file
 binds, declares or uses in any other way, or that a Python call passes, is not reported.
 
 ## Why is this bad?
@@ -38,7 +38,7 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from promptls.lint.analysis.unmatched_names import declared_names
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
@@ -50,21 +50,41 @@ from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
 from promptls.workspace.contract import calls_to
 
+_Use: TypeAlias = Literal["role", "value", "key"]
+_ENUMERATIONS: Final = frozenset(
+    {
+        "category", "channel", "format", "gender", "kind", "lang", "language", "level", "locale", "modality",
+        "mode", "priority", "sentiment", "severity", "stage", "state", "status", "style", "tone", "type",
+    }
+)  # fmt: skip
+"""Names of values that are one of a few words."""
 _EQUAL: Final = frozenset({"==", "!="})
 
 
 @chunk_fact
-def _doubtful(chunk: Chunk) -> tuple[tuple[str, Span, bool], ...]:
-    """Return the names that are compared with a role or used as a key, and whether they are keys."""
-    found = []
+def _doubtful(chunk: Chunk) -> tuple[tuple[str, Span, _Use], ...]:
+    """Return the names that are compared with another value, or used as a key, and which of these."""
+    found: list[tuple[str, Span, _Use]] = []
     for start, node in expressions_in(chunk):
         if isinstance(node, Operation) and len(node.operands) == 2 and set(node.operators) <= _EQUAL:  # noqa: PLR2004
             for one, other in (node.operands, node.operands[::-1]):
                 if isinstance(one, Name) and _is_role(other):
-                    found.append((one.name, one.span.shifted(start), False))
+                    found.append((one.name, one.span.shifted(start), "role"))
+            other, one = node.operands
+            if isinstance(one, Name) and not _is_role(other) and _last_name(other) in _ENUMERATIONS:
+                found.append((one.name, one.span.shifted(start), "value"))
         elif isinstance(node, Item) and isinstance(node.key, Name) and isinstance(node.target, Name):
-            found.append((node.key.name, node.key.span.shifted(start), True))
+            found.append((node.key.name, node.key.span.shifted(start), "key"))
     return tuple(found)
+
+
+def _last_name(node: object) -> str | None:
+    """Return the last name of a path, such as `type` of `message.type`."""
+    if isinstance(node, Name | Attribute):
+        return node.name.rpartition("_")[2]
+    if isinstance(node, Item) and isinstance(node.key, Constant):
+        return str(node.key.value)
+    return None
 
 
 def _is_role(node: object) -> bool:
@@ -99,9 +119,10 @@ def check(file: File) -> Iterator[Finding]:
     doubtful -= declared_names(file) or frozenset()
     doubtful -= frozenset[str]().union(*(call.keys for call in calls_to(file.snapshot, file.path)))
     for located in file.chunks.where(_names) if doubtful else ():
-        for name, span, is_key in _doubtful(located.chunk):
-            known = _attributes(file.chunks) if is_key else file.project.roles
-            if name in doubtful and name in known and _has_no_other_use(file, names, name):
+        for name, span, use in _doubtful(located.chunk):
+            known = _attributes(file.chunks) if use == "key" else file.project.roles
+            is_likely = use == "value" or name in known
+            if name in doubtful and is_likely and _has_no_other_use(file, names, name):
                 fix = Fix(f"Change to `'{name}'`", (Edit(span, f"'{name}'"),))
                 message = f"Jinja takes `{name}` for a variable; did you mean `'{name}'`?"
                 yield Finding(span, message, (fix,)).shifted(located.start)

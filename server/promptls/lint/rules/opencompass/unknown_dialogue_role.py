@@ -66,9 +66,9 @@ from promptls.semantic.evaluation_file import (
     turns_in,
 )
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.yaml.nodes import Mapping, Sequence, scalar_text
+from promptls.syntax.yaml.nodes import Mapping, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
-from promptls.text.suggest import is_typo
+from promptls.text.suggest import is_close, is_typo
 
 _SECTIONS: Final = ("begin", "round", "end")
 
@@ -89,11 +89,20 @@ def check(chunk: Chunk) -> Iterator[Finding]:
             for section in _SECTIONS if isinstance(body, Mapping) else ():
                 is_reached = body in used and _is_reached(evaluation, template, section)
                 for turn in turns_in(body, section):
+                    if _lacks_role(turn):
+                        message = "this turn has no `role`: OpenCompass fails with any meta template"
+                        yield Finding(turn.entries[0].key.span, message, severity="warning")
                     if meta is None:
                         yield from _by_custom(turn, evaluation.meta is not None)
                         continue
                     for found in _in_meta(turn, section, meta):
                         yield found if is_reached else replace(found, severity="warning")
+
+
+def _lacks_role(turn: Mapping) -> bool:
+    """Return whether a turn has a `prompt` and no `role`, not even a misspelled one."""
+    keys = [key_text(entry) for entry in turn.entries]
+    return "prompt" in keys and not any(key is None or is_close(key, "role") for key in keys)
 
 
 def _is_reached(evaluation: Evaluation, template: EvaluationTemplate, section: str) -> bool:

@@ -31,7 +31,7 @@ Use instead:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
@@ -57,6 +57,13 @@ _WRAPPER: Final = re.compile(
 _TOP_KEY: Final = re.compile(r"^(?P<key>[A-Za-z_][\w-]*)[ \t]*:(?=\s|$)", re.MULTILINE)
 _ITEM_KEY: Final = re.compile(r"^(?:-[ \t]+|[ ]{1,4})(?P<key>[A-Za-z_][\w-]*)[ \t]*:(?=\s|$)", re.MULTILINE)
 _LINE: Final = re.compile(r"^(?=[^\r\n])(?!\{[%#])", re.MULTILINE)
+_CONFLICT: Final = re.compile(r"^(?:<{7} |={7}\r?$|>{7} )[^\r\n]*(?:\r\n|\n|\Z)", re.MULTILINE)
+_SPACED_TAG: Final = re.compile(r"\{ +%(?=[-+ ]*[a-z])|% +\}")
+_OTHER_KEYS: Final[Mapping[str, str]] = {
+    "body": "content", "message": "content", "msg": "content", "prompt": "content", "text": "content",
+}  # fmt: skip
+"""Keys that other programs use for those of a part."""
+_ROLES: Final = re.compile(r"^(?:-[ ]|[ ]{2,4})role:[ ]+['\"]?(?:system|user|assistant)\b", re.MULTILINE)
 _OBJECT_MARKS: Final = frozenset({"input_keys", "output_key", "output_type"})
 
 
@@ -74,7 +81,27 @@ def near_prompt(text: str) -> NearPrompt | None:
 
     It looks like one if an edit that corrects a common mistake makes it a prompt.
     """
-    return _unwrapped(text) or _dashed(text) or _respelled(text)
+    return _unmerged(text) or _unspaced(text) or _unwrapped(text) or _dashed(text) or _respelled(text)
+
+
+def _unmerged(text: str) -> NearPrompt | None:
+    """Return the place of a conflict that Git left."""
+    marks = [*_CONFLICT.finditer(text)]
+    if not marks or not _makes(text, [(Span(*each.span()), "") for each in marks], Kind.PARTS):
+        return None
+    message = "this is the mark of a merge conflict: decide between its sides, and remove the marks"
+    start = marks[0].start()
+    return NearPrompt(Span(start, text.find("\n", start) % (len(text) + 1)), message, "", ())
+
+
+def _unspaced(text: str) -> NearPrompt | None:
+    """Return edits for tags with white space between `{` and `%`."""
+    found = [*_SPACED_TAG.finditer(text)]
+    edits = [(Span(*each.span()), each.group().replace(" ", "")) for each in found]
+    if not found or not _makes(text, edits, Kind.PARTS):
+        return None
+    message = "Jinja does not take this for a tag: `{` and `%` stand together"
+    return NearPrompt(Span(*found[0].span()), message, "Remove the white space", tuple(edits))
 
 
 def _dashed(text: str) -> NearPrompt | None:
@@ -135,10 +162,12 @@ def _respelled(text: str) -> NearPrompt | None:
     top = [*_TOP_KEY.finditer(text)]
     is_object = bool(top)
     known = PROMPT_KEYS if is_object else PART_KEYS
+    others = _OTHER_KEYS if not is_object and _ROLES.search(text) else {}
     wrong = [
         (key, meant)
         for key in (top or _ITEM_KEY.finditer(text))
-        if key["key"] not in known and (meant := _meant(key["key"], known)) is not None
+        if key["key"] not in known
+        and (meant := _meant(key["key"], known) or others.get(key["key"])) is not None
     ]
     if not wrong:
         return None
