@@ -325,3 +325,24 @@ def test_the_rows_of_old_configurations_are_moved_to_the_retriever(inferencer: s
     moved = "[0, 2]" if "[0, 2]" in inferencer else "[0, 1, 2]"
     expected = text.replace("type=FixK", f"fix_id_list={moved}, type=FixK").replace(inferencer, left)
     assert edited(text, finding.fixes[0].edits) == expected
+
+
+DATASET = f"q_reader_cfg = {{}}\nq_infer_cfg = dict(prompt_template=dict(template='Q'), {ZERO})\n"
+KEYS = {
+    "a key of a dataset": ("infr_cfg=q_infer_cfg", "infr_cfg"),
+    "a variable": ("infer_cfg=q_infer_cf", "q_infer_cf"),
+}
+
+
+@pytest.mark.parametrize(("key", "wrong"), KEYS.values(), ids=KEYS)
+def test_a_misspelled_key_or_variable_of_a_dataset_is_reported(key: str, wrong: str) -> None:
+    text = f"{DATASET}q_datasets = [dict(type=D, path='p', reader_cfg=q_reader_cfg, {key})]\n"
+    assert ("unknown-evaluation-key", wrong) in found(text)
+
+
+def test_the_prompt_of_a_judge_is_checked() -> None:
+    judge = "dict(type=PromptTemplate, template=dict(round=[dict(role='HUMEN', prompt='{question}')]))"
+    text = one("'Q: {question}'").replace(
+        "infer_cfg=", f"eval_cfg=dict(evaluator=dict(prompt_template={judge})), infer_cfg="
+    )
+    assert found(text) == [("unknown-dialogue-role", "'HUMEN'")]

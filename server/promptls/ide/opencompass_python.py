@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import io
 import json
 import re
@@ -34,6 +35,7 @@ from promptls.lint.analysis.suppression import silenced_by
 from promptls.lint.registry import RULES
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix
 from promptls.lint.rules.jinja.unresolved_import import RULE as UNRESOLVED_IMPORT
+from promptls.lint.rules.opencompass.unknown_evaluation_key import RULE as UNKNOWN_EVALUATION_KEY
 from promptls.lint.rules.parts.unrecognized_prompt import RULE as UNRECOGNIZED_PROMPT
 from promptls.lint.runner import check, severity_of
 from promptls.semantic.kind import Kind
@@ -43,6 +45,7 @@ from promptls.syntax.python_places import PythonPlaces
 from promptls.syntax.source import Source
 from promptls.text.errors import UserError
 from promptls.text.positions import Span, line_column, line_starts
+from promptls.text.suggest import is_typo
 from promptls.workspace.configuration_files import ConfigurationFiles
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
@@ -401,13 +404,72 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
         if key not in checked and positions.has_part_of(written):
             checked.add(key)
             found.update(dict.fromkeys(_found(written, project, positions)))
-    if not prompts and not interpreter.missing:
+    wrong = [*_misspelt_keys(own, places), *_undefined_names(own, places, names, interpreter)]
+    if not prompts and not interpreter.missing and not wrong:
         return None
+    if (severity := severity_of(UNKNOWN_EVALUATION_KEY, project)) is not None:
+        name = UNKNOWN_EVALUATION_KEY.name
+        found.update((each.of(name, each.severity or severity), None) for each in wrong)
     severity = severity_of(UNRESOLVED_IMPORT, project)
     if severity is not None:
         missing = _missing_imports(interpreter, own, places, is_empty=not prompts)
         found.update((each.of(UNRESOLVED_IMPORT.name, each.severity or severity), None) for each in missing)
     return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule)))
+
+
+_DATASET_KEYS: Final = ("reader_cfg", "infer_cfg", "eval_cfg")
+_OTHER_DATASET_KEYS: Final = frozenset({"abbr", "name", "path", "type", *_DATASET_KEYS})
+_MIN_DATASET_KEYS: Final = 2
+"""The minimum number of known keys of a mapping that is a dataset."""
+
+
+def _misspelt_keys(own: ast.Module, places: PythonPlaces) -> Iterator[Finding]:
+    """Yield the misspelled keys of datasets."""
+    for node in ast.walk(own):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict"):
+            continue
+        keys = {keyword.arg for keyword in node.keywords}
+        if len(keys & _OTHER_DATASET_KEYS) < _MIN_DATASET_KEYS:
+            continue
+        for keyword in node.keywords:
+            key = keyword.arg
+            meant = [each for each in _DATASET_KEYS if key and is_typo(key, each) and each not in keys]
+            if key and len(meant) == 1:
+                start = places.span(keyword).start
+                span = Span(start, start + len(key))
+                fix = Fix(f"Change to `{meant[0]}`", (Edit(span, meant[0]),), preferred=True)
+                message = f"a dataset has no key `{key}`; did you mean `{meant[0]}`?"
+                yield Finding(span, message, (fix,), severity="error")
+
+
+def _undefined_names(
+    own: ast.Module, places: PythonPlaces, names: Names, interpreter: Interpreter
+) -> Iterator[Finding]:
+    """Yield the values of keys that name a variable which nothing defines, if another one is similar."""
+    if interpreter.missing:
+        return
+    known = {*names, *_bound_names(own)}
+    for node in ast.walk(own):
+        value = node.value if isinstance(node, ast.keyword) else None
+        if isinstance(value, ast.Name) and value.id not in known and not hasattr(builtins, value.id):
+            meant = [each for each in known if is_typo(value.id, each)]
+            if len(meant) == 1:
+                span = places.span(value)
+                fix = Fix(f"Change to `{meant[0]}`", (Edit(span, meant[0]),))
+                message = f"nothing is named `{value.id}`; did you mean `{meant[0]}`?"
+                yield Finding(span, message, (fix,), severity="error")
+
+
+def _bound_names(own: ast.Module) -> Iterator[str]:
+    """Yield every name that the program binds anywhere."""
+    for node in ast.walk(own):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
+                yield name
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield name
+            case ast.alias(name=name, asname=other):
+                yield other or name.partition(".")[0]
 
 
 def _missing_imports(

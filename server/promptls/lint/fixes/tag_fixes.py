@@ -281,6 +281,9 @@ _SHORT: Final = 2
 """A word of this many letters resembles too many keywords."""
 
 
+_REMOVE: Final = "Remove this tag"
+
+
 def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     """Return the fixes for a Jinja error of the file; none if the intended meaning is unclear."""
     located = template.source.located(problem.span.start)
@@ -288,7 +291,12 @@ def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     if tag_index is None:
         return ()
     tag = located.chunk.tags[tag_index]
-    return tuple(_fixes(template.source, problem, located, tag))
+    # A tag that closes nothing may close what an earlier broken tag opens.
+    is_first = all(
+        each.language != "jinja" or each.span.start >= problem.span.start for each in template.syntax_problems
+    )
+    found = _fixes(template.source, problem, located, tag)
+    return tuple(fix for fix in found if is_first or fix.title != _REMOVE)
 
 
 def _fixes(source: Source, problem: SyntaxProblem, located: Located, tag: Tag) -> Iterator[Fix]:
@@ -346,7 +354,7 @@ def _of_statement(source: Source, problem: SyntaxProblem, located: Located, tag:
         if opening is not None:
             yield Fix("Change `{ %` to `{%`", (Edit(opening, "{%"),), preferred=True)
         elif removal:
-            yield Fix("Remove this tag", (removal,))
+            yield Fix(_REMOVE, (removal,))
 
 
 def _split_opening(source: Source, keyword: str, end: int) -> Span | None:

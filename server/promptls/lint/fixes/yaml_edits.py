@@ -332,6 +332,11 @@ def _fixes(line: str, start: int, message: str) -> Iterator[Fix]:
         yield Fix("Close the quote at the end of the line", (Edit(Span(end, end), quote.group(1)),))
         return
     value = _VALUE.match(line)
+    key_only = re.match(r"[ ]*(?:- )?(?:role|truncation_priority):", line)
+    if value and key_only and value.group(1).endswith(":"):
+        place = start + value.end(1) - 1
+        yield Fix("Remove the colon", (Edit(Span(place, place + 1), ""),), preferred=True)
+        return
     if value and "quote the value" in message and value.group(1)[0] not in "'\"|>[{":
         text = value.group(1)
         span = Span(start + value.start(1), start + value.end(1))

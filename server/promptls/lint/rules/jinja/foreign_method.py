@@ -35,15 +35,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from promptls.lint.analysis.unmatched_names import declared_names
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.types.shape import Shape, alternatives_of
-from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.facts import summary
-from promptls.syntax.jinja.nodes import Attribute, Call, Name
+from promptls.syntax.jinja.nodes import Attribute, Call, Item, Name
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
+from promptls.workspace.contract import calls_to
 
 _METHODS: Final = {
     "charAt": "",
@@ -75,6 +77,8 @@ _PYTHON_NAMES: Final = {
     "indexOf": "index",
 }
 """Methods of other languages, with their names in Python."""
+_MODULES: Final = frozenset({"json", "math", "os", "re"})
+"""Modules of Python, which a template does not have unless a caller passes them."""
 _LENGTHS: Final = frozenset({"length", "size"})
 
 
@@ -85,7 +89,8 @@ def _foreign(chunk: Chunk) -> tuple[tuple[Attribute, Call | None, int], ...]:
     for start, node in expressions_in(chunk):
         if isinstance(node, Call) and isinstance(node.function, Attribute):
             called.add(id(node.function))
-            if node.function.name in _METHODS:
+            target = node.function.target
+            if node.function.name in _METHODS or (isinstance(target, Name) and target.name in _MODULES):
                 found.append((node.function, node, start))
         elif isinstance(node, Attribute) and node.name in _LENGTHS and id(node) not in called:
             found.append((node, None, start))
@@ -100,6 +105,9 @@ def check(file: File) -> Iterator[Finding]:
     for located in file.chunks.where(_has_foreign):
         for node, call, start in _foreign(located.chunk):
             target = node.target
+            if isinstance(target, Name) and target.name in _MODULES and call is not None:
+                yield from _of_module(file, target, call, start, located)
+                continue
             if isinstance(target, Name) and (
                 target.name in {"loop", "self"} or _is_module(file, target.name)
             ):
@@ -107,6 +115,27 @@ def check(file: File) -> Iterator[Finding]:
             if call is None and not (isinstance(target, Name) and _is_sequence(file, target.name)):
                 continue
             yield _finding(located.chunk, node, call, start).shifted(located.start)
+
+
+def _of_module(file: File, target: Name, call: Call, start: int, located: Located) -> Iterator[Finding]:
+    """Yield the finding for a call of a function in a module of Python."""
+    if (
+        target.name in file.template.names.all_bound_names
+        or target.name in (declared_names(file) or ())
+        or any(target.name in each.keys for each in calls_to(file.snapshot, file.path))
+    ):
+        return
+    span = target.span.shifted(start)
+    message = f"Jinja has no module `{target.name}`"
+    function = call.function.name if isinstance(call.function, Attribute) else ""
+    argument = call.arguments[0] if len(call.arguments) == 1 else None
+    if (target.name, function) == ("json", "dumps") and isinstance(argument, Name | Attribute | Item):
+        text = located.chunk.text[argument.span.start + start : argument.span.end + start]
+        fix = Fix(f"Change to `{text} | tojson`", (Edit(call.span.shifted(start), f"{text} | tojson"),))
+        message += "; did you mean the filter `tojson`?"
+        yield Finding(span, message, (fix,)).shifted(located.start)
+    else:
+        yield Finding(span, message).shifted(located.start)
 
 
 def _is_module(file: File, name: str) -> bool:

@@ -42,20 +42,27 @@ from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Rule
 from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.nodes import Name
+from promptls.syntax.jinja.nodes import Attribute, Name
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
 
 
 @chunk_fact
 def _printed(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
-    """Return the names that a tag prints without anything else."""
+    """Return the names that a tag prints without anything else, or with one attribute."""
     found = []
     for tag in chunk.tags:
         expressions = tag_tree(tag).statement.expressions if tag.kind == "output" else ()
-        if len(expressions) == 1 and isinstance(expressions[0], Name):
-            found.append((expressions[0].name, expressions[0].span.shifted(tag.span.start)))
+        node = expressions[0] if len(expressions) == 1 else None
+        if isinstance(node, Attribute) and node.name not in _OF_LISTS:
+            node = node.target
+        if isinstance(node, Name):
+            found.append((node.name, node.span.shifted(tag.span.start)))
     return tuple(found)
+
+
+_OF_LISTS: Final = frozenset({"count", "index", "length", "name", "title"})
+"""Attributes of lists and of objects that can also be iterated."""
 
 
 def _looped(chunk: Chunk) -> frozenset[str]:
@@ -84,7 +91,13 @@ def check(file: File) -> Iterator[Finding]:
             if element is not None:
                 meant = f"; did you mean `{element}`?" if element else ""
                 fixes = (Fix(f"Change to `{element}`", (Edit(span, element),)),) if element else ()
-                yield Finding(span, f"each turn of the loop prints the whole list{meant}", fixes)
+                is_whole = file.template.source.slice(Span(span.end, span.end + 1)) != "."
+                what = "each turn of the loop prints the whole list"
+                if not is_whole:
+                    if any(each.binding is not None for each in file.template.names.references_of(element)):
+                        continue
+                    what = "this is an attribute of the list, in a loop that does not use its elements"
+                yield Finding(span, f"{what}{meant}", fixes)
 
 
 def _element(file: File, name: str, span: Span) -> str | None:

@@ -172,7 +172,7 @@ def _hyphenated(file: File) -> Iterator[Finding]:
     for located in file.chunks.where(_has_differences) if _has_differences(file.chunks) else ():
         for first, second, span in _differences(located.chunk):
             once = all(
-                name in names.input_names and len(list(names.readings_of(name))) == 1
+                name in names.input_names and len(list(names.references_of(name))) == 1
                 for name in (first, second)
             )
             meant = f"{first}_{second}"

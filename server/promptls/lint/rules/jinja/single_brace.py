@@ -50,7 +50,11 @@ _FIELD: Final = re.compile(r"(?<![{$\\])\{[ ]?([A-Za-z_]\w*)[ ]?\}(?!\})")
 _SPACED_TAG: Final = re.compile(
     r"\{ +%[-+]?(?= *(?:if|elif|else|endif|for|endfor|set|macro|endmacro|include|import|from|raw)\b)"
 )
-_SPACED: Final = re.compile(r"\{[ ]\{[ ]?([A-Za-z_][\w.]*)[ ]?\}[ ]\}")
+_SPACED: Final = re.compile(
+    r"\{[ ]\{[ ]?([A-Za-z_][\w.]*)[ ]?\}[ ]\}|<%=[ ]*([A-Za-z_][\w.]*)[ ]*%>"
+    r"|\uff5b\uff5b[ ]*([A-Za-z_][\w.]*)[ ]*\uff5d\uff5d"
+)
+"""Braces with white space between them, the marks of ERB, and braces of East Asian keyboards."""
 
 
 @chunk_fact
@@ -92,14 +96,15 @@ def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
         if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):
             fix = Fix("Remove the white space", (Edit(span, match.group().replace(" ", "")),), preferred=True)
             yield Finding(span, "Jinja does not take this for a tag: `{` and `%` stand together", (fix,))
-    if "{ {" not in chunk.text:
+    if not any(mark in chunk.text for mark in ("{ {", "<%=", "\uff5b\uff5b")):
         return
     for content in chunk_contents(chunk):
         for match in _SPACED.finditer(chunk.text, content.value.span.start, content.value.span.end):
             span = Span(*match.span())
             if not any(tag.span.start <= span.start < tag.span.end for tag in chunk.tags):
-                fix = Fix("Remove the white space", (Edit(span, f"{{{{ {match[1]} }}}}"),), preferred=True)
-                message = f"Jinja leaves this as it is; did you mean `{{{{ {match[1]} }}}}`?"
+                meant = f"{{{{ {match[1] or match[2] or match[3]} }}}}"
+                fix = Fix(f"Change to `{meant}`", (Edit(span, meant),), preferred=True)
+                message = f"Jinja leaves this as it is; did you mean `{meant}`?"
                 yield Finding(span, message, (fix,))
 
 

@@ -139,12 +139,14 @@ def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding
             yield _python_function(file, reference)
         elif (meant := _typo_of_function(file, reference.name)) is not None:
             message = f"nothing else is named `{reference.name}`; did you mean `{meant}`?"
-            yield Finding(reference.span, message, (Fix(f"Change to `{meant}`", (Edit(reference.span, meant),)),))
+            yield Finding(
+                reference.span, message, (Fix(f"Change to `{meant}`", (Edit(reference.span, meant),)),)
+            )
 
 
 def _typo_of_function(file: File, name: str) -> str | None:
     """Return the macro or built-in function of which a called name is certainly a typo."""
-    bound = frozenset[str]().union(*(file.template.names.bound_names(kind) for kind in _CALLABLE_KINDS))
+    bound = file.template.names.bound_names("macro")
     return next(
         (
             known

@@ -114,6 +114,9 @@ def _body(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) ->
             fixes = key_behind(chunk, body.span, body.entries, f"round: [{{role: HUMAN, prompt: {BLANK}}}]")
             message = "this dialogue has no `round`"
             yield Finding(_key(template, "template"), message, fixes, severity=severity)
+        if (turns := body.entry("round")) is not None and isinstance(turns.value, Mapping):
+            fixes = as_list(chunk, turns.value)
+            yield Finding(turns.key.span, "`round` is a list of turns, and this is a mapping", fixes)
         yield from _end(chunk, evaluation, template, body)
     for label in template.labels:
         if isinstance(label.entry.value, Mapping):

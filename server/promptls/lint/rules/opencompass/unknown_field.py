@@ -36,9 +36,10 @@ inferencer: {type: GenInferencer}
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from promptls.lint.fixes.misspellings import misspelt
 from promptls.lint.rule import EVALUATION_KINDS, Edit, File, Finding, Fix, Rule, each_chunk_given
@@ -47,6 +48,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Name
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.yaml.nodes import Mapping, Scalar, Sequence, key_text, scalar_text
+from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 
 
@@ -94,6 +96,7 @@ def _in_turn(turn: Mapping, names: _Names, chunk: Chunk) -> Iterator[Finding]:
 
 def _in_text(chunk: Chunk, text: Scalar, names: _Names) -> Iterator[Finding]:
     yield from _unknown(chunk, text, names)
+    yield from _spaced(chunk, text, names.known)
     yield from _taken(chunk, text, names.columns)
 
 
@@ -119,6 +122,21 @@ def _unknown(chunk: Chunk, scalar: Scalar, names: _Names) -> Iterator[Finding]:
             for fix in found.fixes
         )
         yield Finding(found.span, found.message, fixes)
+
+
+_SPACED: Final = re.compile(r"\{+[ ]+(\w+)[ ]*\}+|\{+(\w+)[ ]+\}+")
+
+
+def _spaced(chunk: Chunk, scalar: Scalar, known: frozenset[str]) -> Iterator[Finding]:
+    """Yield the columns that a text has only with white space in their braces, which are not filled in."""
+    if any(tag.kind == "output" for tag in chunk.tags_at(scalar.span)):
+        return
+    for match in _SPACED.finditer(chunk.text, scalar.span.start, scalar.span.end):
+        name = match[1] or match[2]
+        if name in known and not any(field.name == name for field in fields_in(chunk, scalar)):
+            fix = Fix(f"Change to `{{{name}}}`", (Edit(Span(*match.span()), f"{{{name}}}"),), preferred=True)
+            message = f"OpenCompass leaves this as it is; a field is `{{{name}}}`, without white space"
+            yield Finding(Span(*match.span()), message, (fix,))
 
 
 def _taken(chunk: Chunk, scalar: Scalar, columns: frozenset[str]) -> Iterator[Finding]:
