@@ -33,6 +33,9 @@ def test_an_unknown_rule_of_the_editor_has_no_place(tmp_path: Path) -> None:
         ('default_model = "ecko"', 0, "`default_model`: there is no model `ecko`; did you mean `echo`?"),
         ('judge = "ecko"', 0, "`judge`: there is no model `ecko`; did you mean `echo`?"),
         ('[models.a]\nprovider = "opnai"\nmodel = "x"', 1, "model `a`: "),
+        ('default_model = "openai:gpt-4"', 0, "OpenAI retired `gpt-4` on 2026-10-23"),
+        ('[models.a]\nprovider = "openai"\nmodel = "o1-mini"', 2, "OpenAI retired `o1-mini` on 2025-10-27"),
+        ('judge = "a"\n[models.a]\nprovider = "openai"\nmodel = "o1-mini"', 3, "OpenAI retired `o1-mini`"),
     ],
 )
 def test_a_name_that_leads_to_nothing_is_a_problem_at_its_line(

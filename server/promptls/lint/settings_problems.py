@@ -8,6 +8,7 @@ from itertools import chain, islice
 from promptls.lint.analysis.declared_experiments import NameObjection, wrong_options, wrong_thresholds
 from promptls.lint.fixes.misspellings import near_file, near_folder
 from promptls.lint.registry import RULES_BY_NAME
+from promptls.lint.rules.experiments.retired_model import retirement
 from promptls.lint.rules.experiments.unknown_dataset import dataset_objection
 from promptls.lint.rules.experiments.unknown_metric import metric_objection
 from promptls.lint.rules.experiments.unknown_model import metric_models, model_objection
@@ -35,6 +36,7 @@ def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
         _wrong_metrics(project),
         _shadowing_models(project),
         _wrong_models(project),
+        _retired_models(project),
         _unknown_rate_limits(project),
     )
     found = [*project.problems, *islice(named, MAX_PROBLEMS)]
@@ -178,6 +180,30 @@ def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:
         if objection is not None:
             place = place_of_setting(project, ("models", name, "provider"))
             yield SettingsProblem(place, f"model `{name}`: {objection.text}")
+
+
+def _retired_models(project: ProjectFile) -> Iterator[SettingsProblem]:
+    """Yield the models of `models`, experiments and metrics, of `judge` and `default_model`."""
+    settings = project.settings
+    if severity_of(RULES_BY_NAME["retired-model"], settings) is None:
+        return
+    named: list[tuple[tuple[str | int, ...], str | None]] = [
+        *((("models", name, "model"), name) for name in settings.models),
+        (("judge",), settings.judge),
+        (("default_model",), settings.default_model),
+        *((("metrics", name, "model"), metric.model) for name, metric in settings.metrics.items()),
+    ]
+    for experiment, declared in settings.experiments.items():
+        named += [
+            (("experiments", experiment, "models", number), name)
+            for number, name in enumerate(declared.models)
+        ]
+    for keys, name in named:
+        # A model that the settings name themselves is reported where they do.
+        if name is None or (name in settings.models and keys[0] != "models"):
+            continue
+        if (message := retirement(name, settings)) is not None:
+            yield SettingsProblem(place_of_setting(project, keys), message)
 
 
 def _unknown_rate_limits(project: ProjectFile) -> Iterator[SettingsProblem]:
