@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from promptls.rendering import frames, process
 from promptls.rendering import worker as limits
 from promptls.rendering.make import limits_for
+from promptls.rendering.process import Outbox
 from promptls.rendering.worker import Limits, limits_of
 from promptls.settings.project import RenderingSettings
 from promptls.workspace.workspace import Workspace
@@ -60,3 +63,16 @@ def test_the_settings_of_a_folder_count_with_its_trust(tmp_path: Path) -> None:
     assert limits_for(workspace.snapshot, str(prompt)) == _DEFAULTS
     workspace.set_trusted(trusted=True)
     assert limits_for(workspace.snapshot, str(prompt)).seconds == 60
+
+
+@pytest.mark.parametrize("size", [900, 1100])
+def test_an_answer_of_the_worker_has_a_limited_size(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "MAX_BYTES", 1000)
+    stream = io.BytesIO()
+
+    Outbox(stream).answer(7, {"outcome": {"text": "a" * size}})
+
+    stream.seek(0)
+    answer = frames.read(stream)
+    assert answer["id"] == 7
+    assert ("failure" in answer["outcome"]) is (size > 1000)

@@ -48,6 +48,9 @@ GRACE_SECONDS = 5.0
 OWN_PID = os.getpid()
 """The id of this process; a process that a function forks has a different one."""
 
+MAX_BYTES = 64_000_000
+"""The maximum size of an answer. The server holds several copies of a rendering while it reads it."""
+
 
 class Outbox:
     """The output stream to the server; messages are written atomically from any thread."""
@@ -59,7 +62,22 @@ class Outbox:
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Write one message and flush the stream."""
-        frame = encode_frame(message)
+        self._write(encode_frame(message))
+
+    def answer(self, request: int, answer: Mapping[str, Any]) -> None:
+        """Write the answer to a request, or a failure if it is too large."""
+        try:
+            frame = encode_frame({"id": request, **answer})
+        except MemoryError:
+            frame = b""
+        if not 0 < len(frame) <= MAX_BYTES:
+            size = f"{MAX_BYTES / 1_000_000:g} MB"
+            message = f"The rendering is larger than {size}: look for a loop or a value that grows."
+            failure = RenderFailure("render", message).to_json()
+            frame = encode_frame({"id": request, "outcome": failure, "error": message})
+        self._write(frame)
+
+    def _write(self, frame: bytes) -> None:
         with self._lock:
             self._stream.write(frame)
             self._stream.flush()
@@ -142,7 +160,7 @@ def main(arguments: list[str]) -> NoReturn:
         request = requests.get()
         is_job = "job" in request or "lab" in request
         answer = _answer_job(request, outbox, reporter) if is_job else _answer_count(request)
-        outbox.send({"id": request["id"], **answer})
+        outbox.answer(request["id"], answer)
 
 
 def _read(inbox: BinaryIO, requests: SimpleQueue[Mapping[str, Any]]) -> None:

@@ -582,8 +582,8 @@ class RenderWorker:
                 if failure.kind == "memory":
                     # Objects in the process may still occupy the memory.
                     await self._process.stop()
-                    return replace(failure, message=self._out_of_memory(), path=failure.path or job.path)
-                return failure
+                    failure = replace(failure, message=self._out_of_memory())
+                return replace(failure, path=failure.path or job.path)
         path, line = place or (job.path, None)
         where = f", at line {line + 1} of {Path(path).name}" if line is not None else ""
         message = (
