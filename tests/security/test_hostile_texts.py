@@ -13,7 +13,9 @@ import pytest
 
 from promptls.datasets.cells import MAX_COLUMNS, MAX_ROWS_FOR_COLUMNS
 from promptls.datasets.dataset_files import known_columns, open_dataset
+from promptls.ide.refactor import offers
 from promptls.ide.settings_file import place_in
+from promptls.lint.rule import MAX_FINDINGS
 from promptls.lint.runner import check
 from promptls.lint.settings_problems import settings_problems
 from promptls.semantic.kind import Kind
@@ -25,6 +27,7 @@ from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.source import MAX_OPEN_BLOCKS, MAX_UNCLOSED_TAGS, Source
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import PositionEncoding, Span, units_from_column
+from promptls.text.suggest import is_close, nearest
 from promptls.workspace.settings import MAX_CHARACTERS, MAX_LEVELS, ProjectFile, project_in, toml_names
 from promptls.workspace.workspace import Workspace
 
@@ -208,6 +211,61 @@ def test_tags_are_scanned_in_linear_time(piece: str, end: str, monkeypatch: pyte
         return sum(each.characters for each in patterns.values()) - before
 
     assert scanned(1_600) <= DOUBLE * scanned(800)
+
+
+def opened(text: str) -> Workspace:
+    workspace = Workspace()
+    workspace.open("/a.yml.j2", text, 1)
+    return workspace
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda number: "- {name: a, role: user, content: b}\n" * number,
+        lambda number: ITEM + "".join(f"{{{{ customer_{each}_name }}}}" for each in range(number)),
+        lambda number: ITEM + "".join(f"{{{{ customer.key_{each}_name }}}}" for each in range(number)),
+    ],
+    ids=["parts", "names", "keys"],
+)
+def test_names_are_not_compared_in_quadratic_time(text: Callable[[int], str]) -> None:
+    def checked(number: int) -> Callable[[], object]:
+        workspace = opened(text(number))
+        return lambda: check(workspace.snapshot, "/a.yml.j2")
+
+    assert growth(checked, 400) < 3  # each name is compared with up to 100 that are alike
+
+
+def test_refactorings_are_looked_for_in_linear_time() -> None:
+    def offered(number: int) -> Callable[[], object]:
+        text = ITEM + "{% set a = a %}" * number
+        snapshot = opened(text).snapshot
+        return lambda: list(offers(snapshot, "/a.yml.j2", Span(0, len(text))))
+
+    assert growth(offered, 200) < DOUBLE
+
+
+@pytest.mark.parametrize("tag", ["{% endif %}", "{% elif a %}", "{% foo %}"])
+def test_only_the_first_findings_of_a_rule_are_reported(tag: str) -> None:
+    found = findings(ITEM + tag * 2 * MAX_FINDINGS)
+
+    reported = [message for rule, message in found if rule == "jinja-syntax"]
+    assert len(reported) == MAX_FINDINGS + 1
+    assert f"the file has more than {MAX_FINDINGS} of these; others are left out" in reported
+
+
+def test_a_name_is_compared_with_few_of_many_names() -> None:
+    known = [f"a{number}letter{number}" for number in range(1_000)]
+
+    assert nearest("a77lettr77", known) == "a77letter77"
+    assert growth(lambda number: lambda: nearest("b77lettr77", known * number), 1) < DOUBLE
+
+
+def test_names_too_long_for_a_person_are_not_compared() -> None:
+    long = "ab" * 60_000
+
+    assert nearest(f"{long}a", [long]) is None
+    assert not is_close(f"{long}a", long)
 
 
 def test_problems_of_one_tag_take_linear_time() -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.rendering import frames, process
+from promptls.rendering import process
 from promptls.rendering import worker as limits
+from promptls.rendering.job import read_frame
 from promptls.rendering.make import limits_for
 from promptls.rendering.process import Outbox
 from promptls.rendering.worker import Limits, limits_of
@@ -73,6 +74,6 @@ def test_an_answer_of_the_worker_has_a_limited_size(size: int, monkeypatch: pyte
     Outbox(stream).answer(7, {"outcome": {"text": "a" * size}})
 
     stream.seek(0)
-    answer = frames.read(stream)
+    answer = read_frame(stream)
     assert answer["id"] == 7
     assert ("failure" in answer["outcome"]) is (size > 1000)

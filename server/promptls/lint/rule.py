@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, wraps
 from inspect import cleandoc
+from itertools import islice
 from pathlib import Path
 from sys import modules
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from promptls.semantic.header import Example
 from promptls.semantic.kind import Kind
@@ -174,6 +175,9 @@ DECLARING_KINDS = YAML_KINDS | {Kind.TEXT}
 """The kinds that can declare inputs and examples: all prompt files."""
 
 
+MAX_FINDINGS: Final = 500
+"""How many findings of one rule are reported in a file; to find one may need a search of the whole file."""
+
 # -- checks of one thing at a time -----------------------------------------------------------
 
 
@@ -196,7 +200,7 @@ def each_chunk_given(
     def decorate(find: Callable[[Chunk, Basis], Iterable[Finding]]) -> Check:
         @chunk_fact_given
         def in_chunk(chunk: Chunk, given: Basis) -> tuple[Finding, ...]:
-            return tuple(find(chunk, given))
+            return tuple(islice(find(chunk, given), MAX_FINDINGS + 1))
 
         @wraps(find)
         def check(file: File) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from promptls.facts import Question, recording
 from promptls.lint.analysis.suppression import silenced, silenced_names
 from promptls.lint.fixes.yaml_edits import json_fixes
 from promptls.lint.registry import RULES
-from promptls.lint.rule import File, Finding, Rule, Severity
+from promptls.lint.rule import MAX_FINDINGS, File, Finding, Rule, Severity
 from promptls.semantic.kind import Kind
 from promptls.settings.project import Project
 from promptls.syntax.chunk import EditStep, Memo
@@ -188,12 +188,23 @@ def _run(rule: Rule, severity: Severity, file: File) -> tuple[Finding, ...]:
         return tuple(
             [
                 finding.of(rule.name, severity if is_set else finding.severity or severity)
-                for finding in rule.check(file)
+                for finding in _first(rule.check(file))
             ]
         )
     except Exception:  # noqa: BLE001 - one rule that fails hides no other
         _LOG.exception("the rule %s failed on %s", rule.name, file.path)
         return ()
+
+
+def _first(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the first findings, and one that says that there are more."""
+    for number, finding in enumerate(findings):
+        if number == MAX_FINDINGS:
+            yield Finding(
+                finding.span, f"the file has more than {MAX_FINDINGS} of these; others are left out"
+            )
+            return
+        yield finding
 
 
 def _check_later(file: File, rules: Iterable[Rule]) -> tuple[Finding, ...]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES
-from promptls.syntax.chunk import Chunk, ChunkList, Piece, Role, chunk_fact
+from promptls.syntax.chunk import Chunk, ChunkList, Piece, Role, chunk_fact, fact_values
+from promptls.syntax.facts import file_fact, placed_fact
 from promptls.syntax.jinja.blocks import BlockTag, block_tags, chunk_blocks, loose_tags
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.source import Source
@@ -249,8 +250,8 @@ class Branches(NamedTuple):
         chunk, start = self.piece, 0
         if isinstance(chunk, ChunkList):
             located = chunk.at_offset(offset)
-            for begin, before in zip(chunk.starts, chunk.chunks[: located.index], strict=False):
-                _pass(stack, loose_tags(before), begin)
+            if _has_loose_tags(chunk):
+                stack += _blocks_at_chunks(chunk)[located.index]
             chunk, start = located.chunk, located.start
         _pass(stack, _tags_around(chunk, offset - start), start)
         if self.unclosed:
@@ -270,6 +271,22 @@ class Branches(NamedTuple):
         one, other = self.at(first), self.at(second)
         common = min(len(one), len(other))
         return one[:common] == other[:common]
+
+
+@file_fact
+def _has_loose_tags(chunks: ChunkList) -> bool:
+    return any(blocks.loose for blocks in fact_values(chunk_blocks, chunks.chunks))
+
+
+@placed_fact
+def _blocks_at_chunks(chunks: ChunkList) -> tuple[tuple[OpenBlock, ...], ...]:
+    """Return the blocks around the start of each chunk."""
+    stack: list[OpenBlock] = []
+    found: list[tuple[OpenBlock, ...]] = []
+    for start, blocks in zip(chunks.starts, fact_values(chunk_blocks, chunks.chunks), strict=False):
+        found.append(tuple(stack))
+        _pass(stack, blocks.loose, start)
+    return tuple(found)
 
 
 def are_exclusive(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -> bool:

@@ -2,20 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import SequenceMatcher, get_close_matches
+from functools import lru_cache
+from itertools import islice
 from typing import Final
 
+_LONGEST: Final = 100
+"""Longer names are not compared: that takes quadratic time."""
+_MANY: Final = 100
 _CLOSE: Final = 0.75
 _ENDING: Final = 2
 """How many extra letters a misspelled name may have at its end, such as those of a plural."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most similar to `name`, or None if none is similar."""
+    """Return the known name that is most similar to `name`, or None if none is similar.
+
+    Among more than 100 known names, those are considered that differ in one letter.
+    """
     folded = {candidate.casefold(): candidate for candidate in known}
-    found = get_close_matches(name.casefold(), folded, n=1, cutoff=0.65)
+    word = name.casefold()
+    if len(word) > _LONGEST:
+        return None
+    among: Iterable[str] = folded
+    if len(folded) > _MANY:
+        among = islice(typos_among(frozenset(folded))(word), _MANY)
+    found = get_close_matches(word, among, n=1, cutoff=0.65)
     return folded[found[0]] if found else None
+
+
+@lru_cache(maxsize=4)
+def typos_among(names: frozenset[str]) -> Callable[[str], list[str]]:
+    """Return a function that returns the names, in order, of which a word may be a typo; see `is_typo`.
+
+    It takes no longer if there are more names.
+    """
+    by_key: dict[str, list[str]] = {}
+    for name in sorted(names):
+        for key in _typo_keys(name):
+            by_key.setdefault(key, []).append(name)
+
+    def found(word: str) -> list[str]:
+        near = {name for key in _typo_keys(word) for name in islice(by_key.get(key, ()), _MANY)}
+        return sorted(near)
+
+    return found
+
+
+def _typo_keys(name: str) -> set[str]:
+    """Return texts of which at least one is the same for two names that differ as in `is_typo`."""
+    folded = name.casefold()
+    if len(folded) > _LONGEST:
+        return {folded}
+    return {folded, "".join(sorted(folded)), *(folded[:at] + folded[at + 1 :] for at in range(len(folded)))}
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -33,6 +73,8 @@ def is_close(word: str, meant: str) -> bool:
     if [letter for letter in first if letter.isdigit()] != [letter for letter in second if letter.isdigit()]:
         return False
     shorter, longer = sorted((first, second), key=len)
+    if len(longer) > _LONGEST:
+        return first == second
     if len(longer) - len(shorter) > _ENDING and (longer.startswith(shorter) or longer.endswith(shorter)):
         return False
     return SequenceMatcher(None, first, second).ratio() >= _CLOSE

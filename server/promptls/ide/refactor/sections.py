@@ -93,11 +93,13 @@ def _reason(place: RefactorSelection, chunk: Chunk, region: Span, start: int) ->
         if inside.start <= reference.span.start < inside.end
     ):
         return "the part reads `loop`, which an included file does not see"
+    outside = {
+        reference.name
+        for reference in place.template.names.references
+        if not inside.start <= reference.span.start < inside.end
+    }
     for event in events:
-        if event.action == "bind" and any(
-            not inside.start <= reference.span.start < inside.end
-            for reference in place.template.names.references_of(event.name)
-        ):
+        if event.action == "bind" and event.name in outside:
             return f"the part sets `{event.name}`, which is read outside of it, and an include would hide it"
     after = next((tag for tag in chunk.tags if tag.span.start >= region.end), None)
     if after and after.trims_before and not chunk.text[region.end : after.span.start].strip():

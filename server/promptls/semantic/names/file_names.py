@@ -216,9 +216,7 @@ class FileNames:
     def references_of(self, name: str) -> Iterator[NameReference]:
         """Yield the references of a variable, in order."""
         for located, resolver in self.scopes_where(lambda piece: name in _read_names(piece)):
-            for reference in resolver.references(located.chunk, located.start):
-                if reference.name == name:
-                    yield reference
+            yield from resolver.references(located.chunk, located.start, name)
 
     def chunks_referencing(self, name: str) -> Iterator[Located]:
         """Return the chunks in which a variable is read, in order."""

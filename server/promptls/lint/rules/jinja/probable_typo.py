@@ -52,7 +52,7 @@ from promptls.syntax.facts import summary
 from promptls.syntax.jinja.nodes import Name, Operation
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
-from promptls.text.suggest import is_close, is_typo
+from promptls.text.suggest import is_close, is_typo, typos_among
 from promptls.workspace.contract import calls_to, function_names, names_handed_on
 
 _MIN_NAME_LENGTH: Final = 5
@@ -80,12 +80,9 @@ def check(file: File) -> Iterator[Finding]:
 
 def _names(file: File) -> Iterator[Finding]:
     names = file.template.names
+    like = typos_among(names.read_names | names.all_bound_names)
     doubtful = {
-        name: [
-            other
-            for other in names.read_names | names.all_bound_names
-            if _is_like(name, other, _MIN_NAME_LENGTH)
-        ]
+        name: [other for other in like(name) if _is_like(name, other, _MIN_NAME_LENGTH)]
         for name in names.input_names
         if len(name) >= _MIN_NAME_LENGTH
     }
@@ -125,10 +122,11 @@ def _keys(file: File) -> Iterator[Finding]:
                 uses.setdefault(path_keys[: length - 1], {}).setdefault(key, set()).add(use.span)
     elsewhere = Counter(key for keys in uses.values() for key in keys)
     for above, keys in uses.items():
+        like = typos_among(frozenset(keys))
         for key, spans in keys.items():
             meant = [
                 other
-                for other in keys
+                for other in like(key)
                 if _is_like(key, other, _MIN_KEY_LENGTH)
                 and (len(keys[other]) >= _MIN_USES or elsewhere[other] >= _MIN_USES or other in _COMMON_KEYS)
             ]
@@ -183,8 +181,9 @@ def _hyphenated(file: File) -> Iterator[Finding]:
 
 
 def _has_similar_keys(shape: Shape) -> bool:
-    names = [name for name, _ in shape.keys]
-    if any(_is_like(one, other, _MIN_KEY_LENGTH) for one in names for other in names):
+    names = frozenset(name for name, _ in shape.keys)
+    like = typos_among(names)
+    if any(_is_like(one, other, _MIN_KEY_LENGTH) for one in names for other in like(one)):
         return True
     inside = [below for _, below in shape.keys] + [*shape.alternatives, *filter(None, [shape.element])]
     return any(map(_has_similar_keys, inside))
