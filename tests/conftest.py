@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from promptls.security.files import ANYWHERE, reading_within
+from support.forked_starts import forked_starts
 
 # Tests start hundreds of processes, and without byte code each of them compiles all modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -32,6 +34,19 @@ def trusted_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PROMPTLS_CONFIG_DIR", str(folder))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_starts() -> Iterator[None]:
+    """Fork the processes that render and run experiments from one that has loaded what they need."""
+    with forked_starts():
+        yield
+
+
+@pytest.fixture
+def real_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start these processes as users do, where a test is about the process."""
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", asyncio.subprocess.create_subprocess_exec)
 
 
 @pytest.fixture(autouse=True)

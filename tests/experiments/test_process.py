@@ -23,6 +23,8 @@ from support.experiment_folder import Folder
 from support.model_server import ModelServer, Reply
 from support.unfinished import stored_results
 
+pytestmark = pytest.mark.usefixtures("real_starts")
+
 
 async def test_a_run_in_a_process_ends_with_its_manifest(folder: Folder) -> None:
     events: list[Event] = []

@@ -20,7 +20,7 @@ from promptls.rendering.worker import CountingError, Limits, RenderWorker, Super
 
 MakeJob = Callable[..., RenderJob]
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("real_starts")]
 
 
 def running(worker: RenderWorker) -> int:

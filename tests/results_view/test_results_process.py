@@ -13,6 +13,8 @@ from promptls.results_view.results_client import ResultsProcess
 from promptls.text.errors import UsageError, UserError
 from support.finished_run import write_run
 
+pytestmark = pytest.mark.usefixtures("real_starts")
+
 TABLE = "id,response,exact_match,error\na,yes,pass,\nb,no,fail,\n"
 
 
