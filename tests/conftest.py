@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from promptls.security.files import ANYWHERE, reading_within
-from support.forked_starts import forked_starts
+from support.forked_starts import STARTS, forked_starts
 
 # Tests start hundreds of processes, and without byte code each of them compiles all modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -38,7 +38,7 @@ def trusted_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_starts() -> Iterator[None]:
-    """Fork the processes that render and run experiments from one that has loaded what they need."""
+    """Fork the processes of promptls from ones that have loaded what they need."""
     with forked_starts():
         yield
 
@@ -46,7 +46,7 @@ def quick_starts() -> Iterator[None]:
 @pytest.fixture
 def real_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start these processes as users do, where a test is about the process."""
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", asyncio.subprocess.create_subprocess_exec)
+    monkeypatch.setattr(subprocess, "Popen", STARTS)
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,8 @@ from promptls.cli.commands import server
 from promptls.cli.main import COMMANDS, main
 from promptls.text.errors import FilePlace, UsageError, UserError
 
+pytestmark = pytest.mark.usefixtures("real_starts")
+
 
 def the_server_is_replaced_by(monkeypatch: pytest.MonkeyPatch, outcome: object) -> None:
     def execute(_arguments: object) -> int:

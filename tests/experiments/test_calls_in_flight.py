@@ -21,6 +21,8 @@ from support.model_server import ModelServer, Reply
 from support.unfinished import unfinished_run
 from support.waiting import wait_until
 
+pytestmark = pytest.mark.usefixtures("real_starts")
+
 SLOW_METRIC = """
 import pathlib, time
 from promptls import discrete_metric

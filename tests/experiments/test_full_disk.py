@@ -17,7 +17,10 @@ from support.experiment_folder import Folder
 from support.model_server import ModelServer, Reply
 from support.unfinished import stored_results, unfinished_run
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX's")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX's"),
+    pytest.mark.usefixtures("real_starts"),
+]
 
 LIMITED = """
 import resource, signal, sys

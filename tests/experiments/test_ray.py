@@ -127,6 +127,7 @@ async def test_a_cancelled_run_keeps_its_rows(folder: Folder, server: ModelServe
     assert events[-1].done == 2
 
 
+@pytest.mark.usefixtures("real_starts")
 def test_a_killed_run_goes_on_with_no_row_lost_and_none_paid_twice(
     folder: Folder, server: ModelServer, cluster: Any
 ) -> None:

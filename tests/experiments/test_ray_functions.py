@@ -105,6 +105,7 @@ def test_a_function_is_called_on_the_nodes_and_leaves_the_same_files(project: Pa
     assert not [content for content in everything if KEY.encode() in content]
 
 
+@pytest.mark.usefixtures("real_starts")
 def test_a_killed_run_goes_on_there_and_calls_for_no_finished_row_again(
     project: Path, cluster: Any, server: ModelServer
 ) -> None:

@@ -189,6 +189,7 @@ async def test_a_partial_run_is_completed(folder: Folder, server: ModelServer) -
         await folder.ask(retry_errors=complete.results, complete=True)
 
 
+@pytest.mark.usefixtures("real_starts")
 def test_no_row_is_lost_and_none_paid_twice_however_often_a_run_is_killed(
     folder: Folder, server: ModelServer
 ) -> None:
@@ -277,6 +278,7 @@ async def test_the_results_of_a_stopped_run_are_readable(folder: Folder, server:
     assert sorted(result.id for result in stored_results(run)) == ["r1", "r2", "r3"]
 
 
+@pytest.mark.usefixtures("real_starts")
 def test_two_processes_killed_at_random_on_one_folder_pay_for_no_finished_call_twice(
     folder: Folder, server: ModelServer
 ) -> None:

@@ -11,8 +11,3 @@ from security.hostile import Hostile
 def hostile(tmp_path: Path) -> Hostile:
     """A project with Python of its own, and a user who has decided nothing on it."""
     return Hostile.at(tmp_path / "project", tmp_path / "configuration")
-
-
-@pytest.fixture(autouse=True)
-def as_users_start(real_starts: None) -> None:
-    """Start processes as users do: their environment, folder and owner are what is tested."""

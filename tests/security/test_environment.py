@@ -23,6 +23,8 @@ from promptls.results_view.results_client import ResultsProcess
 from promptls.security.processes import minimal_environment, restricted_environment
 from promptls.text.errors import UserError
 
+pytestmark = pytest.mark.usefixtures("real_starts")
+
 PLANTED = {
     "PLANTED_SECRET": "planted-0123456789",
     "GITHUB_TOKEN": "ghp-planted-0123456789",

@@ -19,6 +19,8 @@ from promptls.rendering.worker import MarkFile
 from support.experiment_folder import Folder
 from support.waiting import wait_until
 
+pytestmark = pytest.mark.usefixtures("real_starts")
+
 PACKAGES = str(Path(promptls.__file__).parents[1])
 ENVIRONMENT = {**os.environ, "PYTHONPATH": PACKAGES}
 

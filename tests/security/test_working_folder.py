@@ -11,6 +11,8 @@ import pytest
 
 import promptls
 
+pytestmark = pytest.mark.usefixtures("real_starts")
+
 PACKAGES = str(Path(promptls.__file__).parents[1])
 LIBRARIES = ["yaml", "jinja2", "orjson", "pygls", "lsprotocol", "pydantic", "regex", "rich", "platformdirs"]
 PROMPT = "- name: a\n  role: user\n  content: hello\n"

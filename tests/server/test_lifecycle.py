@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from plain_client import Wire, WireToProcess, opened
 
+pytestmark = pytest.mark.usefixtures("real_starts")
+
 
 async def test_the_server_leaves_with_0_after_shutdown_and_exit(
     process: WireToProcess, tmp_path: Path

@@ -1,19 +1,19 @@
 """Starting the processes of promptls by a fork, on Linux.
 
-To render or to run an experiment, promptls starts a process of Python, which takes half a second for its
-modules and a vocabulary, and the tests do so more than a thousand times. Here, one process for each main
-module does that once, and forks for each start. A small program stands in for the process: it hands over its
-streams, its environment and its folder, ends as the fork ends, and takes the fork with it when it is killed.
+A process takes half a second to load the modules of promptls and a vocabulary, and the tests start thousands.
+Here, one process for each main module loads them once, and forks for each start. A small program stands in
+for the process: it hands over its streams, its environment and its folder, passes on signals, ends as the fork
+ends, and takes the fork with it when it is killed.
 """
 
 from __future__ import annotations
 
 import array
-import asyncio
 import contextlib
 import importlib
 import json
 import os
+import pkgutil
 import runpy
 import selectors
 import signal
@@ -27,11 +27,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 RENDERS = "promptls.rendering.process"
-MODULES = (RENDERS, "promptls.experiments.process", "promptls.results_view.results_process")
+MODULES = ("promptls", RENDERS, "promptls.experiments.process", "promptls.results_view.results_process")
 """The main modules of the processes that are forked."""
+STARTS = subprocess.Popen
+"""What starts every process in the way of users."""
 
 _STAND_IN = """\
-import array, json, os, socket, sys
+import array, json, os, _signal, socket, sys
 streams = [int(name) for name in os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd/" + name)]
 forking = socket.socket(socket.AF_UNIX)
 forking.connect(sys.argv[1])
@@ -40,8 +42,12 @@ handles = array.array("i", streams)
 forking.sendmsg([b"%16d" % len(start)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
 forking.sendall(start)
 os.closerange(0, forking.fileno())
-code = int(forking.recv(16))
+pid = int(forking.recv(16, socket.MSG_WAITALL))
+for number in (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP):
+    _signal.signal(number, lambda number, _frame: os.kill(pid, number))
+code = int(forking.recv(16, socket.MSG_WAITALL))
 if code < 0:
+    _signal.signal(-code, _signal.SIG_DFL) if -code != _signal.SIGKILL else None
     os.kill(os.getpid(), -code)
 os._exit(code)
 """
@@ -50,7 +56,7 @@ _ABOVE_STREAMS = 256
 
 @contextmanager
 def forked_starts() -> Iterator[None]:
-    """Fork the processes that `asyncio.create_subprocess_exec` starts with one of the main modules."""
+    """Fork the processes that are started with `-m` and one of the main modules."""
     if sys.platform != "linux":
         yield
         return
@@ -58,31 +64,39 @@ def forked_starts() -> Iterator[None]:
         folder = Path(name)
 
         def prepare(module: str) -> None:
-            for needed in (module, RENDERS):  # a run renders
-                if not (folder / needed).exists():
-                    forking.enter_context(_forking(folder / needed))
+            for needed in (module, RENDERS):  # most others start one that renders
+                if not _address(folder, needed).exists():
+                    forking.enter_context(_forking(_address(folder, needed)))
 
         with _started_at(folder, prepare):
             yield
 
 
+def _address(folder: Path, module: str) -> Path:
+    return folder / str(MODULES.index(module))
+
+
 @contextmanager
 def _started_at(folder: Path, prepare: Any = None) -> Iterator[None]:
-    """Start processes through the sockets in the folder, which are named after the main modules."""
-    start = asyncio.create_subprocess_exec
+    """Start processes through the sockets in the folder."""
 
-    async def start_fork(program: Any, *words: Any, **options: Any) -> asyncio.subprocess.Process:
-        if program == sys.executable and words[0] == "-m" and words[1] in MODULES:
-            if prepare is not None:
-                prepare(words[1])
-            words = ("-I", "-S", "-c", _STAND_IN, str(folder / words[1]), *words[1:])
-        return await start(program, *words, **options)
+    class Popen(STARTS):  # type: ignore[misc, valid-type]
+        def __init__(self, args: Any, *more: Any, **options: Any) -> None:
+            if isinstance(args, list | tuple) and tuple(args[:2]) == (sys.executable, "-m"):
+                module = args[2]
+                if module in MODULES:
+                    if prepare is not None:
+                        prepare(module)
+                    address = _address(folder, module)
+                    if address.exists():
+                        args = [sys.executable, "-I", "-S", "-c", _STAND_IN, address, *args[2:]]
+            super().__init__(args, *more, **options)
 
-    asyncio.create_subprocess_exec = start_fork  # type: ignore[assignment]
+    subprocess.Popen = Popen  # type: ignore[misc]
     try:
         yield
     finally:
-        asyncio.create_subprocess_exec = start
+        subprocess.Popen = STARTS  # type: ignore[misc]
 
 
 @contextmanager
@@ -92,7 +106,7 @@ def _forking(address: Path) -> Iterator[None]:
         listener.bind(str(address))
         listener.listen(64)
         command = [sys.executable, __file__, str(address), str(listener.fileno())]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[listener.fileno()])
+        process = STARTS(command, stdin=subprocess.PIPE, pass_fds=[listener.fileno()])
     with process:
         yield
         process.kill()
@@ -116,7 +130,7 @@ class Forking:
 
     def _accept(self) -> None:
         connection, _ = self._listener.accept()
-        length, rights, _, _ = connection.recvmsg(16, socket.CMSG_SPACE(_ABOVE_STREAMS))
+        length, rights, _, _ = connection.recvmsg(16, socket.CMSG_SPACE(4 * _ABOVE_STREAMS))
         handles = array.array("i", b"".join(data for _, _, data in rights))
         start = b""
         while len(start) < int(length):
@@ -128,6 +142,8 @@ class Forking:
         for handle in handles:
             os.close(handle)
         ended = os.pidfd_open(pid)
+        with contextlib.suppress(OSError):
+            connection.sendall(b"%16d" % pid)
 
         def tell() -> None:
             self._selector.unregister(ended)
@@ -135,7 +151,7 @@ class Forking:
             os.close(ended)
             code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
             with contextlib.suppress(OSError), connection:
-                connection.sendall(b"%d" % code)
+                connection.sendall(b"%16d" % code)
 
         self._selector.register(ended, selectors.EVENT_READ, tell)
         self._selector.register(connection, selectors.EVENT_READ, lambda: os.kill(pid, signal.SIGKILL))
@@ -155,26 +171,48 @@ class Forking:
             os.environ.clear()
             os.environ.update(environment)
             os.chdir(folder)
+            _open_streams()
             sys.path.insert(0, folder)
             sys.argv[1:] = words[1:]
-            del sys.modules[words[0]]
+            sys.modules.pop(words[0], None) if "." in words[0] else None
             with _started_at(self._address.parent):
                 runpy.run_module(words[0], run_name="__main__", alter_sys=True)
             code = 0
         except SystemExit as ending:
-            code = ending.code if isinstance(ending.code, int) else 0
-        except BaseException:  # noqa: BLE001 - told as Python tells it
-            sys.excepthook(*sys.exc_info())
+            code = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
+        except BaseException as error:  # noqa: BLE001 - told as Python tells it
+            sys.excepthook(type(error), error, error.__traceback__)
         finally:
-            sys.stdout.flush()
+            for output in (sys.stdout, sys.stderr):
+                with contextlib.suppress(OSError, ValueError, AttributeError):
+                    output.flush()
             os._exit(code)
 
 
+def _open_streams() -> None:
+    """Open the standard streams anew, as they may be a terminal now, or closed."""
+    sys.stdin = sys.stdout = sys.stderr = None  # type: ignore[assignment]
+    with contextlib.suppress(OSError):
+        sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115 - to the end of the process
+    with contextlib.suppress(OSError):
+        sys.stdout = open(1, "w", 1 if os.isatty(1) else -1, encoding="utf-8")  # noqa: SIM115 - as above
+    with contextlib.suppress(OSError):
+        sys.stderr = open(2, "w", 1, encoding="utf-8", errors="backslashreplace")  # noqa: SIM115 - as above
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
+
+
 def main(address: Path, listener: socket.socket) -> NoReturn:
-    """Load the module that the socket is named after, and fork for each connection."""
+    """Load what the main module needs, and fork for each connection."""
     sys.path.pop(0)
-    importlib.import_module(address.name)
-    if address.name == RENDERS:
+    module = MODULES[int(address.name)]
+    importlib.import_module(module)
+    if module == "promptls":
+        for name in ("cli.main", "cli.reports", "server.session"):
+            importlib.import_module(f"promptls.{name}")
+        commands = importlib.import_module("promptls.cli.commands")
+        for found in pkgutil.iter_modules(commands.__path__):
+            importlib.import_module(f"promptls.cli.commands.{found.name}")
+    if module == RENDERS:
         from promptls.tokens.encodings import load
 
         load("o200k_base")
