@@ -1,8 +1,8 @@
 """Starting the processes of promptls by a fork, on Linux.
 
-A process takes half a second to load the modules of promptls and a vocabulary, and the tests start thousands.
-Here, one process for each main module loads them once, and forks for each start. A small program stands in
-for the process: it hands over its streams, its environment and its folder, passes on signals, ends as the fork
+A process takes half a second to load promptls and a vocabulary, and the tests start thousands. Here, one
+process for each main module loads them once, and forks for each start. A small program stands in for the
+process: it hands over its streams, its environment and its folder, passes on signals, ends as the fork
 ends, and takes the fork with it when it is killed.
 """
 
