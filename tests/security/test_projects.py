@@ -17,7 +17,7 @@ from promptls.security.trust import TrustStore
 from promptls.server.capabilities import resolve_capabilities
 from promptls.server.context import Context
 from promptls.server.folder_trust import Trust
-from promptls.text.positions import Unit
+from promptls.text.positions import PositionEncoding
 from promptls.workspace import settings
 from promptls.workspace.settings import find_project, folder_to_trust
 from promptls.workspace.workspace import Workspace
@@ -182,7 +182,7 @@ def test_a_file_in_the_home_folder_can_be_trusted(home: Path) -> None:
 def trust_in(root: Path, options: Any = None) -> tuple[Trust, Workspace]:
     workspace = Workspace([root])
     server: Any = SimpleNamespace(protocol=None)
-    context = Context(server, workspace, resolve_capabilities(types.ClientCapabilities()), Unit.UTF16)
+    context = Context(server, workspace, resolve_capabilities(types.ClientCapabilities()), PositionEncoding.UTF16)
     trust = Trust(context, options)
     trust.refresh()
     return trust, workspace
