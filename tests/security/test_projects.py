@@ -182,7 +182,9 @@ def test_a_file_in_the_home_folder_can_be_trusted(home: Path) -> None:
 def trust_in(root: Path, options: Any = None) -> tuple[Trust, Workspace]:
     workspace = Workspace([root])
     server: Any = SimpleNamespace(protocol=None)
-    context = Context(server, workspace, resolve_capabilities(types.ClientCapabilities()), PositionEncoding.UTF16)
+    context = Context(
+        server, workspace, resolve_capabilities(types.ClientCapabilities()), PositionEncoding.UTF16
+    )
     trust = Trust(context, options)
     trust.refresh()
     return trust, workspace
