@@ -213,7 +213,7 @@ def main(address: Path, listener: socket.socket) -> NoReturn:
         for found in pkgutil.iter_modules(commands.__path__):
             importlib.import_module(f"promptls.cli.commands.{found.name}")
     if module == RENDERS:
-        from promptls.tokens.encodings import load
+        from promptls.tokens import load
 
         load("o200k_base")
         load("cl100k_base")
