@@ -1,9 +1,18 @@
 // Builds the extension into out/: the extension itself, the pages of its panels, the grammars; and beside it
-// the licence, and the notices of the packages that it contains.
+// the licence, the changelog, the pictures of the walkthrough, and the notices of the packages that it contains.
 // With --wheel also the server's Python wheel into wheel/, with the lock files of what it needs; with --watch builds again on each change.
 
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -46,6 +55,9 @@ if (options.has("--watch")) {
   cpSync(pages.outdir, path.join(out, "webview"), { recursive: true });
   writeNotices(here, new Set([...packagesIn(built, here), ...pages.packages]));
   cpSync(path.join(here, "..", "LICENSE"), path.join(here, "LICENSE"));
+  cpSync(path.join(here, "..", "docs", "pictures"), path.join(here, "pictures"), { recursive: true });
+  const changelog = readFileSync(path.join(here, "..", "CHANGELOG.md"), "utf8");
+  writeFileSync(path.join(here, "CHANGELOG.md"), changelog.replaceAll("](docs/", "](../docs/"));
 }
 if (options.has("--wheel")) {
   buildWheel();

@@ -22,6 +22,8 @@ SAVED = {
 def test_a_saved_prompt_alone_starts_the_server_and_other_json_does_not(
     code_server: CodeServer, tmp_path: Path, open_folder: Callable[[CodeServer, Path], Workbench]
 ) -> None:
+    # Names such as prompts/*.json are those of many other projects.
+    (tmp_path / "promptls.toml").touch()
     (tmp_path / "prompts").mkdir()
     (tmp_path / "prompts" / "compare.json").write_text(json.dumps(SAVED, indent=2), "utf-8")
     (tmp_path / "prompts" / "other.json").write_text('{"greeting": "Hello"}', "utf-8")

@@ -168,6 +168,23 @@ async def test_tests_are_listed_with_what_the_last_runs_say_of_them(
     assert found.dataset == beside(uri, "rows.csv")
 
 
+async def test_prompts_are_listed_with_and_without_experiments_and_their_runs(
+    code: Editor, server: ModelServer
+) -> None:
+    uri = opened(code, server)
+    result = await code.command("runExperiment", uri=uri)
+    plain = code.open("plain.yml.j2", "- name: a\n  role: user\n  content: b\n")
+
+    listed = await code.command("experimentTests", allPrompts=True)
+    found = await code.command("listRuns", uri=uri, experiment="answers")
+
+    assert [each.experiments for each in listed.prompts if each.uri == plain] == [[]]
+    (run,) = found.runs
+    assert (run.table, run.status, run.notes) == (result.run, "finished", "")
+    assert run.started
+    assert (await code.command("listRuns", uri=plain)).runs == []
+
+
 async def test_leaving_out_each_example_says_at_each_what_it_is_worth(
     code: Editor, server: ModelServer
 ) -> None:

@@ -10,6 +10,7 @@ import { debounce } from "./debounce";
 import { activePrompt, isPrompt } from "./documents";
 import { Keys, redactSecrets } from "./keys";
 import { PREVIEW_VIEW, PreviewPanel } from "./preview/panel";
+import { PromptsView } from "./prompts/view";
 import { onSelectedPython } from "./python";
 import { ResultsPanel } from "./results/panel";
 import { ServerManager } from "./serverManager";
@@ -22,6 +23,8 @@ const TYPING_PAUSE_MILLISECONDS = 300;
 let manager: ServerManager | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
+  // The view of the activity bar is not in the way in workspaces without prompts.
+  void vscode.commands.executeCommand("setContext", "promptls.isActive", true);
   const keys = new Keys(context);
   const log = redactSecrets(vscode.window.createOutputChannel("promptls", { log: true }), keys);
   const trace = redactSecrets(vscode.window.createOutputChannel("promptls messages", { log: true }), keys);
@@ -53,7 +56,8 @@ export function activate(context: vscode.ExtensionContext): void {
     registerAgentTools(client),
     countTokens(client),
     startWhenNeeded(server),
-    testsWhenTrusted(client, log),
+    whenTrusted(() => new ExperimentTests(client, log)),
+    whenTrusted(() => new PromptsView(client, log)),
     vscode.workspace.onDidGrantWorkspaceTrust(() => server.start(true)),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("promptls.server")) {
@@ -76,18 +80,18 @@ export async function deactivate(): Promise<void> {
   await manager?.stop();
 }
 
-/** A run executes what the workspace holds, so that tests are offered in a trusted one alone. */
-function testsWhenTrusted(client: Client, log: vscode.LogOutputChannel): { dispose(): void } {
+/** A run executes what the workspace holds, so that what offers runs is there in a trusted one alone. */
+function whenTrusted(create: () => { dispose(): void }): { dispose(): void } {
   if (vscode.workspace.isTrusted) {
-    return new ExperimentTests(client, log);
+    return create();
   }
-  let tests: ExperimentTests | undefined;
+  let created: { dispose(): void } | undefined;
   const trusted = vscode.workspace.onDidGrantWorkspaceTrust(() => {
-    tests ??= new ExperimentTests(client, log);
+    created ??= create();
   });
   return new vscode.Disposable(() => {
     trusted.dispose();
-    tests?.dispose();
+    created?.dispose();
   });
 }
 

@@ -22,6 +22,7 @@ from promptls.experiments.store import Store
 from promptls.experiments.unfinished import RunState, planned_results, unfinished_runs
 from promptls.security.files import MAX_BYTES, names_in, stamp_of
 from promptls.text.errors import UserError
+from promptls.text.format import plural
 
 Status = Literal["finished", "running", "stopped"]
 
@@ -67,6 +68,27 @@ class KnownRun:
     rendered_hash: str | None
     commit: str | None
     dirty: bool | None
+
+
+def run_notes(run: KnownRun) -> str:
+    """Return what is unusual about the run: failures, chosen rows, answers from the cache."""
+    from promptls.experiments.row_choice import is_of_examples
+
+    words: list[str] = []
+    if run.status != "finished":
+        words.append(run.status)
+    if run.failed:
+        words.append(f"{run.failed:,} failed")
+    if run.invalid:
+        words.append(f"{plural(run.invalid, 'answer')} of the wrong form")
+    if run.chosen:
+        first = "the first " if run.chosen.isdigit() else "" if is_of_examples(run.chosen) else "rows "
+        words.append(f"partial: {first}{run.chosen.rstrip(',')}")
+    if run.cached:
+        words.append(f"{run.cached:,} from the cache")
+    if run.continues:
+        words.append(f"retries {run.continues}")
+    return ", ".join(words)
 
 
 def known_runs(

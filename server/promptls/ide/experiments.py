@@ -241,15 +241,32 @@ class RowTest:
     label: str
 
 
-def prompts_with_experiments(snapshot: Snapshot) -> Steps[list[ExperimentTests]]:
-    """Return the prompt files of the workspace that have experiments, by path; one file in each step."""
+def prompts_with_experiments(
+    snapshot: Snapshot, *, all_prompts: bool = False
+) -> Steps[list[ExperimentTests]]:
+    """Return the prompt files of the workspace that have experiments, by path; one file in each step.
+
+    With `all_prompts`, prompts without experiments are among them.
+    """
     found: list[ExperimentTests] = []
     for path in sorted({*snapshot.graph.paths, *snapshot.open_files}):
         tests = prompt_tests(snapshot, path)
+        if tests is None and all_prompts and _is_entry(snapshot, path):
+            tests = ExperimentTests(path, (), ())
         if tests is not None:
             found.append(tests)
         yield
     return found
+
+
+def _is_entry(snapshot: Snapshot, path: str) -> bool:
+    """Return whether the file is a prompt that no other file includes."""
+    template = snapshot.template(path)
+    return (
+        template is not None
+        and template.kind in {Kind.PARTS, Kind.OBJECT, Kind.EVALUATION}
+        and snapshot.entries(path) == (path,)
+    )
 
 
 def prompt_tests(snapshot: Snapshot, path: str) -> ExperimentTests | None:

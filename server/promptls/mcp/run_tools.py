@@ -375,8 +375,8 @@ async def list_runs(folder: Folder, arguments: Mapping[str, Any]) -> Answer:
 
 
 def _listed(folder: Folder, name: str | None, count: int) -> Answer:
-    from promptls.cli.commands.history import folder_of_runs, run_notes
-    from promptls.experiments.run_index import known_runs
+    from promptls.cli.commands.history import folder_of_runs
+    from promptls.experiments.run_index import known_runs, run_notes
 
     file = None if name is None else folder.file(name)
     prompt = None if file is None or file.is_dir() else file

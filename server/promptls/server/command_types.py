@@ -70,6 +70,27 @@ class ExperimentTestsResult(TypedDict):
     prompts: list[PromptTestsJson]
 
 
+class ListedRun(TypedDict):
+    """A run of an experiment, in a list."""
+
+    name: str
+    table: str
+    """The absolute path of the table, or of the unfinished run."""
+    started: str
+    """In ISO 8601."""
+    status: Literal["finished", "running", "stopped"]
+    scores: dict[str, str]
+    models: list[str]
+    notes: str
+    """What is unusual about it: failures, chosen rows, answers from the cache."""
+
+
+class ListedRunsResult(TypedDict):
+    """The result of `promptls.listRuns`, the latest run first."""
+
+    runs: list[ListedRun]
+
+
 class RowTestJson(TypedDict):
     """A row of a dataset, as a test."""
 

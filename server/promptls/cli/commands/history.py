@@ -11,7 +11,6 @@ from promptls.cli.arguments import whole_number
 from promptls.cli.terminal import Colour, Column, TableRow, paint, print_json, printed_path, table
 from promptls.security.files import read_bytes
 from promptls.text.errors import FilePlace, UsageError
-from promptls.text.format import plural
 
 if TYPE_CHECKING:
     from promptls.experiments.run_index import KnownRun
@@ -111,6 +110,8 @@ def _print(runs: list[KnownRun]) -> None:
 
 
 def _row(run: KnownRun, metrics: list[str]) -> TableRow:
+    from promptls.experiments.run_index import run_notes
+
     rows = f"{run.done:,}" if run.done == run.rows else f"{run.done:,} of {run.rows:,}"
     commit = (run.commit or "")[:COMMIT] + ("*" if run.dirty else "")
     cells = [
@@ -124,24 +125,3 @@ def _row(run: KnownRun, metrics: list[str]) -> TableRow:
         run_notes(run),
     ]
     return TableRow(cells, _COLOURS.get(run.status))
-
-
-def run_notes(run: KnownRun) -> str:
-    """Return what is unusual about the run: failures, chosen rows, answers from the cache."""
-    from promptls.experiments.row_choice import is_of_examples
-
-    words: list[str] = []
-    if run.status != "finished":
-        words.append(run.status)
-    if run.failed:
-        words.append(f"{run.failed:,} failed")
-    if run.invalid:
-        words.append(f"{plural(run.invalid, 'answer')} of the wrong form")
-    if run.chosen:
-        first = "the first " if run.chosen.isdigit() else "" if is_of_examples(run.chosen) else "rows "
-        words.append(f"partial: {first}{run.chosen.rstrip(',')}")
-    if run.cached:
-        words.append(f"{run.cached:,} from the cache")
-    if run.continues:
-        words.append(f"retries {run.continues}")
-    return ", ".join(words)

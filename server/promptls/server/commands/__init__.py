@@ -166,6 +166,13 @@ async def _experiment_tests(session: Session, arguments: Arguments, token: Token
     return await experiment_tests(session.context, session.scan, arguments, token)
 
 
+@command("listRuns")
+async def _list_runs(session: Session, arguments: Arguments, _token: Token) -> Any:
+    from promptls.server.commands.runs import list_runs
+
+    return await list_runs(session.context, arguments)
+
+
 @command("experimentRows")
 async def _experiment_rows(session: Session, arguments: Arguments, _token: Token) -> Any:
     from promptls.server.commands.runs import experiment_rows

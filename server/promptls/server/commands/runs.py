@@ -292,6 +292,9 @@ def _failed(message: str) -> dict[str, Any]:
     return {"error": {"code": "failed", "message": message}}
 
 
+MAX_LISTED_RUNS = 50
+
+
 async def run_request(context: Context, trust: Trust, arguments: dict[str, Any]) -> RunRequest:
     """Return the run that the arguments describe.
 
@@ -464,16 +467,50 @@ def examples_markdown(report: dict[str, Any]) -> str:
 async def experiment_tests(
     context: Context, scan: WorkspaceScan, arguments: dict[str, Any], token: types.ProgressToken | None
 ) -> command_types.ExperimentTestsResult:
-    """Return the prompt files with experiments in the workspace, or only the file `uri`."""
+    """Return the prompt files with experiments in the workspace, or only the file `uri`.
+
+    With `allPrompts`, prompts without experiments are among them.
+    """
     if "uri" in arguments:
         one = prompt_tests(context.snapshot, prompt_path(context, arguments))
         found = [one] if one is not None else []
     else:
         await scan.finished()
         found = await in_slices(
-            context, prompts_with_experiments(context.snapshot), token, "Looking for tests"
+            context,
+            prompts_with_experiments(
+                context.snapshot, all_prompts=optional(arguments, "allPrompts", bool) is True
+            ),
+            token,
+            "Looking for tests",
         )
     return {"prompts": [_prompt(context, each) for each in found]}
+
+
+async def list_runs(context: Context, arguments: dict[str, Any]) -> command_types.ListedRunsResult:
+    """Return the last runs of the prompt `uri`, of its `experiment` if it is given."""
+    path = prompt_path(context, arguments)
+    found = await asyncio.to_thread(_listed_runs, Path(path), optional(arguments, "experiment", str))
+    return {"runs": found}
+
+
+def _listed_runs(prompt: Path, experiment: str | None) -> list[command_types.ListedRun]:
+    from promptls.experiments.manifest import results_folder
+    from promptls.experiments.run_index import known_runs, run_notes
+
+    runs = known_runs(results_folder(prompt), prompt=prompt, experiment=experiment, most=MAX_LISTED_RUNS)
+    return [
+        {
+            "name": run.name,
+            "table": run.path,
+            "started": run.started,
+            "status": run.status,
+            "scores": dict(run.scores),
+            "models": list(run.models),
+            "notes": run_notes(run),
+        }
+        for run in runs
+    ]
 
 
 async def experiment_rows(context: Context, arguments: dict[str, Any]) -> command_types.ExperimentRows:

@@ -56,6 +56,25 @@ export interface ExperimentTestsResult {
   prompts: PromptTests[];
 }
 
+/** A run of an experiment, in a list. */
+export interface ListedRun {
+  name: string;
+  /** The absolute path of the table, or of the unfinished run. */
+  table: string;
+  /** In ISO 8601. */
+  started: string;
+  status: "finished" | "running" | "stopped";
+  scores: Record<string, string>;
+  models: string[];
+  /** What is unusual about it: failures, chosen rows, answers from the cache. */
+  notes: string;
+}
+
+/** The result of `promptls.listRuns`, the latest run first. */
+export interface ListedRunsResult {
+  runs: ListedRun[];
+}
+
 /** A row of a dataset, as a test. */
 export interface RowTest {
   /** From 1. */
