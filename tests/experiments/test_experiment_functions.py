@@ -144,7 +144,7 @@ async def test_results_are_named_by_time_and_what_was_tried(
     assert first.name[8] == first.name[15] == "-"
     assert first.name[15:] == ends
     assert first.name != second.name
-    files = sorted(path.name for path in (tmp_path / "experiments").iterdir())
+    files = sorted(path.name for path in (tmp_path / "experiments").glob("*.jsonl"))
     assert files == sorted([f"{first.name}.jsonl", f"{second.name}.jsonl"])
 
 

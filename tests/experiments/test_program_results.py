@@ -150,3 +150,19 @@ def test_a_function_without_a_file_has_no_manifest(program: ModuleType) -> None:
     exec(compile(PROGRAM, "<cell>", "exec"), vars(notebook))
     made = notebook.triage.run(program.rows(), prompt_file="v1.txt", progress=False)
     assert not Path("experiments", f"{made.name}.json").exists()
+
+
+def test_results_in_json_lines_are_compared_by_the_table_beside_them(
+    program: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = program.Dataset("tickets", "local/jsonl", data=list(program.rows()), root_dir=".")
+    made = [
+        program.triage.run(rows, name=name, prompt_file=f"{name}.txt", progress=False)
+        for name in ("v1", "v2")
+    ]
+    stored = [f"experiments/{results.name}.jsonl" for results in made]
+    assert main(["compare", *stored]) == 0
+    assert "priority_score" in capsys.readouterr().out
+    Path(stored[0]).with_suffix(".csv").unlink()
+    assert main(["compare", *stored]) == 2
+    assert "this is JSON Lines" in capsys.readouterr().err

@@ -473,8 +473,16 @@ def find_run(word: str, *, complete: bool = False) -> RunSummary:
     Raises `UsageError` if there is none, with the most similar name or a remedy.
     """
     path = Path(word)
+    if path.suffix in {".jsonl", ".parquet"} and (table := path.with_suffix(".csv")).is_file():
+        path = table
     if path.suffix in {".csv", ".json"}:
         return _of_file(path)
+    if path.suffix == ".jsonl" and path.is_file():
+        raise UsageError(
+            "results are read from a CSV table, and this is JSON Lines without one beside it",
+            FilePlace(path),
+            "store the results with the back end `local/csv`, or with promptls's `arun`",
+        )
     if path.is_file():
         run = (_last_complete(path) if complete else None) or last_run(path)
         if run is None:

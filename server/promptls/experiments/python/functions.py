@@ -430,11 +430,23 @@ def experiment(
 def _write_manifest(
     results: ExperimentResults, function: RowFunction, dataset: Any, run: FunctionRun, started: datetime
 ) -> None:
-    """Write the manifest next to the table of a complete run; raises UserError."""
-    if run.is_complete and isinstance(results.backend, LocalBackend) and results.backend.format == "csv":
+    """Write the manifest next to the table of a complete run; raises UserError.
+
+    Other formats than CSV get a table in CSV as well, which comparisons, reports and the results page read.
+    """
+    # The manifest of a table in JSON would have its name.
+    if run.is_complete and isinstance(results.backend, LocalBackend) and results.backend.format != "json":
+        from promptls.datasets.csv_file import write_rows
         from promptls.experiments.python.program_manifest import Called, write_program_manifest
 
-        table = results.backend.path_of(results.name, "experiments").absolute()
+        stored = results.backend.path_of(results.name, "experiments").absolute()
+        table = stored.with_suffix(".csv")
+        if table != stored:
+            rows = [row if isinstance(row, dict) else dict(row) for row in results]
+            try:
+                write_rows(table, rows)
+            except OSError as error:
+                raise _unwritten(error, table) from error
         called = Called(function.function, function.arguments, function.named)
         try:
             write_program_manifest(table, called, dataset, run.outcomes, started)
