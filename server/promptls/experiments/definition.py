@@ -15,7 +15,7 @@ from promptls.models.keys import variables_named_by
 from promptls.models.model import ModelReference
 from promptls.models.opening import find_model
 from promptls.rendering.job import EvaluationJob
-from promptls.rendering.make import JOB_KINDS, comparing_seconds
+from promptls.rendering.make import JOB_KINDS, comparing_seconds, file_encoding
 from promptls.rendering.samples import evaluation_data
 from promptls.security.files import joined, read_text
 from promptls.security.processes import readable_variables
@@ -108,7 +108,7 @@ def define_experiment(
         input_defaults=_defaults(header),
         unsaved=dict(unsaved or {}),
         functions=joined(functions_base, functions) if functions else None,
-        encoding=header.encoding or settings.encoding,
+        encoding=file_encoding(header, project, prompt),
         token_limit=header.token_limit or settings.token_limit or -1,
         truncation_step=header.truncation_step or settings.truncation_step,
         rendering=JOB_KINDS.get(template.kind, "parts template"),

@@ -21,6 +21,7 @@ from promptls.models.model import ModelReference
 from promptls.security.files import open_bytes, read_bytes, read_text
 from promptls.security.git import is_dirty, run_git
 from promptls.text.errors import FilePlace, UserError
+from promptls.tokens.tokenizer_files import encoding_title
 from promptls.workspace.settings import ProjectFile, find_project
 
 MAX_MANIFEST_BYTES = 200_000_000
@@ -97,7 +98,7 @@ def started_manifest(plan: Plan, started: datetime, continues: str | None = None
             "timeout": experiment.timeout,
             "budget": {name: value for name, value in asdict(experiment.budget).items() if value is not None},
             "fresh_since": plan.cache.since if plan.cache is not None else None,
-            "encoding": experiment.encoding,
+            "encoding": encoding_title(experiment.encoding),
             "token_limit": experiment.token_limit,
             "truncation_step": experiment.truncation_step,
         },

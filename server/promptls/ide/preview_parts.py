@@ -17,6 +17,7 @@ from promptls.text.errors import UsageError
 from promptls.text.escape import markdown_fence, markdown_prose, markdown_text
 from promptls.text.format import plural
 from promptls.tokens import UnknownEncodingError, chat_tokens, encoding_name
+from promptls.tokens.tokenizer_files import encoding_title
 from promptls.workspace.contract import included_part_names
 from promptls.workspace.snapshot import Snapshot
 
@@ -45,7 +46,7 @@ def preview_markdown(made: FileRendering, left_out: str | None = None) -> str:
     lines = [
         f"# {markdown_text(made.job.path)}",
         "",
-        f"with {sample_text(made.sample)}, {made.job.encoding}",
+        f"with {sample_text(made.sample)}, {encoding_title(made.job.encoding)}",
         "",
     ]
     if left_out is not None:

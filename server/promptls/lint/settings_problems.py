@@ -61,9 +61,15 @@ def _unknown_rules(project: ProjectFile) -> Iterator[SettingsProblem]:
 
 def _unknown_encoding(project: ProjectFile) -> Iterator[SettingsProblem]:
     from promptls.tokens import ENCODING_NAMES, UnknownEncodingError, encoding_name
+    from promptls.tokens.tokenizer_files import is_tokenizer_file
 
     name = project.settings.encoding
     if name in ENCODING_NAMES:
+        return
+    if is_tokenizer_file(name):
+        if current_scope().allows(project.root / name) and not is_file(project.root / name):
+            message = f"`encoding`: there is no file `{name}` in the folder of these settings"
+            yield SettingsProblem(place_of_setting(project, ("encoding",)), message)
         return
     try:
         encoding_name(name)

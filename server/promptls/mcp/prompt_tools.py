@@ -13,6 +13,7 @@ from promptls.cli.terminal import shown_path
 from promptls.mcp.folder import Answer, Folder
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import in_dollars, plural
+from promptls.tokens.tokenizer_files import encoding_title
 
 if TYPE_CHECKING:
     from promptls.cli.checked import CheckedFile
@@ -144,7 +145,8 @@ def _rendered(job: RenderJob, sample: Sample, outcome: Rendering | RenderFailure
     path = shown_path(job.path)
     kept = "" if rendering.tokens_kept == rendering.tokens else f", {rendering.tokens_kept:,} of them kept"
     limit = f", limit {job.token_limit:,}" if job.token_limit > 0 else ""
-    lines = [f"{path} with {sample.name}: {plural(rendering.tokens, 'token')} ({job.encoding}){kept}{limit}"]
+    counted = f"{plural(rendering.tokens, 'token')} ({encoding_title(job.encoding)})"
+    lines = [f"{path} with {sample.name}: {counted}{kept}{limit}"]
     for part in rendering.parts:
         cut = "" if part.kept else ", cut by the token limit"
         lines += ["", f"## {part.name} ({part.role}, {plural(part.tokens, 'token')}{cut})", _content(part)]

@@ -37,9 +37,12 @@ from promptls.security.trust import FolderCode
 from promptls.semantic.evaluation_file import Evaluation, evaluation_of
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
+from promptls.settings.header import Header
 from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.tokens.tokenizer_files import located
 from promptls.workspace.contract import functions_path, included_part_names
 from promptls.workspace.python_functions import functions_in
+from promptls.workspace.settings import ProjectFile
 from promptls.workspace.snapshot import Snapshot
 
 RENDERED_KINDS = frozenset({Kind.PARTS, Kind.SECTION, Kind.OBJECT, Kind.EVALUATION})
@@ -84,7 +87,7 @@ def job_for(
         if functions is not None
         else {},
         stand_ins=_stand_ins(snapshot, path, functions, data) if with_stand_ins else (),
-        encoding=header.encoding or settings.encoding,
+        encoding=file_encoding(header, snapshot.project(path), path),
         token_limit=token_limit or header.token_limit or settings.token_limit or UNLIMITED,
         truncation_step=truncation_step or header.truncation_step or settings.truncation_step,
         kind=JOB_KINDS.get(kind, "parts template"),
@@ -92,6 +95,13 @@ def job_for(
         trusted=trusted,
         evaluation=evaluation_job(snapshot, path) if kind is Kind.EVALUATION else None,
     )
+
+
+def file_encoding(header: Header, project: ProjectFile, path: str | Path) -> str:
+    """Return the encoding of the prompt at `path`; a tokenizer file is relative to what names it."""
+    if header.encoding is not None:
+        return located(header.encoding, Path(path).parent)
+    return located(project.settings.encoding, project.root)
 
 
 def _stand_ins(

@@ -216,7 +216,8 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) 
     asked = LabRequest.from_json(request["lab"]) if "lab" in request else None
     job = asked.job if asked else RenderJob.from_json(request["job"])
     try:
-        load(job.encoding)
+        with reading_within(lambda: FileScope(job.roots)):
+            load(job.encoding)
     except (UnknownEncodingError, VocabularyError) as error:
         return {"outcome": RenderFailure("encoding", str(error), job.path).to_json()}
     if request["tells_start"]:

@@ -140,7 +140,11 @@ class Header(BaseModel):
         None,
         description="The Ragas version of a prompt object, such as `0.1.21`.",
     )
-    encoding: str | None = Field(None, description="The tiktoken encoding for counting tokens.")
+    encoding: str | None = Field(
+        None,
+        description="The tiktoken encoding for counting tokens, or the `tokenizer.json` file of an open "
+        "model.",
+    )
     token_limit: Annotated[int, Field(gt=0)] | None = Field(
         None, description="The maximum number of tokens of the rendered prompt."
     )

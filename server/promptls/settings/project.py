@@ -148,7 +148,11 @@ class Project(BaseModel):
     rules: dict[str, Severity] = Field(
         default_factory=dict, description="Severity by rule name; `off` disables the rule."
     )
-    encoding: str = Field("o200k_base", description="The default tiktoken encoding.")
+    encoding: str = Field(
+        "o200k_base",
+        description="The default tiktoken encoding, or the `tokenizer.json` file of an open model, relative "
+        "to the folder of these settings. Files need the extra `tokenizers`; nothing is downloaded.",
+    )
     token_limit: Annotated[int, Field(gt=0)] | None = Field(None, description="The default token limit.")
     truncation_step: Annotated[int, Field(gt=0)] | None = Field(
         None, description="The default truncation step."

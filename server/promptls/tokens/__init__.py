@@ -9,12 +9,15 @@ import importlib.util
 import threading
 from binascii import a2b_base64
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from promptls.security.files import stamp_of
+from promptls.tokens.tokenizer_files import FileTokenizer, TokenizerFileError, is_tokenizer_file, load_file
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -131,9 +134,9 @@ def encoding_name(name: str) -> str:
 
     A model may be written as `provider:model`. OpenAI's models are looked up in tiktoken's own table. If the
     encoding is not public, or not included, the nearest one is returned, and `is_approximate` is true. Raises
-    UnknownEncodingError for any other name.
+    UnknownEncodingError for any other name. The path of a tokenizer file is its own encoding.
     """
-    if name in ENCODING_NAMES:
+    if name in ENCODING_NAMES or is_tokenizer_file(name):
         return name
     if (nearest := _nearest(name)) is not None:
         return nearest
@@ -158,7 +161,7 @@ def is_approximate(name: str) -> bool:
 
     They are displayed with a leading `≈` then.
     """
-    if name in ENCODING_NAMES:
+    if name in ENCODING_NAMES or is_tokenizer_file(name):
         return False
     if _nearest(name) is not None:
         return True
@@ -184,13 +187,18 @@ def _model(name: str) -> str:
     return own.rpartition(".")[2] if own.startswith(("anthropic.", "amazon.", "meta.", "mistral.")) else own
 
 
-def load(name: str) -> Encoding:
+def load(name: str) -> Encoding | FileTokenizer:
     """Return the encoding for the encoding or model `name`; the first call for each takes about 0.2 seconds.
 
     Each encoding is loaded once per process, and the function is thread-safe. Raises UnknownEncodingError, or
     VocabularyError if the vocabulary is not installed.
     """
     encoding = encoding_name(name)
+    if is_tokenizer_file(encoding):
+        try:
+            return load_file(encoding)
+        except TokenizerFileError as error:
+            raise VocabularyError(str(error)) from error
     if (known := _loaded.get(encoding)) is not None:
         return known
     with _lock:
@@ -228,7 +236,7 @@ def chat_tokens(contents: Iterable[int], encoding: str) -> int | None:
 
     None if the chat format of the encoding or model is not public.
     """
-    if is_approximate(encoding):
+    if is_approximate(encoding) or is_tokenizer_file(encoding):
         return None
     return sum(tokens + MESSAGE_TOKENS for tokens in contents) + REPLY_TOKENS
 
@@ -258,7 +266,8 @@ def count(text: str, encoding: str) -> int:
     UnknownEncodingError, or VocabularyError.
     """
     name = encoding_name(encoding)
-    key = (name, hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest())
+    version = f"{name} {stamp_of(name)}" if is_tokenizer_file(name) else name
+    key = (version, hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest())
     with _counting_lock:
         if (known := _counts.get(key)) is not None:
             _counts.move_to_end(key)
@@ -309,7 +318,11 @@ def pieces(text: str, encoding: str) -> TokenPieces:
     """
     shown = text[:MAX_CHARACTERS]
     loaded = load(encoding)
-    ids = loaded.encode_ordinary(shown)
-    _, starts = loaded.decode_with_offsets(ids)
+    starts: Sequence[int]
+    if isinstance(loaded, FileTokenizer):
+        ids, starts = loaded.pieces(shown)
+    else:
+        ids = loaded.encode_ordinary(shown)
+        _, starts = loaded.decode_with_offsets(ids)
     units = [0, *accumulate(1 + (character > "\uffff") for character in shown)]
     return TokenPieces(ids, [units[start] for start in starts])

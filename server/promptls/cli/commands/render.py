@@ -16,6 +16,7 @@ from promptls.cli.safe_stream import write_document
 from promptls.cli.terminal import indented, paint, print_failure, print_json, printed_path, shown_path
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import plural
+from promptls.tokens.tokenizer_files import encoding_title
 
 if TYPE_CHECKING:
     from promptls.rendering.job import RenderJob
@@ -180,7 +181,8 @@ def _heading(job: RenderJob, sample: Sample) -> dict[str, Any]:
 
 
 def _print_parts(job: RenderJob, sample: Sample, rendering: Rendering) -> None:
-    print(f"{paint(printed_path(job.path), 'bold')} with `{sample.name}` ({sample.source}), {job.encoding}\n")
+    heading = f"{paint(printed_path(job.path), 'bold')} with `{sample.name}` ({sample.source})"
+    print(f"{heading}, {encoding_title(job.encoding)}\n")
     for part in rendering.parts:
         _print_part(part)
     print(_total(job, rendering))

@@ -44,6 +44,7 @@ from promptls.lint.analysis.declared_experiments import NameObjection
 from promptls.lint.analysis.declared_types import keywords_problems, schema_problems
 from promptls.lint.fixes.misspellings import misspelt, near_file
 from promptls.lint.rule import DECLARING_KINDS, Edit, File, Finding, Fix, Rule
+from promptls.security.files import current_scope, is_file, joined
 from promptls.semantic.header import HeaderProblem
 from promptls.semantic.kind import Kind
 from promptls.syntax.yaml.nodes import Mapping
@@ -91,10 +92,16 @@ def _fixes(file: File, problem: HeaderProblem) -> tuple[Fix, ...]:
 
 def _unknown_encoding(file: File) -> Iterator[Finding]:
     from promptls.tokens import ENCODING_NAMES, UnknownEncodingError, encoding_name
+    from promptls.tokens.tokenizer_files import is_tokenizer_file
 
     name = file.template.declarations.settings.encoding
     span = file.template.declarations.value_span("encoding")
     if span is None or name is None or name in ENCODING_NAMES:
+        return
+    if is_tokenizer_file(name):
+        path = joined(Path(file.path).parent, name)
+        if current_scope().allows(path) and not is_file(path):
+            yield Finding(span, f"tokens cannot be counted: there is no file `{name}` beside the prompt")
         return
     try:
         encoding_name(name)
