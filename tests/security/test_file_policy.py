@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import ntpath
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -131,7 +133,10 @@ def test_the_folder_of_git_is_refused(untrusted: tuple[Path, Path]) -> None:
     (workspace / ".git" / "config").write_text("AUTHORIZATION: basic TOKEN")
 
     assert refuses(workspace / ".git" / "config")
-    assert refuses(workspace / ".GIT" / "config")
+    for name in (".GIT", ".git.", ".git ", ".git. .", "GIT~1", ".g\u200cit", "\ufeff.git"):
+        assert not scope_of([workspace]).allows(workspace / name / "config")
+    assert scope_of([workspace]).allows(workspace / ".github" / "config")
+    assert scope_of([workspace]).allows(workspace / ".gitignore")
 
 
 def test_a_trusted_folder_reads_everywhere(folders: tuple[Path, Path]) -> None:
@@ -203,6 +208,57 @@ def test_a_windows_device_is_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert not scope.allows(tmp_path / "con.txt")
     assert not scope.allows(tmp_path / "file.txt:stream")
     assert scope.allows(tmp_path / "console.txt")
+
+
+@pytest.fixture
+def windows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The policy with the paths of Windows, and the paths that it accesses; `link` leads to a server."""
+    accessed: list[str] = []
+
+    def readlink(path: str) -> str:
+        accessed.append(path)
+        if path.endswith("link"):
+            return "\\\\?\\UNC\\evil\\share"
+        raise OSError
+
+    system = SimpleNamespace(path=ntpath, sep="\\", readlink=readlink, fspath=os.fspath)
+    monkeypatch.setattr("promptls.security.files.os", system)
+    monkeypatch.setattr("promptls.security.files.Path", PureWindowsPath)
+    monkeypatch.setattr("promptls.security.files._IS_WINDOWS", True)
+    return accessed
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        r"\\evil\share\a.csv", "//evil/share/a.csv", r"\\?\UNC\evil\share\a.csv", r"\\.\pipe\a",
+        r"\\.\PHYSICALDRIVE0",
+        r"..\outside\a.csv", r"D:\a.csv", r"\a.csv", r"a\..\..\outside\a.csv", r"C:\worked\a.csv",
+    ],
+)  # fmt: skip
+def test_a_path_of_windows_that_leads_outside_is_not_accessed(windows: list[str], name: str) -> None:
+    scope = FileScope((r"C:\work",))
+
+    assert not scope.allows(ntpath.join(r"C:\work", name))
+    assert windows == []
+
+
+@pytest.mark.parametrize(
+    "name", [r"link\a.csv", r"inner\link", "NUL", r"a\con.csv", r"a.csv:stream", r"a\COM1 .x"]
+)
+def test_links_to_servers_and_devices_of_windows_are_not_followed(windows: list[str], name: str) -> None:
+    resolved = FileScope((r"C:\work",)).resolve(ntpath.join(r"C:\work", name))
+
+    assert resolved is None or resolved.startswith("C:\\work\\")
+    assert all(path.startswith("C:\\work\\") for path in windows)
+
+
+def test_a_path_of_windows_inside_is_allowed(windows: list[str]) -> None:
+    scope = FileScope((r"C:\Work",))
+
+    assert scope.allows(r"c:\work\data\a.csv")
+    assert scope.allows(r"C:/work/data/a.csv")
+    assert windows
 
 
 def test_nothing_is_allowed_without_roots() -> None:

@@ -15,6 +15,7 @@ import io
 import os
 import re
 import stat
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -38,8 +39,8 @@ _WINDOWS_DEVICE: Final = re.compile(
     r"(con|prn|aux|nul|conin\$|conout\$|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3])[ .]*(\..*)?",
     re.IGNORECASE,
 )
-_PRIVATE_FOLDERS: Final = frozenset({".git"})
-"""Folders whose files are never read without trust: CI stores the token of a checkout in `.git/config`."""
+_PRIVATE_FOLDER: Final = re.compile(r"\.git|git~\d+", re.IGNORECASE)
+"""A folder whose files are never read without trust: CI stores the token of a checkout in `.git/config`."""
 _OPEN_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -100,7 +101,7 @@ class FileScope:
         links = 0
         while parts:
             part = parts.pop()
-            if part.lower() in _PRIVATE_FOLDERS or (_IS_WINDOWS and _names_device(part)):
+            if _is_private(part) or (_IS_WINDOWS and _names_device(part)):
                 return None
             current = os.path.join(current, part)  # noqa: PTH118 - runs for each part of each path
             try:
@@ -318,6 +319,16 @@ def kept_by_file(most: int) -> Callable[[_Function], _Function]:
         return cast("_Function", answer)
 
     return keeping
+
+
+def _is_private(part: str) -> bool:
+    """Return whether some file system takes a part of a path for `.git`.
+
+    Windows ignores dots and spaces at the end and has short names; macOS may ignore invisible characters.
+    """
+    if not part.isascii():
+        part = "".join(each for each in part if unicodedata.category(each) != "Cf")
+    return _PRIVATE_FOLDER.fullmatch(part.rstrip(". ")) is not None
 
 
 def _names_device(part: str) -> bool:
