@@ -81,7 +81,7 @@ def test_packages_are_installed_with_uv_where_it_made_an_environment_without_pip
 ) -> None:
     assert local.pip_install("a")[1:4] == ["-m", "pip", "install"]
     monkeypatch.setattr(local, "find_spec", lambda _name: None)
-    monkeypatch.setattr(local.shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(local, "find_program", lambda name: f"/bin/{name}")
     assert local.pip_install("a") == ["/bin/uv", "pip", "install", "--python", sys.executable, "a"]
 
 

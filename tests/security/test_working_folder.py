@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import promptls
+from promptls.cli.permission import install_model
+from promptls.security.processes import find_program
 
 pytestmark = pytest.mark.usefixtures("real_starts")
 
@@ -82,3 +84,33 @@ def test_a_folder_that_the_user_puts_on_the_path_stays_there(tmp_path: Path) -> 
         check=False,
     )
     assert "found" in ended.stdout, ended.stderr
+
+
+def test_an_installation_runs_no_module_of_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "planted.py").write_text(
+        "from pathlib import Path\nPath(__file__).with_name('ran').touch()\n"
+    )
+    command = [sys.executable, "-m", "planted"]
+    monkeypatch.setattr("promptls.models.local.installation", lambda _name: command)
+    monkeypatch.chdir(tmp_path)
+
+    assert not install_model("smollm2")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("relative", ["", ".", "tools"])
+def test_programs_are_not_looked_for_in_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, relative: str
+) -> None:
+    for folder in (tmp_path, tmp_path / "tools"):
+        folder.mkdir(exist_ok=True)
+        for name in ("uv", "uv.exe"):
+            (folder / name).touch(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", relative)
+
+    assert find_program("uv") is None
+    monkeypatch.setenv("PATH", os.pathsep.join([relative, str(tmp_path / "tools")]))
+    assert find_program("uv") is not None

@@ -272,8 +272,11 @@ def install_model(name: str) -> bool:
     import importlib
     import subprocess
 
+    import promptls
     from promptls.models.local import installation
 
-    is_done = subprocess.run(installation(name), stdout=sys.stderr, check=False).returncode == 0  # noqa: S603
+    # `-m` puts the working directory first on the import path; this one contains only promptls.
+    folder = Path(promptls.__file__).parent.parent
+    done = subprocess.run(installation(name), cwd=folder, stdout=sys.stderr, check=False)  # noqa: S603
     importlib.invalidate_caches()
-    return is_done
+    return done.returncode == 0

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import shutil
 import sys
 import tempfile
 import time
@@ -22,7 +21,7 @@ from typing import IO, Any
 import promptls
 from promptls.embeddings.language_model import FILE, PACKAGE, RUNTIME, package_folders
 from promptls.models.model import Completion, ModelError, PromptScore
-from promptls.security.processes import minimal_environment
+from promptls.security.processes import find_program, minimal_environment
 
 RUNTIME_REQUIREMENT = "xllamacpp>=2026.10"
 
@@ -97,7 +96,7 @@ def installation(name: str) -> list[str]:
 
 def pip_install(*words: str) -> list[str]:
     """Return the command that installs packages into this Python environment, also one that uv made."""
-    uv = shutil.which("uv")
+    uv = find_program("uv")
     if uv is not None and find_spec("pip") is None:
         return [uv, "pip", "install", "--python", sys.executable, *words]
     return [sys.executable, "-m", "pip", "install", *words]

@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Final
 
-from promptls.security.processes import minimal_environment
+from promptls.security.processes import find_program, minimal_environment, search_path
 from promptls.text.errors import FilePlace, UserError
 
 SECONDS: Final = 10.0
@@ -121,22 +121,16 @@ def _command(folder: Path, words: tuple[str, ...]) -> list[str]:
 
 
 def _program() -> str:
-    """Return the path of git; raises OSError. The working directory is not searched, unlike by Windows."""
-    name = "git.exe" if os.name == "nt" else "git"
-    for folder in _search_path():
-        path = Path(folder, name)
-        if path.is_file() and os.access(path, os.X_OK):
-            return str(path)
-    raise FileNotFoundError(name)
-
-
-def _search_path() -> list[str]:
-    return [each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(each).is_absolute()]
+    """Return the path of git; raises OSError."""
+    found = find_program("git")
+    if found is None:
+        raise FileNotFoundError("git")
+    return found
 
 
 def _options() -> dict[str, Any]:
     return {
-        "env": {**minimal_environment(), "PATH": os.pathsep.join(_search_path()), **_VARIABLES},
+        "env": {**minimal_environment(), "PATH": os.pathsep.join(search_path()), **_VARIABLES},
         "cwd": Path(_program()).parent,
         # Without this flag, a console window opens on Windows.
         "creationflags": getattr(subprocess, "CREATE_NO_WINDOW", 0),

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 _BASE: Final = frozenset(
@@ -120,3 +121,15 @@ def end_with_owner() -> None:
     ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != owner:  # the parent ended just before
         os._exit(1)
+
+
+def find_program(name: str) -> str | None:
+    """Return the path of a program of the user; the working directory is not searched, unlike by Windows."""
+    file = f"{name}.exe" if os.name == "nt" else name
+    paths = (Path(folder, file) for folder in search_path())
+    return next((str(path) for path in paths if path.is_file() and os.access(path, os.X_OK)), None)
+
+
+def search_path() -> list[str]:
+    """Return the folders that are searched for programs, without those relative to the working directory."""
+    return [each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(each).is_absolute()]
